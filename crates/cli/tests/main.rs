@@ -28,9 +28,11 @@ mod resume;
 mod senders;
 mod socket;
 mod sparse;
+mod stream;
 mod streams;
 mod support;
 mod transfer;
+mod trees;
 
 /// The program that these tests run.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_fanfare");

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind};
 
-use fanfare_files::{LayeredError, SourceError, TransferError};
+use fanfare_files::{LayeredError, SourceError, TargetError, TransferError};
 use fanfare_node::{
     DirectoryError, JoinError, OpenError,
     group::{BodyError, CacheError, GroupError},
@@ -18,8 +18,9 @@ impl From<SourceError> for Failure {
                 (Exit::Permission, "source.permission")
             }
             SourceError::Unreadable(..) => (Exit::Usage, "source.unreadable"),
-            SourceError::NotUtf8(_) => (Exit::Usage, "source.name"),
-            SourceError::NotAFile(_) => (Exit::Usage, "source.kind"),
+            SourceError::Name(..) => (Exit::Usage, "source.name"),
+            SourceError::SameName(..) => (Exit::Usage, "source.same_name"),
+            SourceError::NotAFile(_) | SourceError::NotAStream(_) => (Exit::Usage, "source.kind"),
             SourceError::Spool(_) => (Exit::Resource, "source.spool"),
             SourceError::Nothing => (Exit::Usage, "source.nothing"),
             SourceError::Listing(_) => (Exit::Usage, "delete.invalid"),
@@ -56,6 +57,7 @@ impl From<TransferError> for Failure {
             TransferError::NothingToDo => Self::usage("node.nothing", text),
             TransferError::Join(error) => error.into(),
             TransferError::Directory(error) => directory_failure(&error),
+            TransferError::Target(error) => target_failure(&error),
             TransferError::Enqueue(_) => Self::usage("source.refused", text),
             TransferError::Layers(error) => {
                 let (exit, code) = match error {
@@ -66,6 +68,19 @@ impl From<TransferError> for Failure {
             }
         }
     }
+}
+
+/// Of what a stream cannot be written to.
+fn target_failure(error: &TargetError) -> Failure {
+    let (exit, code) = match error {
+        TargetError::Open(_, why) if why.kind() == ErrorKind::PermissionDenied => {
+            (Exit::Permission, "target.permission")
+        }
+        TargetError::Open(..) => (Exit::Resource, "target.not_writable"),
+        TargetError::InUse(_) | TargetError::NoReader(_) => (Exit::Resource, "target.in_use"),
+        TargetError::Directory(_) | TargetError::Unverifiable => (Exit::Usage, "target.kind"),
+    };
+    Failure::new(exit, code, format!("{error}"))
 }
 
 /// Of a directory that cannot be used.

@@ -2,13 +2,16 @@
 //!
 //! ```text
 //! relative name, UTF-8 | NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 3: mode, 4: mtime,
-//!                                        5: read it where you believe to have it}
+//!                                        5: read it where you believe to have it,
+//!                                        6: nanoseconds of mtime}
 //!                        NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 5: as above,
 //!                              8: "pack", 9: files,
 //!                              10: [bytes of the head, its BLAKE3 hash], 11: sent on demand}
 //!                        NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 8: "listing",
 //!                              12: [objects sent before it, digest of what holds them all]}
 //! ```
+//! A piece of a stream has kind "piece" and `20`: see [`Piece`].
+//!
 //! In a carousel of more objects than can be kept, both have one more,
 //! `14: [place in the round, objects in a round, rounds to come]`: there an object comes under
 //! another id in each round.
@@ -16,7 +19,13 @@
 //! The name comes first and alone is enough, so that NRL's receivers name the file rightly and
 //! NRL's senders, which give only a name, are understood.
 
+use fanfare_disk::{
+    Mtime,
+    name::{shown, text_of},
+};
 use minicbor::{Decode, Encode};
+
+pub use crate::stream::piece::Piece;
 
 /// Format of [`Details`] that this program writes and reads.
 const VERSION: u8 = 1;
@@ -48,6 +57,9 @@ pub struct Details {
     /// Time of last change, seconds since 1970.
     #[n(4)]
     pub mtime: Option<i64>,
+    /// Nanoseconds of that time beyond its second.
+    #[n(6)]
+    pub mtime_ns: Option<u32>,
     /// Where a receiver believes that it has it, it is to read it and make sure.
     #[n(5)]
     read: Option<bool>,
@@ -69,6 +81,9 @@ pub struct Details {
     /// Which object of a carousel it is.
     #[n(14)]
     pub turn: Option<Turn>,
+    /// What of a stream it is, if it is a piece of one.
+    #[n(20)]
+    pub piece: Option<Piece>,
 }
 
 /// Which object of a carousel it is, whatever its id.
@@ -111,6 +126,8 @@ pub struct PackHead {
 const PACK: &str = "pack";
 /// The kind of an object that says what is in the directories that were sent.
 const LISTING: &str = "listing";
+/// The kind of an object that is a piece of a stream.
+const PIECE: &str = "piece";
 
 impl Details {
     /// Details in the present format.
@@ -122,6 +139,7 @@ impl Details {
             root,
             mode,
             mtime,
+            mtime_ns: None,
             read: None,
             kind: None,
             files: None,
@@ -129,7 +147,15 @@ impl Details {
             on_demand: None,
             follows: None,
             turn: None,
+            piece: None,
         }
+    }
+
+    /// Details of a piece of a stream.
+    #[must_use]
+    pub(crate) fn of_piece(size: u64, root: [u8; 32], piece: Piece) -> Self {
+        let kind = Some(PIECE.to_owned());
+        Self { kind, piece: Some(piece), ..Self::new(size, root, None, None) }
     }
 
     /// Details of a pack of so many files.
@@ -163,10 +189,30 @@ impl Details {
         self.read == Some(true)
     }
 
+    /// With the nanoseconds of its time.
+    #[must_use]
+    pub fn at_nanoseconds(self, nanoseconds: u32) -> Self {
+        Self { mtime_ns: Some(nanoseconds), ..self }
+    }
+
+    /// The time of last change, if one is announced.
+    #[must_use]
+    pub fn changed_at(&self) -> Option<Mtime> {
+        // A receiver gives the system no more than a second.
+        let nanoseconds = self.mtime_ns.filter(|ns| *ns < 1_000_000_000).unwrap_or(0);
+        self.mtime.map(|seconds| Mtime { seconds, nanoseconds })
+    }
+
     /// Whether it is a pack.
     #[must_use]
     pub fn is_pack(&self) -> bool {
         self.kind.as_deref() == Some(PACK)
+    }
+
+    /// What of a stream it is, if it is a piece of one.
+    #[must_use]
+    pub(crate) fn as_piece(&self) -> Option<&Piece> {
+        self.piece.as_ref().filter(|_| self.kind.as_deref() == Some(PIECE))
     }
 
     /// Whether it is a listing.
@@ -196,9 +242,7 @@ impl Announcement {
         if self.details.as_ref().is_some_and(Details::is_listing) {
             return Some(LISTING.to_owned());
         }
-        let text = String::from_utf8_lossy(&self.name);
-        let shown: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-        (!shown.is_empty()).then_some(shown)
+        (!self.name.is_empty()).then(|| shown(&text_of(&self.name)))
     }
 
     /// Reads NORM_INFO. Never fails: what is not ours is a plain name, and details of an unknown
@@ -217,7 +261,7 @@ mod tests {
     use super::*;
 
     fn announced() -> Announcement {
-        let details = Details::new(1 << 40, [7; 32], Some(0o644), Some(-5));
+        let details = Details::new(1 << 40, [7; 32], Some(0o644), Some(-5)).at_nanoseconds(9);
         Announcement { name: b"dir/file.txt".to_vec(), details: Some(details) }
     }
 

@@ -20,6 +20,7 @@ use crate::{
     receive::{ReceiveJob, ReceiveOptions, SenderFilter},
     send::{SendJob, SendOptions},
     source::Sources,
+    stream::{nowhere::nowhere, target::Sink, writer::Destination},
     streams::{Stream, block_bytes},
     transfer::Transfer,
     transfer_error::TransferError,
@@ -88,7 +89,12 @@ impl TransferBuilder {
         if self.send.is_none() && self.receive.is_none() {
             return Err(TransferError::NothingToDo);
         }
+        let sink = match self.receive.as_ref().and_then(|(_, options)| options.to.as_ref()) {
+            Some(target) => Some(target.open()?),
+            None => None,
+        };
         let directory = match &self.receive {
+            Some((_, ReceiveOptions { to: Some(target), .. })) => Some(nowhere(target.free())?),
             Some((path, options)) => Some(Arc::new(Directory::open(path, options.create_dirs)?)),
             None => None,
         };
@@ -107,7 +113,7 @@ impl TransferBuilder {
         }
         let clock = Clock::start();
         let session = Session::new(config, seed, clock.now());
-        self.run(clock, session, endpoint, directory, (id, seed))
+        self.run(clock, session, endpoint, (directory, sink), (id, seed))
     }
 
     /// What earlier lives have left.
@@ -125,7 +131,7 @@ impl TransferBuilder {
         clock: Clock,
         mut session: Session,
         endpoint: Endpoint,
-        directory: Option<Arc<Directory>>,
+        (directory, sink): (Option<Arc<Directory>>, Option<Sink>),
         (id, seed): (NodeId, u64),
     ) -> Result<Transfer, TransferError> {
         let waker = Waker::new()?;
@@ -138,6 +144,9 @@ impl TransferBuilder {
             Some(directory) => FileStorage::receiving(directory.clone(), from),
             None => FileStorage::default(),
         };
+        if sink.is_some() {
+            storage.take_only_streams();
+        }
         let now = clock.now();
         let receive = match (self.receive, directory) {
             (Some((_, options)), Some(directory)) => {
@@ -146,8 +155,13 @@ impl TransferBuilder {
                 storage.consult(ledger.clone());
                 let verifier = Verifier::start(directory.clone(), ledger.clone(), waker.clone())?;
                 let verifier = (verifier, ledger);
+                let streams = match sink {
+                    Some(sink) => Destination::Target(Some(sink)),
+                    None => Destination::Directory(directory.clone()),
+                };
                 let mut job =
                     ReceiveJob::start(now, &mut session, directory, verifier, options, parts);
+                job.write_streams(streams, waker.clone());
                 job.wake_by(waker.clone());
                 Some(job)
             }
@@ -161,7 +175,10 @@ impl TransferBuilder {
         let start_sending = |(sources, options)| {
             SendJob::start(now, &mut session, &mut storage, sources, options, about, &mut outbox)
         };
-        let send = self.send.map(start_sending).transpose().map_err(TransferError::Enqueue)?;
+        let mut send = self.send.map(start_sending).transpose().map_err(TransferError::Enqueue)?;
+        if let Some(send) = &mut send {
+            send.start_feed(waker.clone())?;
+        }
         let mut stream = self.stream;
         if let Some(stream) = &mut stream {
             stream.attach(waker.clone(), sender, &mut session, &mut storage);

@@ -36,6 +36,7 @@
 //! - [`announcement`], [`manifest`], [`receipt`], [`invitation`]: what travels besides the bytes.
 //! - `receive`, `verify`: from an announcement to a file on disk; `ledger`, `root_set`: what is known
 //!   to be there already, and telling senders of it.
+//! - `stream`: what has no known length, in pieces, as it comes: pipes and block devices.
 //! - `streams`: several sendings of a process that share a rate and memory.
 //! - `layered`: a file over layers, each receiver at its own rate.
 //! - `engine`: what the driver of `fanfare-node` drives; `file_storage`: objects in files.
@@ -63,6 +64,7 @@ mod receive;
 mod root_set;
 mod send;
 pub mod source;
+mod stream;
 mod streams;
 mod transfer;
 mod transfer_error;
@@ -71,12 +73,17 @@ mod walk;
 
 pub use builder::TransferBuilder;
 pub use event::{Finished, ReceiveEvent, SendEvent, TransferEvent};
-pub use fanfare_disk::{directory::DirectoryError, placement::Conflict};
+pub use fanfare_disk::{
+    directory::{DirectoryError, How},
+    name,
+    placement::Conflict,
+};
 pub use layered::{LayeredError, LayeredOptions};
 pub use listing::ListingError;
 pub use receive::{ReceiveOptions, SenderFilter, Until};
 pub use send::{EnqueueFailed, Expect, SendOptions, Slow, SlowVerdict};
-pub use source::{Gathering, Packing, SourceError, SourceFile, Sources};
+pub use source::{GatherOptions, Gathering, NamedPath, Packing, SourceError, SourceFile, Sources};
+pub use stream::{StreamTarget, TargetError};
 pub use streams::{MemoryShort, MemoryUse, Streams};
 pub use transfer::Transfer;
 pub use transfer_error::TransferError;

@@ -1,22 +1,33 @@
 //! What is to be sent: paths walked, standard input spooled, every file hashed.
 //!
+//! - `options`: what of it is sent; `naming`: what receivers call it; `stamp`: how a change shows
 //! - `hashing`: what reading a file tells of it; `error`: why something cannot be sent
 
 mod error;
 mod hashing;
+mod naming;
+mod options;
+mod stamp;
 
 use std::{
     collections::VecDeque,
-    fs::{File, Metadata},
+    fs::File,
     io::{self, Read, Seek, Write},
-    os::unix::fs::MetadataExt,
+    os::{
+        fd::AsFd,
+        unix::{ffi::OsStrExt, fs::MetadataExt},
+    },
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 pub use error::SourceError;
+use fanfare_disk::name::{bytes_of, text_of};
 use fanfare_proto::ObjectKind;
 pub(crate) use hashing::{Hashed, hash, hash_part};
+pub use naming::NamedPath;
+pub use options::GatherOptions;
+pub(crate) use stamp::Stamp;
 
 use crate::{
     announcement::{Announcement, Details},
@@ -24,6 +35,7 @@ use crate::{
     manifest::Manifest,
     pack::{Finished, Packed},
     read_at::ReadAt,
+    stream::feed::{Fed, StreamSource},
 };
 
 /// A file of which this share is zeros is sent on demand. That costs a few round trips, for the
@@ -61,25 +73,18 @@ enum Content {
     Pack(Arc<Packed>),
     /// In memory: what the directories hold that are sent.
     Listing(Arc<Vec<u8>>),
-}
-
-/// What changes when somebody writes to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    pub(crate) size: u64,
-    mtime: (i64, i64),
-}
-
-impl Stamp {
-    pub(crate) fn of(meta: &Metadata) -> Self {
-        Self { size: meta.size(), mtime: (meta.mtime(), meta.mtime_nsec()) }
-    }
+    /// In memory: a piece of a stream.
+    Piece(Box<Fed>),
 }
 
 impl SourceFile {
     /// What NORM_INFO says of it.
     #[must_use]
     pub fn announcement(&self) -> Announcement {
+        if let Content::Piece(fed) = &self.content {
+            let details = Details::of_piece(self.size, self.root, fed.piece.clone());
+            return Announcement { name: Vec::new(), details: Some(details) };
+        }
         if self.is_listing() {
             let details = Details::of_listing(self.size, self.root, None);
             return Announcement { name: Vec::new(), details: Some(details) };
@@ -88,10 +93,14 @@ impl SourceFile {
             let details = Details::of_pack(self.size, self.root, pack.files(), pack.head());
             return Announcement { name: Vec::new(), details: Some(details) };
         }
-        let mtime = self.mode.map(|_| self.stamp.mtime.0);
+        let mtime = self.mode.map(|_| self.stamp.mtime().seconds);
+        let details = Details::new(self.size, self.root, self.mode, mtime);
         Announcement {
-            name: self.name.clone().into_bytes(),
-            details: Some(Details::new(self.size, self.root, self.mode, mtime)),
+            name: bytes_of(&self.name).into_owned(),
+            details: Some(match mtime {
+                Some(_) => details.at_nanoseconds(self.stamp.mtime().nanoseconds),
+                None => details,
+            }),
         }
     }
 
@@ -109,7 +118,30 @@ impl SourceFile {
     pub fn packed_files(&self) -> Option<u64> {
         match &self.content {
             Content::Pack(pack) => Some(pack.files()),
-            Content::File | Content::Spooled(_) | Content::Listing(_) => None,
+            Content::File | Content::Spooled(_) | Content::Listing(_) | Content::Piece(_) => None,
+        }
+    }
+
+    /// A piece of a stream.
+    pub(crate) fn piece_of(stream: &StreamSource, fed: Box<Fed>) -> Self {
+        let size = fed.bytes.len() as u64;
+        Self {
+            path: stream.path.clone(),
+            name: stream.name.clone(),
+            size,
+            root: fed.root,
+            manifest: None,
+            mode: None,
+            stamp: Stamp::none(size),
+            content: Content::Piece(fed),
+        }
+    }
+
+    /// What a receipt says of it, bytes and hash; `None` for a piece in the middle of a stream.
+    pub(crate) fn receipted(&self) -> Option<(u64, [u8; 32])> {
+        match &self.content {
+            Content::Piece(fed) => fed.piece.end.map(|end| (end.total, end.hash)),
+            _ => Some((self.size, self.root)),
         }
     }
 
@@ -129,7 +161,7 @@ impl SourceFile {
     /// it be.
     pub(crate) fn kind(&self) -> ObjectKind {
         match self.content {
-            Content::Pack(_) | Content::Listing(_) => ObjectKind::Data,
+            Content::Pack(_) | Content::Listing(_) | Content::Piece(_) => ObjectKind::Data,
             Content::File | Content::Spooled(_) => ObjectKind::File,
         }
     }
@@ -139,7 +171,9 @@ impl SourceFile {
     pub fn changed_path(&self) -> PathBuf {
         match &self.content {
             Content::Pack(pack) => pack.changed().unwrap_or(&self.path).clone(),
-            Content::File | Content::Spooled(_) | Content::Listing(_) => self.path.clone(),
+            Content::File | Content::Spooled(_) | Content::Listing(_) | Content::Piece(_) => {
+                self.path.clone()
+            }
         }
     }
 
@@ -149,7 +183,7 @@ impl SourceFile {
     pub fn is_unchanged(&self) -> bool {
         let meta = match &self.content {
             Content::Pack(pack) => return pack.changed().is_none(),
-            Content::Listing(_) => return true,
+            Content::Listing(_) | Content::Piece(_) => return true,
             Content::Spooled(file) => file.metadata(),
             Content::File => std::fs::metadata(&self.path),
         };
@@ -162,6 +196,7 @@ impl SourceFile {
             Content::Pack(pack) => return Some(pack.clone()),
             Content::Spooled(file) => return Some(file.clone()),
             Content::Listing(bytes) => return Some(bytes.clone()),
+            Content::Piece(fed) => return Some(fed.bytes.clone()),
             Content::File => {}
         }
         let file = File::open(&self.path).ok()?;
@@ -189,6 +224,8 @@ pub struct Sources {
     /// Their bytes.
     pub bytes: u64,
     packs: u64,
+    /// In their place: what is read and sent as it comes.
+    pub(crate) stream: Option<StreamSource>,
 }
 
 /// Whether small files travel together. Plain NORM receivers cannot unpack them.
@@ -236,7 +273,8 @@ impl Sources {
         packing: Packing,
         report: &mut dyn FnMut(Gathering<'_>),
     ) -> Result<Self, SourceError> {
-        Self::gather_by(Gatherer::new(packing, report), paths, stdin_name)
+        let options = GatherOptions { packing, ..GatherOptions::called(stdin_name) };
+        Self::gather_as(&named(paths), &options, report)
     }
 
     /// As [`Self::gather_with`], and at the end, as an object of its own, a listing of all that the
@@ -248,35 +286,81 @@ impl Sources {
         packing: Packing,
         report: &mut dyn FnMut(Gathering<'_>),
     ) -> Result<Self, SourceError> {
-        Self::gather_by(Gatherer::new(packing, report).listing(), paths, stdin_name)
+        let options = GatherOptions { packing, listed: true, ..GatherOptions::called(stdin_name) };
+        Self::gather_as(&named(paths), &options, report)
     }
 
-    fn gather_by(
-        mut gatherer: Gatherer<'_>,
-        paths: &[PathBuf],
-        stdin_name: &str,
+    /// Walks and hashes all, each under the name that receivers are to give it.
+    ///
+    /// # Errors
+    /// A path cannot be read, two have one name, or there is nothing to send.
+    pub fn gather_as(
+        paths: &[NamedPath],
+        options: &GatherOptions,
+        report: &mut dyn FnMut(Gathering<'_>),
     ) -> Result<Self, SourceError> {
         Self::check(paths)?;
-        for path in paths {
-            if is_stdin(path) {
-                gatherer.take_input(stdin_name, &mut io::stdin().lock())?;
+        let names = naming::names(paths, &options.stdin_name, options.prefix.as_deref())?;
+        let mut gatherer = Gatherer::new(options, report);
+        for (path, name) in paths.iter().zip(names) {
+            if path.is_stdin() {
+                gatherer.take_input(&name, &mut io::stdin().lock())?;
             } else {
-                gatherer.take_path(path)?;
+                gatherer.take_path(&path.path, name)?;
             }
         }
         gatherer.finish()
     }
 
+    /// What `input` gives, read and sent as it comes, and called `name` at receivers. `path` is for
+    /// messages.
+    #[must_use]
+    pub fn stream(input: File, path: &Path, name: &str) -> Self {
+        let (path, name) = (path.to_owned(), name.to_owned());
+        let stream = Some(StreamSource { path, name, input: Arc::new(input) });
+        Self { stream, ..Self::default() }
+    }
+
+    /// What is at `path`, or standard input for `-`, read and sent as it comes: a file, a block device
+    /// or a pipe. Standard input is called `stdin_name` at receivers.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is a directory.
+    pub fn open_stream(path: &Path, stdin_name: &str) -> Result<Self, SourceError> {
+        let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
+        if path == Path::new("-") {
+            let input = io::stdin().as_fd().try_clone_to_owned().map_err(unreadable)?;
+            return Ok(Self::stream(File::from(input), path, stdin_name));
+        }
+        let input = File::open(path).map_err(unreadable)?;
+        if input.metadata().map_err(unreadable)?.is_dir() {
+            return Err(SourceError::NotAStream(path.to_owned()));
+        }
+        let name = text_of(path.file_name().unwrap_or_default().as_bytes());
+        Ok(Self::stream(input, path, &name))
+    }
+
+    /// Whether it is sent as it is read, and how much there is will be known in the end.
+    #[must_use]
+    pub fn is_stream(&self) -> bool {
+        self.stream.is_some()
+    }
+
     /// Makes sure that all that is named is there, before anything is read or hashed.
-    pub fn check(paths: &[PathBuf]) -> Result<(), SourceError> {
-        paths.iter().filter(|path| !is_stdin(path)).try_for_each(|path| check_readable(path))
+    ///
+    /// # Errors
+    /// Something is not.
+    pub fn check(paths: &[NamedPath]) -> Result<(), SourceError> {
+        let paths = paths.iter().filter(|path| !path.is_stdin());
+        paths.map(|path| path.path.as_path()).try_for_each(check_readable)
     }
 
     /// How many files are sent, those in packs counted each.
     #[must_use]
     pub fn file_count(&self) -> u64 {
         let files = self.files.iter().filter(|file| !file.is_listing());
-        files.map(|file| file.packed_files().unwrap_or(1)).sum()
+        let files: u64 = files.map(|file| file.packed_files().unwrap_or(1)).sum();
+        files + u64::from(self.is_stream())
     }
 
     /// Whether there are packs, which plain NORM receivers cannot unpack.
@@ -297,7 +381,7 @@ impl Sources {
             root,
             manifest: None,
             mode: None,
-            stamp: Stamp { size, mtime: (0, 0) },
+            stamp: Stamp::none(size),
             content: Content::Pack(Arc::new(pack)),
         });
     }
@@ -313,7 +397,7 @@ impl Sources {
             root: *blake3::hash(&bytes).as_bytes(),
             manifest: None,
             mode: None,
-            stamp: Stamp { size, mtime: (0, 0) },
+            stamp: Stamp::none(size),
             content: Content::Listing(Arc::new(bytes)),
         });
     }
@@ -373,8 +457,8 @@ impl Sources {
     }
 }
 
-fn is_stdin(path: &Path) -> bool {
-    path == Path::new("-")
+fn named(paths: &[PathBuf]) -> Vec<NamedPath> {
+    paths.iter().map(NamedPath::from).collect()
 }
 
 fn check_readable(path: &Path) -> Result<(), SourceError> {

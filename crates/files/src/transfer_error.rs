@@ -5,7 +5,7 @@ use std::{fmt, io};
 use fanfare_disk::directory::DirectoryError;
 use fanfare_node::{JoinError, OpenError};
 
-use crate::{layered::LayeredError, send::EnqueueFailed};
+use crate::{layered::LayeredError, send::EnqueueFailed, stream::TargetError};
 
 /// Why files cannot be transferred.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub enum TransferError {
     Join(JoinError),
     /// The directory for received files.
     Directory(DirectoryError),
+    /// Where a stream is to go.
+    Target(TargetError),
     /// A file to be sent.
     Enqueue(EnqueueFailed),
     /// A file cannot be sent over layers.
@@ -30,6 +32,7 @@ impl fmt::Display for TransferError {
             }
             Self::Join(error) => error.fmt(f),
             Self::Directory(error) => error.fmt(f),
+            Self::Target(error) => error.fmt(f),
             Self::Enqueue(error) => error.fmt(f),
             Self::Layers(error) => error.fmt(f),
         }
@@ -56,6 +59,11 @@ impl From<io::Error> for TransferError {
 impl From<DirectoryError> for TransferError {
     fn from(error: DirectoryError) -> Self {
         Self::Directory(error)
+    }
+}
+impl From<TargetError> for TransferError {
+    fn from(error: TargetError) -> Self {
+        Self::Target(error)
     }
 }
 impl From<LayeredError> for TransferError {

@@ -2,6 +2,7 @@
 //! interface, or with TTL 0 where that cannot carry the group.
 //!
 //! Ports come from the system; nothing sleeps, every wait is for a datagram and has a limit.
+//! Long because all trials share the few functions that open endpoints and interfaces.
 
 #![cfg(any(target_os = "linux", target_os = "android"))]
 

@@ -62,6 +62,11 @@ pub(crate) struct LayersArgs {
 }
 
 impl LayersArgs {
+    /// Whether layers are asked for.
+    pub(crate) fn is_given(&self) -> bool {
+        self.layers.is_some()
+    }
+
     /// What is to be sent over layers, if anything; `rate`: at most so much together.
     pub(crate) fn options(&self, rate: Option<Bitrate>) -> Result<Option<LayeredOptions>, Failure> {
         let Some(text) = &self.layers else { return Ok(None) };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
-use fanfare_files::{Conflict, ReceiveOptions, SenderFilter, Until};
+use fanfare_files::{Conflict, ReceiveOptions, SenderFilter, StreamTarget, Until};
 use fanfare_node::proto::{FeedbackPath, JoinPolicy, ReceiverConfig};
 
 use super::network::{NameArgs, NetArgs, parse_node_id};
@@ -12,8 +12,8 @@ use crate::{config::FileArgs, receive::ReceivePlan};
 
 const HELP: Help = Help::new(&[
     ("fanfare recv downloads --create-dirs --once", "receive one transfer"),
-    ("fanfare recv /srv/images --overwrite", "until Ctrl-C, newest files win"),
-    ("fanfare recv --interface eth1 --name pc7", "choose network and name"),
+    ("fanfare recv /srv/images", "until Ctrl-C, newest files win"),
+    ("fanfare recv --to /dev/sda --verify", "an image, onto a disk"),
 ])
 .exits(&[
     (Exit::Done, "everything that was announced is there"),
@@ -29,6 +29,10 @@ const HELP: Help = Help::new(&[
     ("DIR/.fanfare-*", "unfinished files; --discard-parts deletes them"),
     ("--config FILE", "more options, in TOML; see docs/reference/configuration.md"),
 ]);
+
+/// What makes no sense without a directory.
+const DIRECTORY_ONLY: [&str; 7] =
+    ["dir", "overwrite", "keep", "discard_parts", "allow_delete", "create_dirs", "count"];
 
 /// Receive files into a directory
 ///
@@ -47,6 +51,21 @@ pub(crate) struct RecvArgs {
     /// first sender is waited for without limit; see --timeout.
     #[arg(long)]
     once: bool,
+    /// Write one stream to this file, pipe or block device, and exit
+    ///
+    /// For 'fanfare send -', block devices and --stream. What was there is overwritten. A device
+    /// that is mounted is refused.
+    #[arg(long, value_name = "PATH", conflicts_with_all = DIRECTORY_ONLY)]
+    to: Option<PathBuf>,
+    /// Write one stream to standard output, and exit
+    #[arg(long, conflicts_with_all = DIRECTORY_ONLY, conflicts_with_all = ["to", "json"])]
+    stdout: bool,
+    /// Read everything back in the end, and compare
+    #[arg(long, requires = "to", help_heading = "What is received", hide_short_help = true)]
+    verify: bool,
+    /// Leave out blocks of zeros; the device is known to hold zeros
+    #[arg(long, requires = "to", help_heading = "What is received", hide_short_help = true)]
+    sparse: bool,
     /// Exit when N files are complete
     ///
     /// Files that are here already count when a sender announces them.
@@ -73,22 +92,25 @@ pub(crate) struct RecvArgs {
     /// Send repair requests only to the sender, not to the group
     #[arg(long, help_heading = "Feedback", hide_short_help = true)]
     unicast_nack: bool,
-    /// Replace existing files [default: keep both]
+    /// Keep existing files, and store the new one as NAME.1; the sender is told
     ///
-    /// Without it the new file is stored as NAME.1.
-    #[arg(long)]
-    overwrite: bool,
-    /// Delete unfinished files of earlier attempts, instead of resuming them
-    #[arg(long, help_heading = "Existing files", hide_short_help = true)]
-    discard_parts: bool,
-    /// Keep existing files; if the new one differs, the sender is told
+    /// Without it a new file takes the place of an old one in one step, once it is whole.
     #[arg(
         long,
-        conflicts_with = "overwrite",
+        conflicts_with = "refuse",
         help_heading = "Existing files",
         hide_short_help = true
     )]
     keep: bool,
+    /// Keep existing files, and refuse a new one that differs; the sender is told
+    #[arg(long, help_heading = "Existing files", hide_short_help = true)]
+    refuse: bool,
+    /// Replace existing files: the default
+    #[arg(long, conflicts_with_all = ["keep", "refuse"], hide = true)]
+    overwrite: bool,
+    /// Delete unfinished files of earlier attempts, instead of resuming them
+    #[arg(long, help_heading = "Existing files", hide_short_help = true)]
+    discard_parts: bool,
     /// Delete files that a sender with --delete does not have
     ///
     /// This concerns only the directories that it sends, and DIR has to be given. Nothing is
@@ -171,7 +193,8 @@ impl RecvArgs {
     }
 
     fn options(&self) -> Result<ReceiveOptions, Failure> {
-        let until = match (self.count, self.once) {
+        let to = self.target();
+        let until = match (self.count, self.once || to.is_some()) {
             (Some(count), _) => Until::Files(count),
             (None, true) => Until::SenderEnded,
             (None, false) => Until::Stopped,
@@ -191,16 +214,22 @@ impl RecvArgs {
             from,
             max_size,
             max_files: self.max_files,
+            to,
             until,
             timeout,
         })
     }
 
+    fn target(&self) -> Option<StreamTarget> {
+        let (path, sparse, verify) = (self.to.clone(), self.sparse, self.verify);
+        (self.stdout || path.is_some()).then_some(StreamTarget { path, sparse, verify })
+    }
+
     fn conflict(&self) -> Conflict {
-        match (self.overwrite, self.keep) {
-            (true, _) => Conflict::Overwrite,
+        match (self.keep, self.refuse) {
+            (true, _) => Conflict::KeepBoth,
             (false, true) => Conflict::Keep,
-            (false, false) => Conflict::KeepBoth,
+            (false, false) => Conflict::Overwrite,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
-use fanfare_files::{Expect, Packing, SendOptions, Slow, Transfer};
+use fanfare_files::{Expect, GatherOptions, NamedPath, Packing, SendOptions, Slow, Transfer};
 use fanfare_node::{
     FieldSize,
     proto::{Bitrate, CongestionControl, FecConfig, FecId, SenderConfig},
@@ -14,7 +14,10 @@ use super::{
     network::{NameArgs, NetArgs},
     streams::StreamsArgs,
 };
-use crate::{config::FileArgs, send::SendPlan};
+use crate::{
+    config::FileArgs,
+    send::{SendPlan, Streaming},
+};
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
 
 /// The most that a controller may try without being told: the fastest network that this is for.
@@ -30,9 +33,9 @@ const BLOCK_MAX_8: u32 = 255;
 const BLOCK_MAX_16: u32 = 65535;
 
 const HELP: Help = Help::new(&[
-    ("fanfare send disk.img", "to whoever listens"),
     ("fanfare send disk.img --expect 30", "wait for 30 receivers"),
     ("fanfare send photos/ --expect a,b --rate 100M", "two receivers, by name"),
+    ("fanfare send /dev/sda --expect 30", "a disk, to receivers with --to"),
 ])
 .exits(&[
     (Exit::Done, "every receiver has every byte"),
@@ -54,6 +57,11 @@ const HELP: Help = Help::new(&[
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct SendArgs {
     /// Files and directories to send; - is standard input
+    ///
+    /// PATH=NAME sends a path under another name. Two paths that receivers would give one name are
+    /// refused. Names, content, permission bits and times of files travel, and empty directories.
+    /// Links, pipes, sockets, devices, owners, extended attributes, the setuid bit, and permissions
+    /// and times of directories do not.
     #[arg(required_unless_present = "streams", value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Wait for this many receivers, or for these names
@@ -160,6 +168,20 @@ pub(crate) struct SendArgs {
     /// Those receivers delete what else they have in these directories.
     #[arg(long, help_heading = "What is sent", hide_short_help = true)]
     delete: bool,
+    /// Put this directory before every name at the receivers
+    #[arg(long, value_name = "DIR", help_heading = "What is sent", hide_short_help = true)]
+    prefix: Option<String>,
+    /// Send one file, device or pipe as it is read
+    ///
+    /// For receivers with --to or --stdout. Standard input and block devices are sent in this way
+    /// unless the same bytes are needed twice. Blocks of zeros are not sent.
+    #[arg(
+        long,
+        conflicts_with_all = ["one_way", "carousel", "delete", "no_pack", "layers", "sync"],
+        help_heading = "What is sent",
+        hide_short_help = true
+    )]
+    stream: bool,
     /// File name of standard input at the receivers
     #[arg(
         long,
@@ -267,10 +289,14 @@ impl SendArgs {
             name: self.name.get(),
         };
         Ok(SendPlan {
-            paths: self.paths.clone(),
-            stdin_name: self.stdin_name.clone(),
-            packing: if self.no_pack { Packing::Never } else { Packing::Small },
-            listed: self.delete,
+            paths: self.paths.iter().map(|path| NamedPath::parse(path.as_os_str())).collect(),
+            streaming: self.streaming()?,
+            gather: GatherOptions {
+                stdin_name: self.stdin_name.clone(),
+                prefix: self.prefix.clone(),
+                packing: if self.no_pack { Packing::Never } else { Packing::Small },
+                listed: self.delete,
+            },
             receipts: self.receipts.clone(),
             options,
             congestion,
@@ -280,6 +306,20 @@ impl SendArgs {
             layered,
             place: (self.net.group()?.group, self.net.interface()),
             output: self.output,
+        })
+    }
+
+    /// What is sent once, as it is read, need not be kept; what is sent again is.
+    fn streaming(&self) -> Result<Streaming, Failure> {
+        if self.stream && self.paths.len() != 1 {
+            let text = "stream (several paths): a stream is one file, device or pipe. Name one";
+            return Err(Failure::usage("stream.invalid", text));
+        }
+        let again = self.one_way || self.carousel > 0 || self.delete || self.no_pack;
+        Ok(match (self.stream, again || self.layers.is_given()) {
+            (true, _) => Streaming::Always,
+            (false, true) => Streaming::Never,
+            (false, false) => Streaming::Suitable,
         })
     }
 

@@ -1,17 +1,19 @@
 //! One receiver, from joining to the exit code.
 
-use std::{path::Path, sync::mpsc::RecvTimeoutError, time::Duration};
+use std::{sync::mpsc::RecvTimeoutError, time::Duration};
 
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
 use fanfare_files::{
-    ReceiveEvent, Transfer, TransferEvent,
+    How, ReceiveEvent, Transfer, TransferEvent,
     event::{Finished, ReceiveEnd, ReceiveReport},
     receipt::Reason,
 };
+use fanfare_node::proto::ObjectKey;
 
 use super::{
     deletion,
     overruns::{self, Overruns},
+    place::Place,
     plan::ReceivePlan,
 };
 use crate::{
@@ -38,7 +40,8 @@ fn receive(
 ) -> Result<Exit, Failure> {
     let ReceivePlan { dir, network, options, timeout, .. } = plan;
     let name = options.name.clone();
-    let node = Transfer::over(network).receive(&dir, options).start()?;
+    let place = Place::new(dir, options.to.as_ref());
+    let node = Transfer::over(network).receive(&place.dir, options).start()?;
     interrupt::stop_on_interrupt(node.stopper());
     output.event(&Line::Start(Start {
         group: node.group().to_string(),
@@ -46,25 +49,25 @@ fn receive(
         interface: node.interface().map(|interface| interface.name.clone()),
         objects: None,
         bytes: None,
-        dir: Some(dir.display().to_string()),
+        dir: Some(place.to_string()),
     }));
     let on = node.interface().map_or_else(String::new, |i| format!(" on {}", i.name));
-    let (group, shown) = (node.group(), dir.display());
+    let group = node.group();
     match node.awaited() {
-        None => output.text(&format!("receiving from {group}{on} into {shown} as {name}")),
+        None => output.text(&format!("receiving from {group}{on} into {place} as {name}")),
         Some(interface) => output.warn("interface.awaited", interface_awaited(interface)),
     }
-    watch(&node, &dir, output, reload);
+    watch(&node, &place, output, reload);
     output.clear();
     Ok(conclude(output, node.finish(), &timeout))
 }
 
-fn watch(node: &Transfer, dir: &Path, output: &Output, mut reload: Reload<ReceivePlan>) {
+fn watch(node: &Transfer, place: &Place, output: &Output, mut reload: Reload<ReceivePlan>) {
     let mut overruns = Overruns::default();
     loop {
         reload.on_hangup(node, output);
         match node.next_event(POLL) {
-            Ok(TransferEvent::Receive(event)) => show(&event, dir, output),
+            Ok(TransferEvent::Receive(event)) => show(&event, place, output),
             Ok(TransferEvent::SendRefused { why }) => {
                 output.warn("send.refused", format!("the system refuses to send: {why}"));
             }
@@ -97,7 +100,7 @@ fn watch(node: &Transfer, dir: &Path, output: &Output, mut reload: Reload<Receiv
     }
 }
 
-fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
+fn show(event: &ReceiveEvent, place: &Place, output: &Output) {
     match event {
         event @ (ReceiveEvent::Sender { .. }
         | ReceiveEvent::Bound { .. }
@@ -137,10 +140,16 @@ fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
             }));
         }
         ReceiveEvent::File { key, placed, elapsed } => {
-            let path = dir.join(placed.name.to_string()).display().to_string();
-            output.data(&path);
-            if placed.already {
-                output.text(&format!("'{path}' is already here"));
+            let path = place.of(placed);
+            if place.tells() {
+                output.data(&path);
+            }
+            match placed.how {
+                How::Already => output.text(&format!("'{path}' is already here")),
+                How::Beside => {
+                    output.text(&format!("'{path}' stands beside the file that was there"));
+                }
+                How::New | How::Replaced => {}
             }
             if let Some(why) = placed.name_rejected {
                 output.text(&format!("warning: '{path}' has not its sender's name: {why}"));
@@ -148,17 +157,10 @@ fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
             output.event(&Line::file(*key, placed, path, elapsed.as_secs_f64()));
         }
         ReceiveEvent::Failed { key, name, reason } => {
-            let shown = name.clone().unwrap_or_else(|| format!("object {}", key.object));
-            output.text(&format!("warning: '{shown}' was not received: {}", reason.name()));
-            output.event(&Line::Failed(Failed {
-                id: key.object.0,
-                sender: key.sender.0,
-                name: name.clone(),
-                reason: reason.name().to_owned(),
-            }));
+            show_failed(*key, name.as_deref(), *reason, place, output);
         }
         event @ (ReceiveEvent::Deleted { .. } | ReceiveEvent::Deletion { .. }) => {
-            deletion::show(event, dir, output);
+            deletion::show(event, &place.dir, output);
         }
         event @ (ReceiveEvent::Level { .. } | ReceiveEvent::Refused { .. }) => {
             show_layers(event, output);
@@ -195,6 +197,20 @@ fn show_sender(event: &ReceiveEvent, output: &Output) {
         }
         _ => {}
     }
+}
+
+fn show_failed(key: ObjectKey, name: Option<&str>, reason: Reason, place: &Place, output: &Output) {
+    let shown = name.map_or_else(|| format!("object {}", key.object), str::to_owned);
+    output.text(&format!("warning: '{shown}' was not received: {}", reason.name()));
+    if reason == Reason::Refused && place.target.is_some() {
+        output.text("--to and --stdout take streams: use 'fanfare send --stream'");
+    }
+    output.event(&Line::Failed(Failed {
+        id: key.object.0,
+        sender: key.sender.0,
+        name: name.map(str::to_owned),
+        reason: reason.name().to_owned(),
+    }));
 }
 
 fn show_layers(event: &ReceiveEvent, output: &Output) {

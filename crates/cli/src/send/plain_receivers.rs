@@ -41,8 +41,8 @@ impl PlainReceivers {
         let node = found.filter(|_| std::mem::take(&mut self.matters))?;
         self.suspected.clear();
         Some(format!(
-            "receiver {node} is a plain NORM receiver and cannot unpack small files that are sent \
-             together. Send with --no-pack"
+            "receiver {node} is a plain NORM receiver and cannot read a stream, or small files \
+             that are sent together. Send with --no-pack"
         ))
     }
 

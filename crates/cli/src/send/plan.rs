@@ -1,9 +1,15 @@
 //! What is to be sent, to whom, and how.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{
+    net::SocketAddr,
+    os::unix::fs::FileTypeExt,
+    path::{Path, PathBuf},
+};
 
 use fanfare_command::{Failure, Output, OutputArgs};
-use fanfare_files::{LayeredOptions, Packing, SendOptions, Transfer, TransferBuilder};
+use fanfare_files::{
+    GatherOptions, LayeredOptions, NamedPath, SendOptions, Transfer, TransferBuilder,
+};
 use fanfare_node::proto::{Bitrate, CongestionControl};
 
 use crate::config::Live;
@@ -12,12 +18,11 @@ use crate::config::Live;
 #[derive(Debug)]
 pub(crate) struct SendPlan {
     /// Files and directories; `-` is standard input.
-    pub(crate) paths: Vec<PathBuf>,
-    /// What standard input is called.
-    pub(crate) stdin_name: String,
-    pub(crate) packing: Packing,
-    /// Receivers are told what the directories hold.
-    pub(crate) listed: bool,
+    pub(crate) paths: Vec<NamedPath>,
+    /// What of them is sent, and how it is called.
+    pub(crate) gather: GatherOptions,
+    /// What is sent as it is read.
+    pub(crate) streaming: Streaming,
     /// Where receipts are written.
     pub(crate) receipts: Option<PathBuf>,
     pub(crate) options: SendOptions,
@@ -51,6 +56,34 @@ impl Live for SendPlan {
         node.set_slow(self.options.slow);
         node.set_rate(self.rate);
         Ok(&[])
+    }
+}
+
+/// What is read while it is sent, in pieces that only receivers of ours understand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Streaming {
+    /// Nothing: what is sent is needed again, or is wanted as files.
+    Never,
+    /// Standard input or a block device, where it is all that is sent.
+    Suitable,
+    /// Whatever it is.
+    Always,
+}
+
+impl SendPlan {
+    /// The one path that is read while it is sent, if that is what is to be done.
+    pub(crate) fn stream(&self) -> Option<&Path> {
+        let [NamedPath { path, .. }] = &self.paths[..] else { return None };
+        let is_device = || {
+            let kind = std::fs::metadata(path).map(|meta| meta.file_type());
+            kind.is_ok_and(|kind| kind.is_block_device())
+        };
+        let streams = match self.streaming {
+            Streaming::Never => false,
+            Streaming::Suitable => path == Path::new("-") || is_device(),
+            Streaming::Always => true,
+        };
+        streams.then_some(path.as_path())
     }
 }
 

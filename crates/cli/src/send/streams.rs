@@ -11,7 +11,7 @@ use fanfare_command::{Exit, Failure, Output, OutputArgs, units};
 use fanfare_files::{MemoryShort, Sources, Streams};
 
 use super::{
-    plan::{SendPlan, StreamPlan, StreamsPlan},
+    plan::{SendPlan, StreamPlan, Streaming, StreamsPlan},
     transfer::send,
 };
 use crate::{config::Reload, json::Line};
@@ -78,7 +78,9 @@ fn prepare(each: Vec<StreamPlan>, streams: &Streams) -> Result<Vec<Prepared>, Fa
             .add(plan.builder, weight, plan.given_rate)
             .map_err(|short| too_little(&short, count, least))?;
         let name = plan.place.0.to_string();
-        prepared.push(Prepared { plan: SendPlan { builder, ..plan }, name });
+        // Streams that are read while they are sent hold more than is shared.
+        let streaming = Streaming::Never;
+        prepared.push(Prepared { plan: SendPlan { builder, streaming, ..plan }, name });
     }
     Ok(prepared)
 }
@@ -120,7 +122,7 @@ fn check_shared(each: &[StreamPlan]) -> Result<(), Failure> {
             let what = format!("receipts ({})", path.display());
             return refused(what, before, "Give each a file of its own");
         }
-        if send.paths.iter().any(|path| path == Path::new("-"))
+        if send.paths.iter().any(|path| path.path == Path::new("-"))
             && let Some(before) = input.replace(place)
         {
             return refused("paths (-)".to_owned(), before, "Standard input is read but once");

@@ -34,15 +34,19 @@ pub(super) fn send(
     reload: Reload<SendPlan>,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    Sources::check(&plan.paths)?;
+    if plan.stream().is_none() {
+        Sources::check(&plan.paths)?;
+    }
     plan.builder.check()?;
     let receipts = Receipts::open(plan.receipts.as_deref())?;
     let sources = gather(&plan, output)?;
     let SendPlan { options, congestion, rate, builder, layered, .. } = plan;
-    let (files, objects, bytes) = (sources.file_count(), sources.files.len() as u64, sources.bytes);
+    let (files, is_stream) = (sources.file_count(), sources.is_stream());
+    let objects = sources.files.len() as u64 + u64::from(is_stream);
+    let bytes = sources.bytes;
     let mut watched = Watched {
         receipts,
-        plain: PlainReceivers::new(sources.has_packs()),
+        plain: PlainReceivers::new(sources.has_packs() || is_stream),
         roster: Roster::default(),
     };
     let (expect, wait) = (options.expect.clone(), options.wait);
@@ -57,18 +61,21 @@ pub(super) fn send(
         node_id: node.id().0,
         interface: node.interface().map(|interface| interface.name.clone()),
         objects: Some(objects),
-        bytes: Some(bytes),
+        bytes: Some(bytes).filter(|_| !is_stream),
         dir: None,
     }));
     let on = node.interface().map_or_else(String::new, |i| format!(" on {}", i.name));
     let what = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
-    let size = units::size(bytes);
+    let what = match is_stream {
+        true => "as it is read".to_owned(),
+        false => format!("{what}, {}", units::size(bytes)),
+    };
     let pace = match congestion {
         _ if layered.is_some() => format!("over layers, {rate} together at most"),
         CongestionControl::Fixed => format!("at {rate}"),
         _ => format!("as fast as the path allows, at most {rate}"),
     };
-    output.text(&format!("sending {what}, {size}, to {}{on} {pace}", node.group()));
+    output.text(&format!("sending {what} to {}{on} {pace}", node.group()));
     let group = node.group();
     let on_interface =
         node.interface().map_or_else(String::new, |i| format!(" --interface {}", i.name));
@@ -82,14 +89,16 @@ pub(super) fn send(
 }
 
 fn gather(plan: &SendPlan, output: &Output) -> Result<Sources, Failure> {
+    if let Some(path) = plan.stream() {
+        return Ok(Sources::open_stream(path, &plan.gather.stdin_name)?);
+    }
     let mut skipped = Skipped::default();
     let mut report = |gathering: Gathering<'_>| match gathering {
         Gathering::Hashed(bytes) => output.spin(format!("hashing: {}", units::size(bytes))),
         Gathering::SkippedLink(path) => skipped.links.add(path),
         Gathering::SkippedOther(path) => skipped.others.add(path),
     };
-    let gather = if plan.listed { Sources::gather_listed } else { Sources::gather_with };
-    let sources = gather(&plan.paths, &plan.stdin_name, plan.packing, &mut report)?;
+    let sources = Sources::gather_as(&plan.paths, &plan.gather, &mut report)?;
     skipped.warn(output);
     Ok(sources)
 }
@@ -230,6 +239,10 @@ fn failure_of(
         let text =
             format!("file ({}): it changed while it was being sent. Send it again", path.display());
         return Some(Failure::new(Exit::Failed, "source.changed", text));
+    }
+    if let Some((path, why)) = &report.broken {
+        let text = format!("stream ({}): cannot be read ({why}). Send it again", path.display());
+        return Some(Failure::new(Exit::Failed, "source.unreadable", text));
     }
     match report.end {
         SendEnd::Complete | SendEnd::Interrupted => None,

@@ -218,6 +218,8 @@ pub struct SendReport {
     pub expected: Option<usize>,
     /// Files that changed while they were sent.
     pub changed: Vec<PathBuf>,
+    /// A stream that could not be read to its end, and why.
+    pub broken: Option<(PathBuf, String)>,
     /// Objects enqueued.
     pub objects: u64,
     /// Their bytes.

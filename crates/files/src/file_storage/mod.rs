@@ -43,6 +43,8 @@ pub(crate) struct FileStorage {
     /// Data objects short enough to be manifests, in memory until it is known what they are.
     small: BTreeMap<ObjectKey, Small>,
     only_from: Option<NodeId>,
+    /// Files are not taken.
+    only_streams: bool,
     ledger: Option<SharedLedger>,
 }
 
@@ -66,6 +68,11 @@ impl FileStorage {
         syncer: Syncer,
     ) -> Self {
         Self { parts: Some(Parts::new(directory, syncer)), only_from, ..Self::default() }
+    }
+
+    /// Takes no files from now on, only what may be a piece of a stream.
+    pub(crate) fn take_only_streams(&mut self) {
+        self.only_streams = true;
     }
 
     /// What is here whole already needs no room a second time.
@@ -218,6 +225,9 @@ impl Storage for FileStorage {
             // Grown on write: a header's promise allocates nothing.
             self.small.insert(key, Small { size, bytes: Vec::new() });
             return Ok(());
+        }
+        if self.only_streams {
+            return Err(StorageError::Refused);
         }
         let known = self.ledger.as_ref().is_some_and(|known| ledger::lock(known).has_size(size));
         parts.open(key, size, known)

@@ -296,6 +296,7 @@ impl LayeredSender {
             missing: Vec::new(),
             expected: None,
             changed: Vec::new(),
+            broken: None,
             objects: 1,
             bytes: size,
             repair_bytes: self.payload.saturating_sub(size),

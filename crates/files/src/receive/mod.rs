@@ -5,6 +5,7 @@
 //!   proves wrong; `outcome`: held, or failed
 //! - `binding`: whose objects are taken, and how long that sender may be silent
 //! - `record`: what is held of one life of a sender; `reminder`: saying again what is not;
+//!   `stream`: pieces of what has no known length;
 //!   `deletion`: what is here and not at the sender; `layered`: what comes by layers
 //!
 //! A [`ReceiveJob`] lives in the driver's thread; hashing and syncing are the verifier's.
@@ -19,6 +20,7 @@ mod options;
 mod outcome;
 mod record;
 mod reminder;
+mod stream;
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -35,6 +37,7 @@ pub(crate) use layered::LayeredProgress;
 pub use options::{ReceiveOptions, SenderFilter, Until};
 use record::Record;
 use reminder::Reminder;
+use stream::Streams;
 
 use crate::{
     event::{ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport, TransferEvent},
@@ -80,6 +83,7 @@ pub(crate) struct ReceiveJob {
     /// For each sender that could not be told otherwise.
     reminders: BTreeMap<(NodeId, InstanceId), Reminder>,
     ledger: SharedLedger,
+    streams: Streams,
     /// Beginnings of the roots of which parts are here, for the status.
     parts: Vec<u8>,
     /// Files of which the application has heard, by name and hash.
@@ -111,6 +115,7 @@ impl ReceiveJob {
             records: BTreeMap::new(),
             reminders: BTreeMap::new(),
             ledger,
+            streams: Streams::default(),
             parts,
             told: BTreeSet::new(),
             phase: Phase::Receiving,
@@ -201,6 +206,9 @@ impl ReceiveJob {
     }
 
     fn on_gone(&mut self, sender: NodeId, said: bool, out: &mut Outbox) {
+        if said {
+            self.on_stream_gone(sender, out);
+        }
         for (_, record) in
             self.records.range_mut((sender, InstanceId(0))..=(sender, InstanceId(u16::MAX)))
         {
@@ -263,8 +271,8 @@ impl ReceiveJob {
         let ready = self.ready();
         let status = self.record_of(key).status(ready, about).encode();
         let mut receiver = session.receiver();
-        receiver.set_ack_content(key.sender, status.clone());
-        receiver.set_status_to(key.sender, status, announce);
+        receiver.set_ack_content((key.sender, key.instance), status.clone());
+        receiver.set_status_to((key.sender, key.instance), status, announce);
     }
 
     /// What whoever calls the roll is told before it has sent anything.
@@ -386,7 +394,7 @@ impl ReceiveJob {
         let mut status = Status::ready(&self.options.name, self.directory.free());
         status.state = State::Leaving;
         let (status, mut receiver) = (status.encode(), session.receiver());
-        for (sender, _) in self.records.keys() {
+        for sender in self.records.keys() {
             receiver.set_status_to(*sender, status.clone(), false);
         }
         receiver.set_status(status, true);

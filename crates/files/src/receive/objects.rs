@@ -2,7 +2,10 @@
 
 use fanfare_proto::{AbortReason, ObjectKey, Session, Time};
 
-use super::{ReceiveJob, SenderFilter, record::OpenObject};
+use super::{
+    ReceiveJob, SenderFilter,
+    record::{OpenObject, StreamState},
+};
 use crate::event::Outbox;
 
 use crate::{
@@ -70,6 +73,9 @@ impl ReceiveJob {
         let (name, size) = (announcement.shown_name(), object.size);
         object.announcement = Some(announcement.clone());
         let details = announcement.details.filter(|d| d.size == size);
+        if details.as_ref().is_some_and(|details| details.as_piece().is_some()) {
+            return self.on_piece(now, session, storage, key, out);
+        }
         if let Some((turn, root)) = details.as_ref().and_then(|d| Some((d.turn?, d.root)))
             && self.is_repeated(now, session, storage, key, (turn, &root, size))
         {
@@ -130,7 +136,7 @@ impl ReceiveJob {
         repeats
     }
 
-    fn stop_examining(&mut self, now: Time, session: &mut Session, key: ObjectKey) {
+    pub(super) fn stop_examining(&mut self, now: Time, session: &mut Session, key: ObjectKey) {
         if let Some(object) = self.record_of(key).open.get_mut(&key)
             && object.origin != Origin::Received
         {
@@ -169,6 +175,9 @@ impl ReceiveJob {
         let object = self.record_of(key).open.entry(key).or_insert_with(new);
         if let Some(head) = object.manifest.clone() {
             return self.on_manifest(now, session, storage, key, head, out);
+        }
+        if object.as_piece().is_some() {
+            return self.on_piece_whole(now, session, storage, key, out);
         }
         if object.repeats {
             return self.on_repeated(session, storage, key);
@@ -254,6 +263,9 @@ impl ReceiveJob {
             return;
         }
         let record = self.record_of(key);
+        if record.stream.is_some_and(|stream| stream != StreamState::Whole) {
+            return self.on_stream_failed(now, session, storage, key, reason, out);
+        }
         let turn = record.open.get(&key).and_then(|object| object.turn);
         if reason == Reason::Aborted && record.can_spare(turn) {
             self.let_go(session, storage, key);
@@ -289,5 +301,6 @@ impl ReceiveJob {
             }
         }
         self.submit();
+        self.on_written(now, session, storage, out);
     }
 }

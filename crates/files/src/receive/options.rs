@@ -6,6 +6,7 @@ use fanfare_disk::placement::Conflict;
 use fanfare_proto::NodeId;
 
 use super::ReceiveJob;
+use crate::stream::StreamTarget;
 
 /// When receiving is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,6 +58,8 @@ pub struct ReceiveOptions {
     pub max_size: Option<u64>,
     /// Refuse what one transfer brings beyond so many files. Default no bound.
     pub max_files: Option<u64>,
+    /// Take a stream, and no files, and put it there instead of into the directory. Default none.
+    pub to: Option<StreamTarget>,
     /// When to end. Default when stopped.
     pub until: Until,
     /// End when nothing new has come for so long. Default never.

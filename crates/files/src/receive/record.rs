@@ -6,7 +6,7 @@ use fanfare_proto::{ObjectKey, ObjectTransportId, Time};
 
 use super::LayeredProgress;
 use crate::{
-    announcement::{Announcement, Details, Turn},
+    announcement::{Announcement, Details, Piece, Turn},
     manifest::Head,
     receipt::{About, Failure, Holdings, Reason, State, Status},
     verify::{Held, Origin},
@@ -63,6 +63,12 @@ impl OpenObject {
         }
     }
 
+    /// It is a piece of a stream: what is said of it, and its hash.
+    pub(super) fn as_piece(&self) -> Option<(&Piece, [u8; 32])> {
+        let details = self.details()?;
+        Some((details.as_piece()?, details.root))
+    }
+
     /// It is a listing, and whole.
     pub(super) fn is_waiting_listing(&self) -> bool {
         self.verifying && self.is_listing()
@@ -87,6 +93,17 @@ impl OpenObject {
     }
 }
 
+/// How far a stream is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StreamState {
+    /// Not at its end.
+    Coming,
+    /// In its place.
+    Whole,
+    /// It cannot be had.
+    Failed,
+}
+
 /// One life of a sender.
 #[derive(Debug, Default)]
 pub(super) struct Record {
@@ -105,6 +122,8 @@ pub(super) struct Record {
     pub(super) gone: bool,
     /// It goes on without us.
     pub(super) evicted: bool,
+    /// A stream of it has begun.
+    pub(super) stream: Option<StreamState>,
 }
 
 impl Record {
@@ -131,7 +150,14 @@ impl Record {
             Some(turn) => self.holdings.insert_at(turn.place, root),
             None => self.holdings.insert(key.object, root),
         }
-        self.forgive(turn.map(|turn| turn.place))
+        let all_held = turn.is_some_and(|turn| self.holdings.len() >= turn.objects);
+        let mut past = self.forgive(turn.map(|turn| turn.place));
+        if all_held {
+            // An object whose announcement was lost has no place. Everything is here: so is that.
+            past.extend(std::mem::take(&mut self.failed).into_keys().map(ObjectTransportId));
+            self.failures.retain(|failure| !failure.reason.is_failure());
+        }
+        past
     }
 
     fn forgive(&mut self, place: Option<u64>) -> Vec<ObjectTransportId> {
@@ -166,7 +192,7 @@ impl Record {
 
     /// Nothing of it is under way any more.
     pub(super) fn is_settled(&self) -> bool {
-        self.open.is_empty()
+        self.open.is_empty() && self.stream != Some(StreamState::Coming)
     }
 
     pub(super) fn has_anything(&self) -> bool {
@@ -183,7 +209,8 @@ impl Record {
     }
 
     fn state(&self) -> State {
-        if self.open.values().any(|object| !object.verifying) {
+        let coming = self.stream == Some(StreamState::Coming);
+        if coming || self.open.values().any(|object| !object.verifying) {
             State::Receiving
         } else if !self.open.is_empty() {
             State::Verifying

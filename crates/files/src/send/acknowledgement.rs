@@ -31,7 +31,7 @@ impl SendJob {
     fn heed(&mut self, now: Time, node: NodeId, status: &Status) -> News {
         let queue = &self.queue;
         if !queue.is_anew() {
-            return self.peers.on_status(now, node, status, self.about, queue.total);
+            return self.peers.on_status(now, node, status, self.about, queue.objects());
         }
         let is_last = queue.is_last_watermark();
         let counts = |failure: &Failure| is_last && queue.is_of_last_round(failure.object);
@@ -64,6 +64,7 @@ impl SendJob {
             let news = self.heed(now, node, status);
             self.tell(session, node, &news, out);
         }
+        self.stalls.on_acknowledged(node);
         if !self.queue.is_last_watermark() || !self.peers.is_open(node) {
             return;
         }
@@ -75,9 +76,15 @@ impl SendJob {
             }
             Some(_) => Outcome::Partial { held: self.files_held(node), failures: [].into() },
         };
-        if outcome == Outcome::Complete {
+        let outcome = if outcome == Outcome::Complete {
             self.issue_receipts(now, node, out);
-        }
+            // It holds everything, but not all of it where it was meant to be.
+            let misplaced = self.peers.has_misplaced(node);
+            let held = self.files_held(node);
+            if misplaced { Outcome::Partial { held, failures: [].into() } } else { outcome }
+        } else {
+            outcome
+        };
         self.peers.settle(now, node, outcome);
     }
 
@@ -87,13 +94,16 @@ impl SendJob {
     }
 
     fn issue_receipts(&self, now: Time, node: NodeId, out: &mut Outbox) {
-        for object in self.queue.sent.iter().filter(|object| !object.is_manifest) {
+        let in_place = |id: u16| self.peers.has_in_place(node, id);
+        let objects = self.queue.sent.iter().filter(|object| !object.is_manifest);
+        for object in objects.filter(|object| in_place(object.key.object.0)) {
+            let Some((bytes, hash)) = object.file.receipted() else { continue };
             out.push(TransferEvent::Send(SendEvent::Receipt(Receipt {
                 receiver: self.peers.view(node),
                 object: object.key.object.0,
                 file: object.file.name.clone(),
-                hash: object.file.root,
-                bytes: object.file.size,
+                hash,
+                bytes,
                 files: object.file.packed_files(),
                 elapsed: now.since(self.started),
             })));

@@ -6,6 +6,7 @@
 //! - `queue`: objects with the core and to come; `carousel`: once more
 //! - `acknowledgement`: what they say, and the receipts
 //! - `slow`: who gets less than the others, and what is done about it
+//! - `stalls`: who holds up a stream
 //! - `report`: what is told of it; `limits`: what limited the rate
 //!
 //! A [`SendJob`] lives in the driver's thread and has no clock and no socket of its own.
@@ -21,10 +22,12 @@ mod report;
 #[cfg(test)]
 mod rounds;
 mod slow;
+mod stalls;
 
 use std::time::Duration;
 
 use crate::event::Outbox;
+use fanfare_node::Waker;
 use fanfare_proto::{Event, NodeId, RollCalls, Session, Time, congestion::Reason};
 pub use gathering::Expect;
 use gathering::{Decision, Gathering};
@@ -35,6 +38,7 @@ use peers::Peers;
 use queue::{Economy, Queue};
 use slow::SlowReceivers;
 pub use slow::{Slow, SlowVerdict};
+use stalls::Stalls;
 
 use crate::{
     event::{Outcome, SendEnd, SendEvent, TransferEvent},
@@ -78,6 +82,7 @@ pub(crate) struct SendJob {
     next_progress: Time,
     limits: Limits,
     slow: SlowReceivers,
+    stalls: Stalls,
     /// Not leaving before.
     stay: Option<Time>,
     segment_size: u64,
@@ -107,6 +112,7 @@ impl SendJob {
             next_progress: now,
             limits: Limits::default(),
             slow: SlowReceivers::new(options.slow),
+            stalls: Stalls::default(),
             stay: None,
             segment_size: u64::from(segment_size),
             options,
@@ -153,7 +159,10 @@ impl SendJob {
             Event::WatermarkAck { node, app, .. } => {
                 self.on_acknowledged(now, session, *node, app, out);
             }
-            Event::WatermarkDone { outcomes } => self.on_watermark_done(now, outcomes),
+            Event::WatermarkDone { outcomes } => {
+                self.on_watermark_done(now, outcomes);
+                self.queue.shed(session);
+            }
             Event::ObjectSent { key } => self.queue.on_object_sent(*key, session),
             _ => {}
         }
@@ -167,6 +176,10 @@ impl SendJob {
         match &mut self.phase {
             Phase::Gathering(gathering) => {
                 gathering.on_answer(now, session.sender().answered_by().unwrap_or(now));
+            }
+            // It cannot have what has gone, and what would be the use of the rest?
+            Phase::Sending if self.queue.has_shed() => {
+                self.peers.settle(now, node, Outcome::Partial { held: 0, failures: [].into() });
             }
             Phase::Sending if !self.options.one_way => session.sender().add_acking_node(node),
             Phase::Sending | Phase::Leaving(..) | Phase::Done(_) => {}
@@ -191,6 +204,7 @@ impl SendJob {
         if now >= self.next_progress && matches!(self.phase, Phase::Sending) {
             self.next_progress = now + PROGRESS;
             self.judge(now, session, out);
+            self.judge_stalls(now, session, out);
             if self.is_nobody_there(now, session) {
                 self.peers.settle_rest(now, &Outcome::Unanswered);
                 return self.leave(now, session, SendEnd::Partial);
@@ -219,16 +233,23 @@ impl SendJob {
             match verdict {
                 SlowVerdict::Deferred => session.sender().defer(node, true),
                 SlowVerdict::Restored => session.sender().defer(node, false),
-                SlowVerdict::Evicted => {
-                    session.sender().evict(node);
-                    self.peers.settle(now, node, Outcome::Evicted);
-                    self.stay = Some(now + NOTICE);
-                    self.call_roll(session, ROLL_GATHERING);
-                }
+                SlowVerdict::Evicted => self.evict(now, session, node),
             }
             let receiver = self.peers.view(node);
             out.push(TransferEvent::Send(SendEvent::Slow { receiver, verdict, rate }));
         }
+    }
+
+    fn evict(&mut self, now: Time, session: &mut Session, node: NodeId) {
+        session.sender().evict(node);
+        self.peers.settle(now, node, Outcome::Evicted);
+        self.stay = Some(now + NOTICE);
+        self.call_roll(session, ROLL_GATHERING);
+    }
+
+    /// Begins to read, if what is sent is a stream.
+    pub(crate) fn start_feed(&mut self, waker: Waker) -> std::io::Result<()> {
+        self.queue.start_feed(waker)
     }
 
     /// Does what may be done now.
@@ -292,10 +313,15 @@ impl SendJob {
         for (key, name) in self.queue.take_resuming() {
             out.push(TransferEvent::Send(SendEvent::Resuming { object: key.object.0, name }));
         }
+        if self.queue.is_broken() {
+            self.peers.settle_rest(now, &Outcome::Interrupted);
+            return self.leave(now, session, SendEnd::Partial);
+        }
         let open = self.peers.open();
         if self.queue.wants_watermark() {
             session.sender().set_watermark(&open);
             self.queue.on_watermark_set();
+            self.stalls.on_watermark(now);
         }
         let nobody_left = (open.is_empty() && !self.options.one_way) || self.queue.total == 0;
         let all_sent = self.options.one_way && self.queue.is_passed() && session.sender().is_idle();

@@ -7,6 +7,7 @@
 //! `enqueue`: handing the core what is to come; here: how far it and the receivers are.
 
 mod enqueue;
+mod fed;
 
 use std::{collections::VecDeque, path::PathBuf};
 
@@ -17,10 +18,14 @@ use crate::{
     announcement::Follows,
     receipt::Holdings,
     source::{SourceFile, Sources},
+    stream::piece::PIECE_MAX,
 };
+use fed::Stream;
 
 /// Half of the objects that receivers keep in view.
 const HALF: u64 = 128;
+/// Bytes of a stream between two watermarks.
+pub(super) const WATERMARK_BYTES: u64 = HALF * PIECE_MAX as u64;
 /// Objects known by their id: those with the core, and as many that it has let go lately.
 const RECENT_MAX: usize = 512;
 
@@ -63,7 +68,11 @@ type Refused = (PathBuf, EnqueueError);
 #[derive(Debug)]
 pub(super) struct Queue {
     to_come: VecDeque<SourceFile>,
-    pub(super) sent: Vec<SentObject>,
+    pub(super) sent: VecDeque<SentObject>,
+    /// So many are not in `sent` any more: pieces of a stream that all have.
+    shed: usize,
+    /// What is read and sent as it comes.
+    pub(super) stream: Option<Stream>,
     recent: VecDeque<Recent>,
     /// Objects of a round, manifests among them.
     pub(super) total: u64,
@@ -96,13 +105,15 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn new(sources: Sources, rounds: u32, one_way: bool) -> Self {
-        let files = sources.files.len() as u64;
+        let files = sources.files.len() as u64 + u64::from(sources.is_stream());
         Self {
             total: files,
             files,
             bytes: sources.bytes,
             to_come: sources.files,
-            sent: Vec::new(),
+            sent: VecDeque::new(),
+            shed: 0,
+            stream: sources.stream.map(Stream::new),
             recent: VecDeque::new(),
             expected: Holdings::default(),
             follows: None,
@@ -143,7 +154,7 @@ impl Queue {
 
     /// Whether objects are still to be enqueued.
     fn has_more(&self) -> bool {
-        !self.to_come.is_empty() || self.carousel.has_next(self.sent.len())
+        !self.to_come.is_empty() || self.has_input() || self.carousel.has_next(self.sent.len())
     }
 
     /// Whether everything has been enqueued, and requeued, in all rounds.
@@ -198,7 +209,8 @@ impl Queue {
     pub(super) fn on_object_sent(&mut self, key: ObjectKey, session: &mut Session) {
         self.note_passed(key);
         let place = self.recent_mut(key.object).map(|recent| recent.place);
-        if place.is_some_and(|place| !self.sent[place].file.is_unchanged()) {
+        let sent = place.and_then(|place| self.sent_at(place));
+        if sent.is_some_and(|sent| !sent.file.is_unchanged()) {
             self.withdraw(key, session);
         }
         if !self.has_more() && self.passed >= self.enqueued {
@@ -222,7 +234,8 @@ impl Queue {
         // No end of its pass will be told.
         self.note_passed(key);
         let Some(place) = self.recent_mut(key.object).map(|recent| recent.place) else { return };
-        if self.note_changed(self.sent[place].file.changed_path()) {
+        let Some(path) = self.sent_at(place).map(|sent| sent.file.changed_path()) else { return };
+        if self.note_changed(path) {
             session.sender().cancel(key.object);
         }
     }
@@ -252,7 +265,7 @@ impl Queue {
         let id = ObjectTransportId(object);
         let recent = self.recent.iter().rev().find(|recent| recent.id == id);
         let found = match recent {
-            Some(recent) => self.sent.get(recent.place),
+            Some(recent) => self.sent_at(recent.place),
             None => self.sent.iter().rev().find(|sent| sent.key.object == id),
         };
         match found {

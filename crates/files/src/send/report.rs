@@ -95,6 +95,7 @@ impl SendJob {
             missing: self.missing(),
             expected: self.options.expect.count(),
             changed: self.queue.changed.clone(),
+            broken: self.queue.broken(),
             objects: self.queue.files,
             bytes: self.queue.bytes,
             repair_bytes: self.repair_bytes(&session.stats()),

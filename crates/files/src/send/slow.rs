@@ -85,6 +85,10 @@ pub(super) struct SlowReceivers {
 }
 
 impl SlowReceivers {
+    pub(super) fn policy(&self) -> Slow {
+        self.policy
+    }
+
     pub(super) fn new(policy: Slow) -> Self {
         Self { policy, standings: BTreeMap::new() }
     }

@@ -3,49 +3,19 @@
 //! [`Sender`] owns the machines and decides which of them sends next. Each rule is in a machine.
 //!
 //! # Map, in reading order
-//! - `object`, `block`, `block_ranges`: one object, what was sent of it and what must be sent
-//!   again; `coding`: payload ids; `cache`: all objects; `parity`: parity symbols, computed on
-//!   demand
-//! - `demand`: reads a NACK; `repair`: the repair cycle; `repair_adv`, `squelch`: what the group is
-//!   told about repairs; `repair_share`: how repairs and new data share the rate; `in_flight`:
-//!   repairs that have not arrived yet; `tail_parity`: parity at the end of a transfer
-//! - `flush`, `ack`, `eot`: the end of transmission, watermarks, good-bye
-//! - `probe`, `receivers`, `roll_call`: what is known of the group; `slow_receivers`:
-//!   receivers that are deferred or evicted
-//! - `release`: the start of a transfer
-//! - `schedule`: which machine sends next; `messages`: writes the messages; `object_message`:
-//!   symbols as messages; `batch`: many at once; `info_repair`: repairs that the driver sends
-//! - `feedback`: passes NACKs and ACKs to the machines
+//! - `objects`: what was sent of each object, and what must be sent again
+//! - `mending`: requests for repair, and how repairs and new data share the rate
+//! - `ending`: the start of a transfer, watermarks, the end, good-bye
+//! - `group`: what is known of the receivers; `feedback` passes NACKs and ACKs to the machines
+//! - `schedule`: which machine sends next; `messages`: writes the messages; `batch`: many at once
 
-mod ack;
 mod batch;
-mod block;
-mod block_ranges;
-mod cache;
-mod coding;
-mod demand;
-mod eot;
-mod feedback;
-mod flush;
-mod in_flight;
-mod info_repair;
+mod ending;
+mod group;
+mod mending;
 mod messages;
-mod object;
-mod object_message;
-mod parity;
-mod peer_repair;
-mod probe;
-mod receivers;
-mod release;
-mod repair;
-mod repair_adv;
-mod repair_share;
-mod roll_call;
+mod objects;
 mod schedule;
-mod slow_receivers;
-mod squelch;
-mod stream_detector;
-mod tail_parity;
 
 #[cfg(test)]
 mod tests;
@@ -73,13 +43,19 @@ use ack::{Point, Watermark};
 use alloc::{boxed::Box, vec::Vec};
 use cache::{Cache, Found};
 use coding::Coding;
+use ending::{ack, eot, flush};
 use eot::Eot;
 use fanfare_wire::{
     GroupSize, NodeId, ObjectTransportId, QuantizedRtt, Sequence, header::SenderFields,
 };
 use flush::Flush;
+use group::{probe, receivers, roll_call, slow_receivers};
 use in_flight::InFlight;
+use mending::{demand, in_flight, peer_repair, repair, repair_adv, repair_share, squelch};
 use object::{Piece, TransmitObject};
+use objects::{
+    block, block_ranges, cache, coding, object, object_message, parity, stream_detector,
+};
 use parity::ParityCache;
 use probe::Probe;
 use receivers::Receivers;
@@ -317,6 +293,23 @@ impl Sender {
         self.now = self.now.max(now);
         let Found::Cached(ordinal) = self.cache.find(object) else { return false };
         self.withdraw(ordinal, events);
+        true
+    }
+
+    /// Lets go of an object that nobody needs any more; false when it is gone.
+    pub(crate) fn release(
+        &mut self,
+        now: Time,
+        object: ObjectTransportId,
+        events: &mut EventQueue,
+    ) -> bool {
+        self.now = self.now.max(now);
+        let Found::Cached(ordinal) = self.cache.find(object) else { return false };
+        let Some(object) = self.cache.remove(ordinal) else { return false };
+        if self.cache.newest_begun().is_none() {
+            self.flush.abandon();
+        }
+        self.on_purged(&object, events);
         true
     }
 

@@ -33,6 +33,7 @@ impl Queue {
     ) -> Result<(), Refused> {
         let ahead_of = if self.one_way { self.passed } else { self.followed };
         while self.enqueued < ahead_of + 2 * HALF {
+            self.take_fed();
             let has_room = if self.to_come.is_empty() {
                 self.enqueue_again(now, session, storage)?
             } else {
@@ -64,7 +65,7 @@ impl Queue {
             let (objects, digest) = (self.expected.len(), self.expected.digest());
             self.follows = Some(Follows { objects, digest });
         }
-        let turn = self.carousel.turn(self.sent.len() as u64, self.total);
+        let turn = self.carousel.turn((self.shed + self.sent.len()) as u64, self.total);
         if let Some(manifest) = file.manifest.clone().filter(|_| self.owes_manifest()) {
             let object = manifest_object(&manifest, turn);
             let key = offer(now, session, file, object)?;
@@ -199,13 +200,15 @@ impl Queue {
     }
 
     fn note_sent(&mut self, object: SentObject, hash: [u8; 32]) {
-        let (key, place) = (object.key, self.sent.len());
-        if self.is_anew() {
+        let (key, place) = (object.key, self.shed + self.sent.len());
+        if object.file.receipted().is_none() {
+            // The last piece of a stream stands for all.
+        } else if self.is_anew() {
             self.expected.insert_at(place as u64, hash);
         } else {
             self.expected.insert(key.object, hash);
         }
-        self.sent.push(object);
+        self.sent.push_back(object);
         self.note_enqueued(key, place);
     }
 

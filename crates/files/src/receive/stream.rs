@@ -1,0 +1,213 @@
+//! Pieces of a stream: each is handed to the thread that writes, and confirmed when it is written.
+
+use fanfare_node::Waker;
+use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId, Session, Time};
+
+use super::{ReceiveJob, record::StreamState};
+use crate::{
+    event::{Outbox, ReceiveEvent, TransferEvent},
+    file_storage::FileStorage,
+    receipt::Reason,
+    stream::writer::{Arrived, Destination, StreamWriter, Written},
+    verify::Placed,
+};
+
+/// Who writes streams, and what it takes to start that thread.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    destination: Option<Destination>,
+    waker: Option<Waker>,
+    writer: Option<StreamWriter>,
+}
+
+impl Streams {
+    /// The thread is started with the first piece: most receivers never see one.
+    fn writer(&mut self) -> Option<&StreamWriter> {
+        if self.writer.is_none() {
+            let (destination, waker) = (self.destination.take()?, self.waker.clone()?);
+            self.writer = StreamWriter::start(destination, waker).ok();
+        }
+        self.writer.as_ref()
+    }
+}
+
+impl ReceiveJob {
+    /// Streams go there, and whoever writes them wakes the driver.
+    pub(crate) fn write_streams(&mut self, destination: Destination, waker: Waker) {
+        self.streams.destination = Some(destination);
+        self.streams.waker = Some(waker);
+    }
+
+    /// A piece is announced.
+    pub(super) fn on_piece(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        out: &mut Outbox,
+    ) {
+        self.stop_examining(now, session, key);
+        let record = self.record_of(key);
+        let Some(object) = record.open.get(&key) else { return };
+        let Some((piece, _)) = object.as_piece() else { return };
+        if !piece.is_sound(object.size) {
+            session.receiver().cancel(key, storage);
+            return self.fail(now, session, storage, key, Reason::Refused, out);
+        }
+        let name = piece.name.clone();
+        match record.stream {
+            None => {
+                record.stream = Some(StreamState::Coming);
+                let name = name.map(|name| name.replace(char::is_control, "?"));
+                out.push(TransferEvent::Receive(ReceiveEvent::Object { key, name, size: 0 }));
+                self.update_status(session, key, false);
+            }
+            Some(StreamState::Failed) => self.drop_piece(session, storage, key, true),
+            Some(StreamState::Coming | StreamState::Whole) => {}
+        }
+    }
+
+    /// All of a piece has come.
+    pub(super) fn on_piece_whole(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        out: &mut Outbox,
+    ) {
+        let conflict = self.options.conflict;
+        let failed = self.record_of(key).stream == Some(StreamState::Failed);
+        let bytes = storage.take_small(key);
+        let Some(object) = self.record_of(key).open.get_mut(&key).filter(|_| !failed) else {
+            return self.drop_piece(session, storage, key, false);
+        };
+        object.verifying = true;
+        let arrived = object.as_piece().zip(bytes).map(|((piece, root), bytes)| Arrived {
+            key,
+            piece: piece.clone(),
+            root,
+            bytes,
+            conflict,
+        });
+        match (arrived, self.streams.writer()) {
+            (Some(arrived), Some(writer)) => writer.write(arrived),
+            _ => self.on_stream_failed(now, session, storage, key, Reason::DiskError, out),
+        }
+    }
+
+    /// The thread may have written something.
+    pub(super) fn on_written(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        out: &mut Outbox,
+    ) {
+        while let Some(Written { key, result }) =
+            self.streams.writer.as_ref().and_then(StreamWriter::poll)
+        {
+            self.last_news = now;
+            match result {
+                Ok(placed) => self.on_piece_written(now, session, storage, key, placed, out),
+                Err(reason) => self.on_stream_failed(now, session, storage, key, reason, out),
+            }
+        }
+    }
+
+    fn on_piece_written(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        placed: Option<Placed>,
+        out: &mut Outbox,
+    ) {
+        storage.settle(key, false);
+        let record = self.record_of(key);
+        let object = record.open.remove(&key);
+        record.settled_bytes += object.as_ref().map_or(0, |object| object.size);
+        if let Some(placed) = placed {
+            record.stream = Some(StreamState::Whole);
+            let root = object.as_ref().and_then(|object| object.as_piece()).map(|(_, root)| root);
+            record.hold(key, None, root.unwrap_or_default());
+            let elapsed = object.map_or(now, |object| object.begun);
+            self.report.files += 1;
+            self.report.bytes += placed.size;
+            let elapsed = now.since(elapsed);
+            out.push(TransferEvent::Receive(ReceiveEvent::File { key, placed, elapsed }));
+            self.update_status(session, key, false);
+        } else if record.gone {
+            // These were the last that came of it.
+            self.on_stream_gone(key.sender, out);
+        }
+        session.receiver().confirm(key);
+    }
+
+    /// A piece cannot be had, and so the stream cannot.
+    pub(super) fn on_stream_failed(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        reason: Reason,
+        out: &mut Outbox,
+    ) {
+        let record = self.record_of(key);
+        if record.stream == Some(StreamState::Failed) {
+            return self.drop_piece(session, storage, key, true);
+        }
+        record.stream = Some(StreamState::Failed);
+        session.receiver().cancel(key, storage);
+        self.forget_stream(key.sender, key.instance);
+        self.fail(now, session, storage, key, reason, out);
+    }
+
+    /// Of a stream that has failed.
+    fn drop_piece(
+        &mut self,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        cancel: bool,
+    ) {
+        if cancel {
+            session.receiver().cancel(key, storage);
+        }
+        storage.settle(key, false);
+        self.record_of(key).open.remove(&key);
+    }
+
+    fn forget_stream(&self, sender: NodeId, instance: InstanceId) {
+        if let Some(writer) = &self.streams.writer {
+            writer.forget((sender, instance));
+        }
+    }
+
+    /// The sender has said good-bye before the end of its stream.
+    pub(super) fn on_stream_gone(&mut self, sender: NodeId, out: &mut Outbox) {
+        let lives = (sender, InstanceId(0))..=(sender, InstanceId(u16::MAX));
+        let coming = |record: &super::Record| record.stream == Some(StreamState::Coming);
+        let lives = self.records.range_mut(lives).filter(|(_, record)| coming(record));
+        let mut gone = Vec::new();
+        for ((_, instance), record) in lives {
+            // What is with the thread that writes may be all of it.
+            if record.open.is_empty() {
+                let object = ObjectTransportId(0);
+                let key = ObjectKey { sender, instance: *instance, object };
+                record.stream = Some(StreamState::Failed);
+                record.fail(key, None, Reason::Aborted);
+                gone.push(key);
+            }
+        }
+        for key in gone {
+            self.forget_stream(sender, key.instance);
+            self.report.failures.push((key, Reason::Aborted));
+            let (name, reason) = (None, Reason::Aborted);
+            out.push(TransferEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! One stream at a receiver: pieces put in order, checked and written.
+
+use std::collections::BTreeMap;
+
+use fanfare_disk::placement::Conflict;
+use fanfare_proto::ObjectKey;
+
+use super::{
+    piece::{End, Piece},
+    target::{Sink, Unfinished, Whole},
+};
+use crate::{
+    receipt::Reason,
+    verify::{Placed, disk_reason},
+};
+
+/// Pieces that may wait for an earlier one. A sender has no more under way: what lacks then was sent
+/// before this receiver was there.
+const WAITING_MAX: usize = 256;
+/// Zeros hashed at once.
+const ZEROS: [u8; 16 << 10] = [0; 16 << 10];
+
+/// A piece as it has come.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    pub(crate) key: ObjectKey,
+    pub(crate) piece: Piece,
+    pub(crate) root: [u8; 32],
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) conflict: Conflict,
+}
+
+/// What became of a piece.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) key: ObjectKey,
+    /// With the last piece comes what the stream has become.
+    pub(crate) result: Result<Option<Placed>, Reason>,
+}
+
+/// A stream that is coming.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    sink: Sink,
+    /// The number of the piece that is written next, and where what was written ends.
+    next: u64,
+    at: u64,
+    hasher: blake3::Hasher,
+    waiting: BTreeMap<u64, Arrived>,
+    name: String,
+    failed: Option<Reason>,
+    is_whole: bool,
+}
+
+impl Progress {
+    pub(crate) fn new(sink: Sink) -> Self {
+        Self {
+            sink,
+            next: 0,
+            at: 0,
+            hasher: blake3::Hasher::new(),
+            waiting: BTreeMap::new(),
+            name: String::new(),
+            failed: None,
+            is_whole: false,
+        }
+    }
+
+    /// A piece has come. Tells what became of it, and of those that have waited for it.
+    pub(crate) fn accept(&mut self, arrived: Arrived, tell: &mut dyn FnMut(Written)) {
+        let Arrived { key, .. } = arrived;
+        if arrived.piece.number < self.next {
+            return tell(Written { key, result: Err(Reason::Refused) });
+        }
+        if let Some(twice) = self.waiting.insert(arrived.piece.number, arrived) {
+            tell(Written { key: twice.key, result: Err(Reason::Refused) });
+        }
+        while self.failed.is_none()
+            && let Some(arrived) = self.waiting.remove(&self.next)
+        {
+            let result = self.write(&arrived);
+            self.next += 1;
+            if let Err(reason) = result {
+                self.fail(reason);
+            }
+            tell(Written { key: arrived.key, result });
+        }
+        if self.waiting.len() >= WAITING_MAX {
+            self.fail(Reason::Aborted);
+        }
+        if let Some(reason) = self.failed {
+            for (_, arrived) in std::mem::take(&mut self.waiting) {
+                tell(Written { key: arrived.key, result: Err(reason) });
+            }
+        }
+    }
+
+    fn fail(&mut self, reason: Reason) {
+        self.failed.get_or_insert(reason);
+        self.sink.abandon();
+    }
+
+    fn write(&mut self, arrived: &Arrived) -> Result<Option<Placed>, Reason> {
+        let Arrived { piece, root, bytes, conflict, .. } = arrived;
+        let io = |error: &std::io::Error| disk_reason(error);
+        if *blake3::hash(bytes).as_bytes() != *root || piece.offset < self.at {
+            return Err(Reason::HashMismatch);
+        }
+        if let Some(name) = &piece.name {
+            self.name.clone_from(name);
+        }
+        if self.next == 0 {
+            self.sink.begin().map_err(|error| io(&error))?;
+        }
+        self.fill_to(piece.offset)?;
+        let mut rest = &bytes[..];
+        for run in piece.runs() {
+            if run.zeros {
+                self.fill_to(run.offset + run.len)?;
+                continue;
+            }
+            let (now, later) =
+                rest.split_at_checked(run.len as usize).ok_or(Reason::HashMismatch)?;
+            self.sink.write(run.offset, now).map_err(|error| io(&error))?;
+            self.hasher.update(now);
+            self.at += run.len;
+            rest = later;
+        }
+        match &piece.end {
+            Some(end) => self.end(*end, *conflict).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Zeros up to there.
+    fn fill_to(&mut self, offset: u64) -> Result<(), Reason> {
+        let len = offset - self.at;
+        if len == 0 {
+            return Ok(());
+        }
+        self.sink.write_zeros(self.at, len).map_err(|error| disk_reason(&error))?;
+        let mut left = len;
+        while left > 0 {
+            let now = left.min(ZEROS.len() as u64);
+            self.hasher.update(&ZEROS[..now as usize]);
+            left -= now;
+        }
+        self.at = offset;
+        Ok(())
+    }
+
+    fn end(&mut self, end: End, conflict: Conflict) -> Result<Placed, Reason> {
+        self.fill_to(end.total.max(self.at))?;
+        let hash = *self.hasher.finalize().as_bytes();
+        if (self.at, hash) != (end.total, end.hash) {
+            return Err(Reason::HashMismatch);
+        }
+        let whole = Whole { name: &self.name, size: end.total, hash, conflict };
+        let placed = self.sink.finish(&whole).map_err(|why| match why {
+            Unfinished::Io(error) => disk_reason(&error),
+            Unfinished::Differs => Reason::HashMismatch,
+            Unfinished::Taken => Reason::Conflict,
+        })?;
+        self.is_whole = true;
+        Ok(placed)
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if !self.is_whole {
+            self.sink.abandon();
+        }
+    }
+}

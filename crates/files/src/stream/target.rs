@@ -1,0 +1,425 @@
+//! Where a receiver puts a stream: a file in its directory, or what its user named.
+
+use std::{
+    fmt,
+    fs::File,
+    io::{self, Read, Write},
+    os::{
+        fd::AsFd,
+        unix::fs::{FileExt, FileTypeExt},
+    },
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use fanfare_disk::{
+    OwnFile,
+    directory::{Directory, How, Settled, permissions},
+    name::SafeName,
+    placement::Conflict,
+};
+use fanfare_proto::ObjectKey;
+use rustix::{
+    fs::{Advice, CWD, FallocateFlags, Mode, OFlags},
+    io::Errno,
+};
+
+use super::piece::PIECE_MAX;
+use crate::verify::{Placed, unnamed};
+
+/// A device is synced after so many bytes: what waits in memory stays short, and so does the last sync.
+const SYNC_BYTES: u64 = 64 << 20;
+/// Reading back, bytes at once.
+const READ_BYTES: usize = 1 << 20;
+/// By which memory, offsets and lengths must be divisible to go around the page cache: the longest
+/// block of any disk.
+const ALIGN: usize = 4096;
+
+/// Where a stream goes, in place of a directory.
+#[derive(Debug, Clone, Default)]
+pub struct StreamTarget {
+    /// A file, a pipe or a block device; `None`: standard output.
+    pub path: Option<PathBuf>,
+    /// Blocks of zeros are not written: what is there is known to be zeros.
+    pub sparse: bool,
+    /// Everything is read back in the end, and compared.
+    pub verify: bool,
+}
+
+/// Why a stream cannot go there.
+#[derive(Debug)]
+pub enum TargetError {
+    /// It cannot be opened.
+    Open(PathBuf, io::Error),
+    /// A directory.
+    Directory(PathBuf),
+    /// A pipe that nobody reads from.
+    NoReader(PathBuf),
+    /// A device that is mounted, or used otherwise.
+    InUse(PathBuf),
+    /// What is written to a pipe cannot be read back.
+    Unverifiable,
+}
+
+impl fmt::Display for TargetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(path, error) => {
+                write!(f, "to ({}): cannot be written ({error}). Check its name", path.display())
+            }
+            Self::Directory(path) => {
+                let path = path.display();
+                write!(f, "to ({path}): a directory. Use 'fanfare recv {path}', or name a file")
+            }
+            Self::NoReader(path) => write!(
+                f,
+                "to ({}): nobody reads from this pipe. Start the program that reads it first",
+                path.display()
+            ),
+            Self::InUse(path) => {
+                write!(f, "to ({}): this device is in use. Unmount it first", path.display())
+            }
+            Self::Unverifiable => write!(
+                f,
+                "verify (a pipe): what was written to a pipe cannot be read back. Leave out --verify"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for TargetError {}
+
+impl StreamTarget {
+    /// Bytes that it has room for, as far as that is known.
+    pub(crate) fn free(&self) -> u64 {
+        let above = self.path.as_deref().map(|path| path.parent().unwrap_or(Path::new("/")));
+        let above = above.map(|above| if above == Path::new("") { Path::new(".") } else { above });
+        let room = above.and_then(|above| rustix::fs::statvfs(above).ok());
+        room.map_or(u64::MAX, |room| room.f_bavail.saturating_mul(room.f_frsize))
+    }
+
+    /// Opens it, and changes nothing yet.
+    pub(crate) fn open(&self) -> Result<Sink, TargetError> {
+        let Some(path) = &self.path else {
+            let error = |error| TargetError::Open(PathBuf::from("standard output"), error);
+            let out = io::stdout().as_fd().try_clone_to_owned().map_err(error)?;
+            return self.pipe(File::from(out));
+        };
+        let kind = std::fs::metadata(path).ok().map(|meta| meta.file_type());
+        let is = |test: fn(&std::fs::FileType) -> bool| kind.as_ref().is_some_and(test);
+        if is(std::fs::FileType::is_dir) {
+            return Err(TargetError::Directory(path.clone()));
+        }
+        let is_device = is(FileTypeExt::is_block_device);
+        let more = if is_device {
+            // Refused where it is mounted.
+            OFlags::EXCL
+        } else if is(FileTypeExt::is_fifo) {
+            // Otherwise this would wait until somebody reads.
+            OFlags::NONBLOCK
+        } else {
+            OFlags::CREATE
+        };
+        let flags = OFlags::WRONLY | OFlags::CLOEXEC | more;
+        let mode = Mode::from_raw_mode(0o666);
+        let fd = rustix::fs::openat(CWD, path, flags, mode).map_err(|errno| match errno {
+            Errno::NXIO => TargetError::NoReader(path.clone()),
+            Errno::BUSY => TargetError::InUse(path.clone()),
+            other => TargetError::Open(path.clone(), other.into()),
+        })?;
+        if is(FileTypeExt::is_fifo) {
+            let blocking = rustix::fs::fcntl_setfl(&fd, OFlags::empty());
+            blocking.map_err(|errno| TargetError::Open(path.clone(), errno.into()))?;
+        }
+        let file = File::from(fd);
+        let is_file = file.metadata().is_ok_and(|meta| meta.is_file());
+        if !is_device && !is_file {
+            return self.pipe(file);
+        }
+        let (sparse, verify) = (self.sparse, self.verify);
+        let raw = Raw { file, path: path.clone(), is_device, sparse, verify, unsynced: 0 };
+        Ok(Sink::Raw(raw))
+    }
+
+    fn pipe(&self, file: File) -> Result<Sink, TargetError> {
+        if self.verify {
+            return Err(TargetError::Unverifiable);
+        }
+        Ok(Sink::Pipe(file))
+    }
+}
+
+/// An open target. Bytes come in the order of the stream.
+#[derive(Debug)]
+pub(crate) enum Sink {
+    /// What can only be written one byte after the other.
+    Pipe(File),
+    /// A file or a device that is written in place.
+    Raw(Raw),
+    /// A file of our own in a directory, which gets its name in the end.
+    Part(Part),
+}
+
+#[derive(Debug)]
+pub(crate) struct Raw {
+    file: File,
+    path: PathBuf,
+    is_device: bool,
+    sparse: bool,
+    verify: bool,
+    unsynced: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Part {
+    directory: Arc<Directory>,
+    file: Arc<OwnFile>,
+    name: String,
+}
+
+/// What a whole stream is.
+#[derive(Debug)]
+pub(crate) struct Whole<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) size: u64,
+    pub(crate) hash: [u8; 32],
+    pub(crate) conflict: Conflict,
+}
+
+/// Why a whole stream is not in its place.
+#[derive(Debug)]
+pub(crate) enum Unfinished {
+    Io(io::Error),
+    /// Something else was read back.
+    Differs,
+    /// Another file of that name stays.
+    Taken,
+}
+
+impl From<io::Error> for Unfinished {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<Errno> for Unfinished {
+    fn from(errno: Errno) -> Self {
+        Self::Io(errno.into())
+    }
+}
+
+impl Sink {
+    /// A file of our own in this directory.
+    pub(crate) fn part(directory: &Arc<Directory>, key: ObjectKey) -> io::Result<Self> {
+        let ObjectKey { sender, instance, .. } = key;
+        let name = directory.own_name(format_args!("{sender}-{instance}-stream"), ".part");
+        let file = directory.create_own(&name)?;
+        // Tells another receiver in this directory that it is in use.
+        let _ = file.handle().lock();
+        Ok(Self::Part(Part { directory: directory.clone(), file, name }))
+    }
+
+    /// Before the first byte: a file that was there is empty from now on.
+    pub(crate) fn begin(&mut self) -> io::Result<()> {
+        match self {
+            Self::Raw(raw) if !raw.is_device => raw.file.set_len(0),
+            Self::Raw(_) | Self::Pipe(_) | Self::Part(_) => Ok(()),
+        }
+    }
+
+    pub(crate) fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Pipe(file) => file.write_all(bytes),
+            Self::Raw(raw) => raw.write(offset, bytes),
+            Self::Part(part) => Ok(part.file.handle().write_all_at(bytes, offset)?),
+        }
+    }
+
+    /// Zeros, which did not travel.
+    pub(crate) fn write_zeros(&mut self, offset: u64, len: u64) -> io::Result<()> {
+        match self {
+            Self::Pipe(file) => zeros(len, |_, bytes| file.write_all(bytes)),
+            Self::Raw(raw) => raw.write_zeros(offset, len),
+            // A new file: there is nothing else.
+            Self::Part(_) => Ok(()),
+        }
+    }
+
+    /// All of it was written: makes it durable, reads it back when that is wanted, names it.
+    pub(crate) fn finish(&mut self, whole: &Whole<'_>) -> Result<Placed, Unfinished> {
+        let name = SafeName::parse(whole.name.as_bytes());
+        let placed = |name: SafeName| Placed {
+            name,
+            size: whole.size,
+            hash: whole.hash,
+            verified: true,
+            how: How::New,
+            name_rejected: None,
+        };
+        match self {
+            Self::Part(part) => part.finish(whole, name.ok()),
+            Self::Pipe(file) => {
+                file.flush()?;
+                Ok(placed(name.unwrap_or_else(|_| unnamed(&whole.hash))))
+            }
+            Self::Raw(raw) => {
+                raw.finish(whole)?;
+                Ok(placed(name.unwrap_or_else(|_| unnamed(&whole.hash))))
+            }
+        }
+    }
+
+    /// It will not be whole.
+    pub(crate) fn abandon(&mut self) {
+        if let Self::Part(part) = self {
+            part.directory.remove(&part.name);
+        }
+    }
+}
+
+impl Raw {
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, offset)?;
+        self.unsynced += bytes.len() as u64;
+        if self.unsynced >= SYNC_BYTES && self.is_device {
+            self.unsynced = 0;
+            self.file.sync_data()?;
+            // Nobody reads it soon: other programs need the memory.
+            let _ = rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed);
+        }
+        Ok(())
+    }
+
+    fn write_zeros(&mut self, offset: u64, len: u64) -> io::Result<()> {
+        if self.sparse || !self.is_device {
+            return Ok(());
+        }
+        let flags = FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE;
+        if rustix::fs::fallocate(&self.file, flags, offset, len).is_ok() {
+            return Ok(());
+        }
+        zeros(len, |at, bytes| self.write(offset + at, bytes))
+    }
+
+    fn finish(&mut self, whole: &Whole<'_>) -> Result<(), Unfinished> {
+        if !self.is_device {
+            self.file.set_len(whole.size)?;
+        }
+        self.file.sync_all()?;
+        if self.verify && read_back(&self.path, self.is_device, whole.size)? != whole.hash {
+            return Err(Unfinished::Differs);
+        }
+        Ok(())
+    }
+}
+
+impl Part {
+    fn finish(&self, whole: &Whole<'_>, name: Option<SafeName>) -> Result<Placed, Unfinished> {
+        let Whole { size, hash, conflict, .. } = *whole;
+        let file = self.file.handle();
+        file.set_len(size)?;
+        file.set_properties(permissions(None), None)?;
+        self.file.sync()?;
+        let wanted = name.unwrap_or_else(|| unnamed(&hash));
+        let found = self.directory.place(&self.name, &wanted, conflict, (size, &hash))?;
+        let Settled::Placed(name, how) = found else { return Err(Unfinished::Taken) };
+        if how == How::Already {
+            self.directory.remove(&self.name);
+        }
+        Ok(Placed { name, size, hash, verified: true, how, name_rejected: None })
+    }
+}
+
+/// Writes zeros by pieces.
+fn zeros(len: u64, mut write: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::Result<()> {
+    let block = vec![0; len.min(PIECE_MAX as u64) as usize];
+    let mut at = 0;
+    while at < len {
+        let now = (len - at).min(PIECE_MAX as u64);
+        write(at, &block[..now as usize])?;
+        at += now;
+    }
+    Ok(())
+}
+
+/// The hash of what is on the device, or as near to that as the system lets us look.
+fn read_back(path: &Path, is_device: bool, size: u64) -> io::Result<[u8; 32]> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let direct = rustix::fs::openat(CWD, path, flags | OFlags::DIRECT, Mode::empty());
+    let direct = direct.ok().filter(|_| is_device).map(File::from);
+    let mut file = match direct {
+        Some(file) => file,
+        None => {
+            let file = File::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?);
+            let _ = rustix::fs::fadvise(&file, 0, None, Advice::DontNeed);
+            file
+        }
+    };
+    let mut memory = vec![0_u8; READ_BYTES + ALIGN];
+    let start = memory.as_ptr().align_offset(ALIGN);
+    let buffer = &mut memory[start..start + READ_BYTES];
+    let mut hasher = blake3::Hasher::new();
+    while hasher.count() < size {
+        let count = match file.read(buffer) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let rest = usize::try_from(size - hasher.count()).unwrap_or(usize::MAX);
+        hasher.update(&buffer[..count.min(rest)]);
+    }
+    Ok(*hasher.finalize().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use fanfare_disk::scratch::Scratch;
+
+    use super::*;
+
+    fn target(path: PathBuf) -> StreamTarget {
+        StreamTarget { path: Some(path), sparse: false, verify: true }
+    }
+
+    fn whole(bytes: &[u8]) -> Whole<'static> {
+        let (size, hash) = (bytes.len() as u64, *blake3::hash(bytes).as_bytes());
+        Whole { name: "s", size, hash, conflict: Conflict::KeepBoth }
+    }
+
+    #[test]
+    fn a_file_holds_the_stream_and_nothing_of_what_was_there() {
+        let scratch = Scratch::new();
+        let path = scratch.path().join("image");
+        std::fs::write(&path, vec![9; 50_000]).unwrap();
+        let mut sink = target(path.clone()).open().unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 50_000, "nothing has come yet");
+        sink.begin().unwrap();
+        sink.write(0, b"one").unwrap();
+        sink.write_zeros(3, 9997).unwrap();
+        let mut bytes = b"one".to_vec();
+        bytes.resize(10_000, 0);
+        sink.finish(&whole(&bytes)).unwrap();
+        assert!(std::fs::read(&path).unwrap() == bytes);
+    }
+
+    #[test]
+    fn what_is_read_back_and_differs_is_not_finished() {
+        let scratch = Scratch::new();
+        let mut sink = target(scratch.path().join("image")).open().unwrap();
+        sink.begin().unwrap();
+        sink.write(0, b"two").unwrap();
+        assert!(matches!(sink.finish(&whole(b"one")), Err(Unfinished::Differs)));
+    }
+
+    #[test]
+    fn a_pipe_without_a_reader_and_a_directory_are_refused() {
+        let scratch = Scratch::new();
+        let fifo = scratch.path().join("pipe");
+        rustix::fs::mknodat(CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+        let target = StreamTarget { path: Some(fifo), ..StreamTarget::default() };
+        assert!(matches!(target.open(), Err(TargetError::NoReader(_))));
+        let directory = StreamTarget { path: Some(scratch.path().into()), ..target };
+        assert!(matches!(directory.open(), Err(TargetError::Directory(_))));
+    }
+}
