@@ -10,6 +10,7 @@ use std::{
 use crate::{
     listing::{Kind, Lister},
     pack::{Packer, Rest, Root, Taken},
+    selection::Selection,
     source::{Gathering, Packing, SourceError, Sources},
     walk::{Found, Walk},
 };
@@ -23,6 +24,7 @@ pub(crate) struct Gatherer<'a> {
     packer: Option<Packer>,
     lister: Option<Lister>,
     report: &'a mut dyn FnMut(Gathering<'_>),
+    selection: Selection,
     /// Bytes of small files not yet in a finished pack, and of those when they were last reported.
     pending: u64,
     reported: u64,
@@ -32,12 +34,18 @@ impl<'a> Gatherer<'a> {
     pub(crate) fn new(packing: Packing, report: &'a mut dyn FnMut(Gathering<'_>)) -> Self {
         let packer = (packing == Packing::Small).then(Packer::default);
         let sources = Sources::default();
-        Self { sources, packer, lister: None, report, pending: 0, reported: 0 }
+        let selection = Selection::default();
+        Self { sources, packer, lister: None, report, selection, pending: 0, reported: 0 }
     }
 
     /// The same, with a listing of the directories at the end.
     pub(crate) fn listing(self) -> Self {
         Self { lister: Some(Lister::default()), ..self }
+    }
+
+    /// The same, with what the selection takes of the directories.
+    pub(crate) fn selecting(self, selection: Selection) -> Self {
+        Self { selection, ..self }
     }
 
     /// Everything from `input`, called `name`.
@@ -53,13 +61,19 @@ impl<'a> Gatherer<'a> {
     /// A file or a directory, whose own name becomes the first part of the names in it.
     pub(crate) fn take_path(&mut self, path: &Path) -> Result<(), SourceError> {
         let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
-        let meta = std::fs::metadata(path).map_err(unreadable)?;
         // `.` and `..` have a name only once resolved.
         let named = match path.file_name() {
             Some(name) => PathBuf::from(name),
             None => path.canonicalize().map_err(unreadable)?.file_name().unwrap_or_default().into(),
         };
         let name = named.to_str().ok_or_else(|| SourceError::NotUtf8(path.to_owned()))?.to_owned();
+        self.take_named(path, name)
+    }
+
+    /// The same, with this name for receivers.
+    pub(crate) fn take_named(&mut self, path: &Path, name: String) -> Result<(), SourceError> {
+        let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
+        let meta = std::fs::metadata(path).map_err(unreadable)?;
         let root = Arc::new(Root { path: path.to_owned(), name: name.clone() });
         if meta.is_file() {
             self.take_file(&root, path, name)
@@ -72,6 +86,9 @@ impl<'a> Gatherer<'a> {
     }
 
     fn take_found(&mut self, root: &Arc<Root>, found: Found) -> Result<(), SourceError> {
+        let selected = found.is_taken(&root.path, &self.selection);
+        // What is left out is there: receivers do not remove theirs for it.
+        let found = if selected { found } else { Found::Other(found.into_path()) };
         let sends_directories = self.packer.is_some();
         if let Some(lister) = &mut self.lister {
             list(lister, root, &found, sends_directories);
@@ -80,7 +97,8 @@ impl<'a> Gatherer<'a> {
             Found::File(path, name) => self.take_file(root, &path, name)?,
             Found::EmptyDirectory(path, name) => self.take_directory(&path, &name)?,
             Found::Link(path) => (self.report)(Gathering::SkippedLink(&path)),
-            Found::Other(path) => (self.report)(Gathering::SkippedOther(&path)),
+            Found::Other(path) if selected => (self.report)(Gathering::SkippedOther(&path)),
+            Found::Other(_) => {}
         }
         Ok(())
     }

@@ -1,15 +1,17 @@
 //! What is to be sent: paths walked, standard input spooled, every file hashed.
 //!
 //! - `hashing`: what reading a file tells of it; `error`: why something cannot be sent
+//! - `planned`: which files of what is named, and streams
 
 mod error;
 mod hashing;
+mod planned;
 
 use std::{
     collections::VecDeque,
     fs::{File, Metadata},
     io::{self, Read, Seek, Write},
-    os::{fd::AsFd, unix::fs::MetadataExt},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -17,6 +19,7 @@ use std::{
 pub use error::SourceError;
 use fanfare_proto::ObjectKind;
 pub(crate) use hashing::{Hashed, hash, hash_part};
+pub use planned::Planned;
 
 use crate::{
     announcement::{Announcement, Details},
@@ -300,35 +303,6 @@ impl Sources {
             }
         }
         gatherer.finish()
-    }
-
-    /// What `input` gives, read and sent as it comes, and called `name` at receivers. `path` is for
-    /// messages.
-    #[must_use]
-    pub fn stream(input: File, path: &Path, name: &str) -> Self {
-        let (path, name) = (path.to_owned(), name.to_owned());
-        let stream = Some(StreamSource { path, name, input: Arc::new(input) });
-        Self { stream, ..Self::default() }
-    }
-
-    /// What is at `path`, or standard input for `-`, read and sent as it comes: a file, a block device
-    /// or a pipe. Standard input is called `stdin_name` at receivers.
-    ///
-    /// # Errors
-    /// It cannot be opened, or is a directory.
-    pub fn open_stream(path: &Path, stdin_name: &str) -> Result<Self, SourceError> {
-        let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
-        if is_stdin(path) {
-            let input = io::stdin().as_fd().try_clone_to_owned().map_err(unreadable)?;
-            return Ok(Self::stream(File::from(input), path, stdin_name));
-        }
-        let input = File::open(path).map_err(unreadable)?;
-        if input.metadata().map_err(unreadable)?.is_dir() {
-            return Err(SourceError::NotAStream(path.to_owned()));
-        }
-        let name = path.file_name().unwrap_or_default();
-        let name = name.to_str().ok_or_else(|| SourceError::NotUtf8(path.to_owned()))?;
-        Ok(Self::stream(input, path, name))
     }
 
     /// Whether it is sent as it is read, and how much there is will be known in the end.

@@ -10,6 +10,7 @@ use fanfare_node::{
 };
 
 use super::{
+    choice::ChoiceArgs,
     layers::LayersArgs,
     network::{NameArgs, NetArgs},
     streams::StreamsArgs,
@@ -57,7 +58,7 @@ const HELP: Help = Help::new(&[
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct SendArgs {
     /// Files and directories to send; - is standard input
-    #[arg(required_unless_present = "streams", value_name = "PATH")]
+    #[arg(required_unless_present_any = ["streams", "files_from"], value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Wait for this many receivers, or for these names
     ///
@@ -163,6 +164,8 @@ pub(crate) struct SendArgs {
     /// Those receivers delete what else they have in these directories.
     #[arg(long, help_heading = "What is sent", hide_short_help = true)]
     delete: bool,
+    #[command(flatten)]
+    choice: ChoiceArgs,
     /// Send one file, device or pipe as it is read
     ///
     /// For receivers with --to or --stdout. Standard input and block devices are sent in this way
@@ -284,6 +287,8 @@ impl SendArgs {
             paths: self.paths.clone(),
             stdin_name: self.stdin_name.clone(),
             streaming: self.streaming()?,
+            choice: self.choice.choice(&self.paths)?,
+            dry_run: self.choice.dry_run,
             packing: if self.no_pack { Packing::Never } else { Packing::Small },
             listed: self.delete,
             receipts: self.receipts.clone(),
@@ -304,7 +309,11 @@ impl SendArgs {
             let text = "stream (several paths): a stream is one file, device or pipe. Name one";
             return Err(Failure::usage("stream.invalid", text));
         }
-        let again = self.one_way || self.carousel > 0 || self.delete || self.no_pack;
+        let again = self.one_way
+            || self.carousel > 0
+            || self.delete
+            || self.no_pack
+            || self.choice.files_from.is_some();
         Ok(match (self.stream, again || self.layers.is_given()) {
             (true, _) => Streaming::Always,
             (false, true) => Streaming::Never,

@@ -12,8 +12,8 @@ use super::{
         Sender,
     },
     sending::{
-        LimitLine, OutcomeLine, ReceiptLine, Receiver, Reported, Resuming, Sending, SlowLine,
-        Waiting,
+        LimitLine, OutcomeLine, PlannedLine, ReceiptLine, Receiver, Reported, Resuming, Sending,
+        SlowLine, Waiting,
     },
 };
 
@@ -22,6 +22,7 @@ use super::{
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Line {
     Start(Start),
+    Planned(PlannedLine),
     Waiting(Waiting),
     Sending(Sending),
     Resuming(Resuming),
@@ -182,6 +183,13 @@ pub(crate) enum ResultLine {
         refused: u64,
         #[serde(default, skip_serializing_if = "is_zero")]
         overruns: u64,
+    },
+    DryRun {
+        ok: bool,
+        exit: u8,
+        files: u64,
+        would_send: u64,
+        seconds: Option<f64>,
     },
     Publish {
         ok: bool,

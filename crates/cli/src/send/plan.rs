@@ -10,6 +10,7 @@ use fanfare_command::{Failure, Output, OutputArgs};
 use fanfare_files::{LayeredOptions, Packing, SendOptions, Transfer, TransferBuilder};
 use fanfare_node::proto::{Bitrate, CongestionControl};
 
+use super::choice::Choice;
 use crate::config::Live;
 
 /// One sending.
@@ -20,6 +21,10 @@ pub(crate) struct SendPlan {
     /// What standard input is called.
     pub(crate) stdin_name: String,
     pub(crate) packing: Packing,
+    /// Which files.
+    pub(crate) choice: Choice,
+    /// Nothing is sent, only said.
+    pub(crate) dry_run: bool,
     /// What is sent as it is read.
     pub(crate) streaming: Streaming,
     /// Receivers are told what the directories hold.

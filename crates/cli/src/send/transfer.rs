@@ -11,7 +11,7 @@ use fanfare_files::{
 use fanfare_node::proto::CongestionControl;
 
 use super::{
-    plain_receivers::PlainReceivers, plan::SendPlan, receipts::Receipts, roster::Roster,
+    choice, plain_receivers::PlainReceivers, plan::SendPlan, receipts::Receipts, roster::Roster,
     skipped::Skipped,
 };
 use crate::{
@@ -36,6 +36,9 @@ pub(super) fn send(
 ) -> Result<Exit, Failure> {
     if plan.stream().is_none() {
         Sources::check(&plan.paths)?;
+    }
+    if plan.dry_run {
+        return choice::dry_run(&plan, output);
     }
     plan.builder.check()?;
     let receipts = Receipts::open(plan.receipts.as_deref())?;
@@ -94,8 +97,9 @@ fn gather(plan: &SendPlan, output: &Output) -> Result<Sources, Failure> {
         Gathering::SkippedLink(path) => skipped.links.add(path),
         Gathering::SkippedOther(path) => skipped.others.add(path),
     };
-    let gather = if plan.listed { Sources::gather_listed } else { Sources::gather_with };
-    let sources = gather(&plan.paths, &plan.stdin_name, plan.packing, &mut report)?;
+    let list = choice::list(plan)?;
+    let planned = choice::planned(plan, list.as_deref());
+    let sources = Sources::gather_planned(&planned, &mut report)?;
     skipped.warn(output);
     Ok(sources)
 }
