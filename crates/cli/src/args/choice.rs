@@ -29,13 +29,18 @@ pub(super) struct ChoiceArgs {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["delete", "layers", "stream"],
+        conflicts_with_all = ["delete", "layers", "as_stream"],
         help_heading = "What is sent",
         hide_short_help = true
     )]
     pub(super) files_from: Option<PathBuf>,
     /// Print what would be sent, and send nothing
-    #[arg(long, conflicts_with = "stream", help_heading = "What is sent", hide_short_help = true)]
+    #[arg(
+        long,
+        conflicts_with = "as_stream",
+        help_heading = "What is sent",
+        hide_short_help = true
+    )]
     pub(super) dry_run: bool,
 }
 

@@ -176,7 +176,7 @@ pub(crate) struct SendArgs {
         help_heading = "What is sent",
         hide_short_help = true
     )]
-    stream: bool,
+    as_stream: bool,
     /// File name of standard input at the receivers
     #[arg(
         long,
@@ -305,8 +305,8 @@ impl SendArgs {
 
     /// What is sent once, as it is read, need not be kept; what is sent again is.
     fn streaming(&self) -> Result<Streaming, Failure> {
-        if self.stream && self.paths.len() != 1 {
-            let text = "stream (several paths): a stream is one file, device or pipe. Name one";
+        if self.as_stream && self.paths.len() != 1 {
+            let text = "as-stream (several paths): a stream is one file, device or pipe. Name one";
             return Err(Failure::usage("stream.invalid", text));
         }
         let again = self.one_way
@@ -314,7 +314,7 @@ impl SendArgs {
             || self.delete
             || self.no_pack
             || self.choice.files_from.is_some();
-        Ok(match (self.stream, again || self.layers.is_given()) {
+        Ok(match (self.as_stream, again || self.layers.is_given()) {
             (true, _) => Streaming::Always,
             (false, true) => Streaming::Never,
             (false, false) => Streaming::Suitable,
