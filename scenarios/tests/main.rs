@@ -16,6 +16,7 @@ mod garbage_flood;
 mod gateways;
 mod groups;
 mod history;
+mod hostile;
 mod idle;
 mod late_join;
 mod layers;

@@ -4,9 +4,21 @@ use std::net::SocketAddr;
 
 use fanfare_node::proto::NodeId;
 
-/// What to say of an interface that has come back.
+/// What to say of an interface on which this node goes on, or begins.
 pub(crate) fn rejoined(interface: &str) -> String {
-    format!("interface {interface} had disappeared and is back: this node continues there")
+    format!(
+        "interface {interface} is there, or has another address: this node continues on {interface}"
+    )
+}
+
+/// What to say of an interface that is down.
+pub(crate) fn interface_down(interface: &str) -> String {
+    format!("interface {interface} is down: nothing is sent or received until it is up again")
+}
+
+/// What to say of an interface that is up again.
+pub(crate) fn interface_up(interface: &str) -> String {
+    format!("interface {interface} is up again: this node continues on {interface}")
 }
 
 /// What to say of two nodes with one id.

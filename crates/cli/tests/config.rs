@@ -290,14 +290,14 @@ fn a_hangup_changes_what_a_receiver_does_with_files_that_are_there() {
     let dir = stage.path("in");
     let path = config(&stage, &format!("[recv]\ndir = {dir:?}\n"));
     let mut receiver = recv(&stage, &path);
-    fs::write(&path, format!("[recv]\ndir = {dir:?}\nkeep = true\n")).unwrap();
+    fs::write(&path, format!("[recv]\ndir = {dir:?}\nrefuse = true\n")).unwrap();
     receiver.hang_up();
-    assert_eq!(receiver.wait_for("reloaded")["changed"], serde_json::json!(["keep"]));
+    assert_eq!(receiver.wait_for("reloaded")["changed"], serde_json::json!(["refuse"]));
     let sent = stage.send(&[file.as_os_str(), OsStr::new("--rate=50M")]).expect(3);
     assert_eq!(sent.all("reported")[0]["reason"], "conflict");
     fs::write(&path, format!("[recv]\ndir = {dir:?}\noverwrite = true\n")).unwrap();
     receiver.hang_up();
-    let both = serde_json::json!(["keep", "overwrite"]);
+    let both = serde_json::json!(["overwrite", "refuse"]);
     assert_eq!(receiver.wait_for("reloaded")["changed"], both);
     stage.send(&[file.as_os_str(), OsStr::new("--rate=50M")]).expect(0);
     receiver.interrupt();

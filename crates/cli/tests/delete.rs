@@ -133,7 +133,7 @@ fn where_a_file_could_not_be_had_nothing_is_removed() {
     make_tree(&stage);
     make_extras(&stage, "a");
     stage.file("a/t/large", 7);
-    let receiver = stage.recv("a", &["--once", "--allow-delete", "--keep"]);
+    let receiver = stage.recv("a", &["--once", "--allow-delete", "--refuse"]);
     let sent = send(&stage, &[]).expect(3);
     let reasons: Vec<&Value> = sent.all("reported").iter().map(|line| &line["reason"]).collect();
     assert!(reasons.contains(&&"conflict".into()), "{reasons:?}");
@@ -148,8 +148,8 @@ fn the_file_that_a_conflict_put_beside_another_is_not_removed() {
     let stage = Stage::new();
     make_tree(&stage);
     stage.file("a/t/large", 7);
-    let receiver = stage.recv("a", &["--once", "--allow-delete"]);
-    send(&stage, &[]).expect(0);
+    let receiver = stage.recv("a", &["--once", "--allow-delete", "--keep"]);
+    send(&stage, &[]).expect(3);
     end(receiver, 0);
     assert_eq!(entries(&stage.path("a/t")), ["a", "d", "empty", "large", "large.1"]);
     let receiver = stage.recv("a", &["--once", "--allow-delete", "--overwrite"]);

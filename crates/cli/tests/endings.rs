@@ -185,7 +185,7 @@ fn a_disk_that_fails_to_sync_keeps_the_file_from_its_name_and_the_sender_is_told
 
 #[test]
 fn a_hostile_name_never_leaves_the_directory_and_the_sender_is_told() {
-    for name in ["../../etc/passwd", "/abs", "CON", "a\u{202e}b", &"x".repeat(300)] {
+    for name in ["../../etc/passwd", "/abs", ".fanfare-x", "a//b", &"x".repeat(300)] {
         let stage = Stage::new();
         let receiver = stage.recv("in", &["--once"]);
         let args = [
@@ -200,7 +200,7 @@ fn a_hostile_name_never_leaves_the_directory_and_the_sender_is_told() {
             &stage.group,
         ];
         let args = args.map(OsStr::new);
-        let sent = Running::start(&args, Some(b"harmless")).end().expect(0);
+        let sent = Running::start(&args, Some(b"harmless")).end().expect(3);
         assert_eq!(sent.all("reported")[0]["reason"], "name-rejected");
         let received = receiver.end().expect(0);
         assert!(received.all("file")[0]["name_rejected"].is_string());
@@ -231,7 +231,7 @@ fn a_file_that_changes_while_it_is_sent_leaves_an_older_one_at_receivers_as_it_w
     let file = stage.file("out/f", 500_000);
     stage.file("in/f", 1000);
     let before = std::fs::read(stage.path("in/f")).unwrap();
-    let mut receiver = stage.recv("in", &["--overwrite", "--timeout=20s"]);
+    let mut receiver = stage.recv("in", &["--timeout=20s"]);
     let mut sender = stage.start("send", &[file.as_os_str(), OsStr::new("--rate=4M")]);
     sender.wait_for("sending");
     std::fs::write(&file, vec![7; 500_000]).unwrap();

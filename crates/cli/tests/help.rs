@@ -83,7 +83,10 @@ fn every_command_has_examples_that_are_understood_and_says_how_it_ends() {
 fn a_slip_in_a_command_or_an_option_is_answered_with_the_nearest_one() {
     for words in all() {
         let text = help(&words, "--help");
-        let options = text.lines().filter_map(|line| line.trim().split(' ').next());
+        let options = text
+            .lines()
+            .filter(|line| line.starts_with("  "))
+            .filter_map(|line| line.trim().split(' ').next());
         let mut options = options.filter(|word| word.starts_with("--") && word.len() > 6);
         let option = options.next().unwrap_or("--help");
         // The last letter is missing.

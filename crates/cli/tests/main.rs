@@ -32,6 +32,7 @@ mod stream;
 mod streams;
 mod support;
 mod transfer;
+mod trees;
 
 /// The program that these tests run.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_fanfare");

@@ -85,7 +85,7 @@ fn files_to_be_kept_that_differ_are_a_conflict_and_the_sender_is_told() {
     make_tree(&stage, 50);
     stage.file("a/t/3/3/00003", 7);
     stage.file("a/t/large", 7);
-    let receiver = stage.recv("a", &["--once", "--keep"]);
+    let receiver = stage.recv("a", &["--once", "--refuse"]);
     let sent = stage.send(&[stage.path("out/t"), "--rate=50M".into()]).expect(3);
     assert!(sent.all("reported").iter().all(|line| line["reason"] == "conflict"));
     let received = receiver.end().expect(3);

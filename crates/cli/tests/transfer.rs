@@ -113,9 +113,9 @@ fn an_existing_file_is_kept_unless_it_is_to_be_replaced() {
     let file = stage.file("out/f", 100);
     stage.file("kept/f", 7);
     stage.file("replaced/f", 7);
-    let kept = stage.recv("kept", &["--once"]);
+    let kept = stage.recv("kept", &["--once", "--keep"]);
     let replaced = stage.recv("replaced", &["--once", "--overwrite"]);
-    stage.send(&[file.clone(), "--expect=2".into()]).expect(0);
+    stage.send(&[file.clone(), "--expect=2".into()]).expect(3);
     kept.end().expect(0);
     replaced.end().expect(0);
     assert_eq!(std::fs::metadata(stage.path("kept/f")).unwrap().len(), 7);

@@ -18,7 +18,8 @@ impl From<SourceError> for Failure {
                 (Exit::Permission, "source.permission")
             }
             SourceError::Unreadable(..) => (Exit::Usage, "source.unreadable"),
-            SourceError::NotUtf8(_) => (Exit::Usage, "source.name"),
+            SourceError::Name(..) => (Exit::Usage, "source.name"),
+            SourceError::SameName(..) => (Exit::Usage, "source.same_name"),
             SourceError::NotAFile(_) | SourceError::NotAStream(_) => (Exit::Usage, "source.kind"),
             SourceError::Spool(_) => (Exit::Resource, "source.spool"),
             SourceError::Nothing => (Exit::Usage, "source.nothing"),

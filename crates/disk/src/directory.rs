@@ -27,6 +27,29 @@ use crate::{
 /// Directories remembered as durable. Beyond it they are synced once more.
 const DURABLE_MAX: usize = 4096;
 
+/// How a file came to be under its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum How {
+    /// Nothing had that name.
+    #[default]
+    New,
+    /// It took the place of another file.
+    Replaced,
+    /// Another file keeps the name that was meant, and it has one with a number.
+    Beside,
+    /// An equal file was there, and nothing was written.
+    Already,
+}
+
+/// What became of a file to be placed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// It is there, under this name.
+    Placed(SafeName, How),
+    /// Another one of that name is there and stays.
+    Taken,
+}
+
 /// Why files cannot be received into a directory.
 #[derive(Debug)]
 pub enum DirectoryError {
@@ -230,27 +253,28 @@ impl Directory {
         let _ = self.handle.unlink(name);
     }
 
-    /// Gives the finished file `part` its final name and makes that durable; with it, whether an
-    /// equal file was there. `None`: `conflict` says that another one of that name stays. In the
-    /// last two cases `part` is as it was.
+    /// Gives the finished file `part` its final name and makes that durable. Where an equal file was
+    /// there, or `conflict` says that another one stays, `part` is as it was.
     pub fn place(
         &self,
         part: &str,
         name: &SafeName,
         conflict: Conflict,
         (size, hash): (u64, &[u8; 32]),
-    ) -> io::Result<Option<(SafeName, bool)>> {
+    ) -> io::Result<Settled> {
         let (directories, file) = name.split();
         let parent = self.enter_durably(directories, true)?;
         let parent = self.or_self(parent.as_deref());
         let finished = Finished { directory: self.handle(), part, size, hash };
-        let (file, already) = match finished.place(parent, file, conflict)? {
-            Place::New(file) => (file, false),
-            Place::Equal(file) => (file, true),
-            Place::Taken => return Ok(None),
+        let (file, how) = match finished.place(parent, file, conflict)? {
+            Place::New(placed) if placed == file => (placed, How::New),
+            Place::New(placed) => (placed, How::Beside),
+            Place::Replaced(file) => (file, How::Replaced),
+            Place::Equal(file) => (file, How::Already),
+            Place::Taken => return Ok(Settled::Taken),
         };
         self.sync_entries(parent)?;
-        Ok(Some((name.with_file(file), already)))
+        Ok(Settled::Placed(name.with_file(file), how))
     }
 
     fn or_self<'a>(&'a self, below: Option<&'a dyn DirectoryHandle>) -> &'a dyn DirectoryHandle {
@@ -325,15 +349,16 @@ fn create_durably(path: &Path) -> io::Result<()> {
     File::open(above)?.sync_all()
 }
 
-/// Permission bits for a received file: as announced, less what this process's umask takes away
-/// and always readable and writable by its owner. Never set-user-id and the like.
+/// Permission bits for a received file: as announced; where nothing is, what this process's umask
+/// leaves. Never set-user-id and the like.
 pub fn permissions(announced: Option<u32>) -> Mode {
-    Mode::from_bits_truncate((announced.unwrap_or(0o666) & 0o777 & !umask()) | 0o600)
+    let bits = announced.unwrap_or_else(|| (0o666 & !umask()) | 0o600);
+    Mode::from_bits_truncate(bits & 0o777)
 }
 
 /// Read from the system's account of this process: asking with umask(2) would change it for a
 /// moment, under the feet of other threads.
-fn umask() -> u32 {
+pub fn umask() -> u32 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
     line.and_then(|octal| u32::from_str_radix(octal.trim(), 8).ok()).unwrap_or(0o022)
@@ -361,7 +386,10 @@ mod tests {
         let what = (content.len() as u64, &hash);
         let placed = directory.place(part, &name(text), conflict, what);
         directory.remove(part);
-        placed.map(|placed| placed.map(|(name, _)| name.to_string()))
+        placed.map(|placed| match placed {
+            Settled::Placed(name, _) => Some(name.to_string()),
+            Settled::Taken => None,
+        })
     }
 
     fn placed(directory: &Directory, content: &str, name: &str, conflict: Conflict) -> String {
@@ -456,6 +484,6 @@ mod tests {
     #[test]
     fn permissions_never_include_special_bits() {
         assert_eq!(permissions(Some(0o7777)).as_raw_mode() & 0o7000, 0);
-        assert_eq!(permissions(Some(0)).as_raw_mode(), 0o600);
+        assert_eq!(permissions(Some(0o1222)).as_raw_mode(), 0o222);
     }
 }

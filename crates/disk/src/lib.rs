@@ -121,9 +121,18 @@ pub trait FileHandle: Debug + Send + Sync {
     /// Locks it against other openings, as long as it is open; an error when it is locked.
     fn lock(&self) -> Result<(), Errno>;
     /// Sets permissions and, where this file system can hold it, the time of last change.
-    fn set_properties(&self, mode: Mode, mtime: Option<i64>) -> Result<(), Errno>;
+    fn set_properties(&self, mode: Mode, mtime: Option<Mtime>) -> Result<(), Errno>;
     /// Sets the time of last change, where this file system can hold it.
-    fn set_mtime(&self, seconds: i64);
+    fn set_mtime(&self, mtime: Mtime);
+}
+
+/// A time of last change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Mtime {
+    /// Since 1970.
+    pub seconds: i64,
+    /// Beyond that.
+    pub nanoseconds: u32,
 }
 
 /// What an open file is.
@@ -133,6 +142,8 @@ pub struct Metadata {
     pub is_file: bool,
     /// Bytes.
     pub len: u64,
+    /// Permission bits; `None`: this file system has none.
+    pub mode: Option<u32>,
     /// It has another name besides.
     pub is_linked_twice: bool,
     /// By which its file system knows it, whatever its name.
@@ -142,6 +153,22 @@ pub struct Metadata {
 }
 
 impl dyn FileHandle + '_ {
+    /// Gives a file that is there these permissions and this time, where it has others, and makes
+    /// that durable. What the system does not allow stays as it is: the content is right.
+    pub fn adjust(&self, mode: Option<Mode>, mtime: Option<Mtime>) -> Result<(), Errno> {
+        let now = self.metadata()?;
+        let Some(has) = now.mode.map(Mode::from_raw_mode) else { return Ok(()) };
+        let [seconds, nanoseconds, ..] = now.times;
+        let other_time = mtime.filter(|mtime| {
+            (mtime.seconds, i64::from(mtime.nanoseconds)) != (seconds, nanoseconds)
+        });
+        if mode.is_none_or(|mode| mode == has) && other_time.is_none() {
+            return Ok(());
+        }
+        let _ = self.set_properties(mode.unwrap_or(has), mtime);
+        self.sync()
+    }
+
     /// Writes all of `bytes`.
     pub fn write_all_at(&self, mut bytes: &[u8], mut offset: u64) -> Result<(), Errno> {
         while !bytes.is_empty() {

@@ -16,7 +16,10 @@ use rustix::{
     io::Errno,
 };
 
-use super::{DirectoryHandle, DirectoryId, FileHandle, Metadata, Open};
+use super::{
+    DirectoryHandle, DirectoryId, FileHandle, Metadata, Mtime, Open,
+    name::{bytes_of, text_of},
+};
 
 /// linux/magic.h: a file system in memory. Room is had there by clearing it, which takes as long as
 /// writing: a gigabyte would keep a receiver from its sockets for half a second.
@@ -47,15 +50,15 @@ impl<D: AsFd + Debug + Send + Sync> DirectoryHandle for D {
     }
 
     fn make_directory(&self, name: &str) -> Result<(), Errno> {
-        rustix::fs::mkdirat(self, name, Mode::RWXU | Mode::RWXG | Mode::RWXO)
+        rustix::fs::mkdirat(self, &*bytes_of(name), Mode::RWXU | Mode::RWXG | Mode::RWXO)
     }
 
     fn make_own_directory(&self, name: &str) -> Result<(), Errno> {
-        rustix::fs::mkdirat(self, name, Mode::RWXU)
+        rustix::fs::mkdirat(self, &*bytes_of(name), Mode::RWXU)
     }
 
     fn remove_directory(&self, name: &str) -> Result<(), Errno> {
-        rustix::fs::unlinkat(self, name, AtFlags::REMOVEDIR)
+        rustix::fs::unlinkat(self, &*bytes_of(name), AtFlags::REMOVEDIR)
     }
 
     fn lock(&self) -> Result<(), Errno> {
@@ -63,28 +66,30 @@ impl<D: AsFd + Debug + Send + Sync> DirectoryHandle for D {
     }
 
     fn rename(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno> {
-        rustix::fs::renameat(self, from, descriptor(to)?, name)
+        rustix::fs::renameat(self, &*bytes_of(from), descriptor(to)?, &*bytes_of(name))
     }
 
     fn rename_new(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno> {
-        rustix::fs::renameat_with(self, from, descriptor(to)?, name, RenameFlags::NOREPLACE)
+        let (from, name) = (bytes_of(from), bytes_of(name));
+        rustix::fs::renameat_with(self, &*from, descriptor(to)?, &*name, RenameFlags::NOREPLACE)
     }
 
     fn link(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno> {
-        rustix::fs::linkat(self, from, descriptor(to)?, name, AtFlags::empty())
+        let (from, name) = (bytes_of(from), bytes_of(name));
+        rustix::fs::linkat(self, &*from, descriptor(to)?, &*name, AtFlags::empty())
     }
 
     fn unlink(&self, name: &str) -> Result<(), Errno> {
-        rustix::fs::unlinkat(self, name, AtFlags::empty())
+        rustix::fs::unlinkat(self, &*bytes_of(name), AtFlags::empty())
     }
 
     fn list(&self) -> Result<Vec<String>, Errno> {
         let entries = Dir::read_from(self)?.filter_map(Result::ok);
-        Ok(entries.filter_map(|entry| Some(entry.file_name().to_str().ok()?.to_owned())).collect())
+        Ok(entries.map(|entry| text_of(entry.file_name().to_bytes())).collect())
     }
 
     fn file_size(&self, name: &str) -> Option<u64> {
-        let stat = rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let stat = rustix::fs::statat(self, &*bytes_of(name), AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let is_file = FileType::from_raw_mode(stat.st_mode).is_file();
         u64::try_from(stat.st_size).ok().filter(|_| is_file)
     }
@@ -145,21 +150,22 @@ impl FileHandle for File {
         let (mtime_ns, ctime_ns) =
             (nanoseconds(stat.st_mtime_nsec), nanoseconds(stat.st_ctime_nsec));
         let times = [stat.st_mtime, mtime_ns, stat.st_ctime, ctime_ns];
-        Ok(Metadata { is_file, len, is_linked_twice, number, times })
+        let mode = Some(stat.st_mode & 0o7777);
+        Ok(Metadata { is_file, len, mode, is_linked_twice, number, times })
     }
 
     fn lock(&self) -> Result<(), Errno> {
         rustix::fs::flock(self, FlockOperation::NonBlockingLockExclusive)
     }
 
-    fn set_properties(&self, mode: Mode, mtime: Option<i64>) -> Result<(), Errno> {
+    fn set_properties(&self, mode: Mode, mtime: Option<Mtime>) -> Result<(), Errno> {
         rustix::fs::fchmod(self, mode)?;
-        mtime.into_iter().for_each(|seconds| self.set_mtime(seconds));
+        mtime.into_iter().for_each(|mtime| self.set_mtime(mtime));
         Ok(())
     }
 
-    fn set_mtime(&self, seconds: i64) {
-        let time = Timespec { tv_sec: seconds, tv_nsec: 0 };
+    fn set_mtime(&self, mtime: Mtime) {
+        let time = Timespec { tv_sec: mtime.seconds, tv_nsec: mtime.nanoseconds.into() };
         let times = Timestamps { last_access: time, last_modification: time };
         // A time that this file system cannot hold is no reason to lose the file.
         let _ = rustix::fs::futimens(self, &times);
@@ -185,6 +191,7 @@ fn open_beneath(
     flags: OFlags,
     mode: Mode,
 ) -> Result<OwnedFd, Errno> {
+    let name = &*bytes_of(name);
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match rustix::fs::openat2(directory, name, flags, mode, resolve) {

@@ -19,9 +19,9 @@ const READ_BYTES: u64 = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Conflict {
     /// Both: the new one becomes `name.1`, or the next free number.
-    #[default]
     KeepBoth,
-    /// The new one.
+    /// The new one, which takes the place of the old one in one step.
+    #[default]
     Overwrite,
     /// The one that is there. The object is then not held, and its sender is told so.
     Keep,
@@ -43,8 +43,10 @@ pub struct Finished<'a, D> {
 /// Where a file ended up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// Under this name.
+    /// Under this name, which was free.
     New(String),
+    /// Under this name, in place of another file.
+    Replaced(String),
     /// An equal one is there under this name; the new one is still where it was.
     Equal(String),
     /// Another one is there and stays; the new one is still where it was.
@@ -78,7 +80,7 @@ impl<D: AsDirectory> Finished<'_, D> {
                     match from.rename(self.part, parent, &candidate) {
                         // A directory stands there: it is not what was meant to be replaced.
                         Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {}
-                        done => return Ok(done.map(|()| Place::New(candidate))?),
+                        done => return Ok(done.map(|()| Place::Replaced(candidate))?),
                     }
                 }
             }

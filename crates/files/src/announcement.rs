@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! relative name, UTF-8 | NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 3: mode, 4: mtime,
-//!                                        5: read it where you believe to have it}
+//!                                        5: read it where you believe to have it,
+//!                                        6: nanoseconds of mtime}
 //!                        NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 5: as above,
 //!                              8: "pack", 9: files,
 //!                              10: [bytes of the head, its BLAKE3 hash], 11: sent on demand}
@@ -18,6 +19,10 @@
 //! The name comes first and alone is enough, so that NRL's receivers name the file rightly and
 //! NRL's senders, which give only a name, are understood.
 
+use fanfare_disk::{
+    Mtime,
+    name::{shown, text_of},
+};
 use minicbor::{Decode, Encode};
 
 pub use crate::stream::piece::Piece;
@@ -52,6 +57,9 @@ pub struct Details {
     /// Time of last change, seconds since 1970.
     #[n(4)]
     pub mtime: Option<i64>,
+    /// Nanoseconds of that time beyond its second.
+    #[n(6)]
+    pub mtime_ns: Option<u32>,
     /// Where a receiver believes that it has it, it is to read it and make sure.
     #[n(5)]
     read: Option<bool>,
@@ -131,6 +139,7 @@ impl Details {
             root,
             mode,
             mtime,
+            mtime_ns: None,
             read: None,
             kind: None,
             files: None,
@@ -180,6 +189,20 @@ impl Details {
         self.read == Some(true)
     }
 
+    /// With the nanoseconds of its time.
+    #[must_use]
+    pub fn at_nanoseconds(self, nanoseconds: u32) -> Self {
+        Self { mtime_ns: Some(nanoseconds), ..self }
+    }
+
+    /// The time of last change, if one is announced.
+    #[must_use]
+    pub fn changed_at(&self) -> Option<Mtime> {
+        // A receiver gives the system no more than a second.
+        let nanoseconds = self.mtime_ns.filter(|ns| *ns < 1_000_000_000).unwrap_or(0);
+        self.mtime.map(|seconds| Mtime { seconds, nanoseconds })
+    }
+
     /// Whether it is a pack.
     #[must_use]
     pub fn is_pack(&self) -> bool {
@@ -219,9 +242,7 @@ impl Announcement {
         if self.details.as_ref().is_some_and(Details::is_listing) {
             return Some(LISTING.to_owned());
         }
-        let text = String::from_utf8_lossy(&self.name);
-        let shown: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-        (!shown.is_empty()).then_some(shown)
+        (!self.name.is_empty()).then(|| shown(&text_of(&self.name)))
     }
 
     /// Reads NORM_INFO. Never fails: what is not ours is a plain name, and details of an unknown
@@ -240,7 +261,7 @@ mod tests {
     use super::*;
 
     fn announced() -> Announcement {
-        let details = Details::new(1 << 40, [7; 32], Some(0o644), Some(-5));
+        let details = Details::new(1 << 40, [7; 32], Some(0o644), Some(-5)).at_nanoseconds(9);
         Announcement { name: b"dir/file.txt".to_vec(), details: Some(details) }
     }
 

@@ -44,8 +44,18 @@ pub enum TransferEvent {
         /// What the system says.
         why: String,
     },
-    /// The interface had gone and is there again: the group is joined on it anew.
+    /// The interface is there, with another address or number, again or at last: the group is joined on it.
     Rejoined {
+        /// Its name.
+        interface: String,
+    },
+    /// The interface is down, or gone. Told each time.
+    InterfaceDown {
+        /// Its name.
+        interface: String,
+    },
+    /// The interface is up again, as it was.
+    InterfaceUp {
         /// Its name.
         interface: String,
     },
@@ -73,6 +83,8 @@ impl From<Trouble> for TransferEvent {
             Trouble::SendRefused(why) => Self::SendRefused { why },
             Trouble::ReceiveFailed(why) => Self::ReceiveFailed { why },
             Trouble::Rejoined(interface) => Self::Rejoined { interface },
+            Trouble::InterfaceDown(interface) => Self::InterfaceDown { interface },
+            Trouble::InterfaceUp(interface) => Self::InterfaceUp { interface },
         }
     }
 }

@@ -1,17 +1,12 @@
 //! From what a user names to objects: trees walked, small files packed, the others taken one by one.
 
-use std::{
-    io::Read,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{io::Read, os::unix::fs::MetadataExt, path::Path, sync::Arc};
 
 use crate::{
     listing::{Kind, Lister},
     pack::{Packer, Rest, Root, Taken},
     selection::Selection,
-    source::{Gathering, Packing, SourceError, Sources},
+    source::{GatherOptions, Gathering, Packing, SourceError, Sources, Stamp},
     walk::{Found, Walk},
 };
 
@@ -31,21 +26,11 @@ pub(crate) struct Gatherer<'a> {
 }
 
 impl<'a> Gatherer<'a> {
-    pub(crate) fn new(packing: Packing, report: &'a mut dyn FnMut(Gathering<'_>)) -> Self {
-        let packer = (packing == Packing::Small).then(Packer::default);
-        let sources = Sources::default();
-        let selection = Selection::default();
-        Self { sources, packer, lister: None, report, selection, pending: 0, reported: 0 }
-    }
-
-    /// The same, with a listing of the directories at the end.
-    pub(crate) fn listing(self) -> Self {
-        Self { lister: Some(Lister::default()), ..self }
-    }
-
-    /// The same, with what the selection takes of the directories.
-    pub(crate) fn selecting(self, selection: Selection) -> Self {
-        Self { selection, ..self }
+    pub(crate) fn new(options: &GatherOptions, report: &'a mut dyn FnMut(Gathering<'_>)) -> Self {
+        let packer = (options.packing == Packing::Small).then(Packer::default);
+        let lister = options.listed.then(Lister::default);
+        let (sources, selection) = (Sources::default(), options.selection.clone());
+        Self { sources, packer, lister, report, selection, pending: 0, reported: 0 }
     }
 
     /// Everything from `input`, called `name`.
@@ -58,20 +43,8 @@ impl<'a> Gatherer<'a> {
         self.sources.push_spooled(name, input, self.report)
     }
 
-    /// A file or a directory, whose own name becomes the first part of the names in it.
-    pub(crate) fn take_path(&mut self, path: &Path) -> Result<(), SourceError> {
-        let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
-        // `.` and `..` have a name only once resolved.
-        let named = match path.file_name() {
-            Some(name) => PathBuf::from(name),
-            None => path.canonicalize().map_err(unreadable)?.file_name().unwrap_or_default().into(),
-        };
-        let name = named.to_str().ok_or_else(|| SourceError::NotUtf8(path.to_owned()))?.to_owned();
-        self.take_named(path, name)
-    }
-
-    /// The same, with this name for receivers.
-    pub(crate) fn take_named(&mut self, path: &Path, name: String) -> Result<(), SourceError> {
+    /// A file or a directory, whose name becomes the first part of the names in it.
+    pub(crate) fn take_path(&mut self, path: &Path, name: String) -> Result<(), SourceError> {
         let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
         let meta = std::fs::metadata(path).map_err(unreadable)?;
         let root = Arc::new(Root { path: path.to_owned(), name: name.clone() });
@@ -107,7 +80,7 @@ impl<'a> Gatherer<'a> {
         if let Some(packer) = &mut self.packer {
             let meta = std::fs::metadata(path);
             let meta = meta.map_err(|error| SourceError::Unreadable(path.to_owned(), error))?;
-            packer.take_directory(name, meta.mode() & 0o777, meta.mtime());
+            packer.take_directory(name, meta.mode() & 0o777, Stamp::of(&meta).mtime());
             self.take_full();
         }
         Ok(())
@@ -184,6 +157,8 @@ fn list(lister: &mut Lister, root: &Root, found: &Found, sends_directories: bool
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use fanfare_disk::scratch::Scratch;
 
     use super::*;
@@ -292,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_directory_or_with_two_of_one_name_there_is_no_listing() {
+    fn without_a_directory_or_with_an_empty_one_there_is_no_listing() {
         let (scratch, root) = tree(3, |_| 1);
         let alone = root.join("d0/0000");
         let why = |paths: &[PathBuf]| match listed(paths, Packing::Small) {
@@ -300,7 +275,6 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(why(std::slice::from_ref(&alone)), ListingError::NoDirectory);
-        assert_eq!(why(&[root.clone(), root.join(".")]), ListingError::Twice("t".into()));
         let empty = scratch.path().join("empty");
         std::fs::create_dir(&empty).unwrap();
         assert_eq!(why(&[root, empty]), ListingError::Empty("empty".into()));

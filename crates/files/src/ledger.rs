@@ -20,7 +20,7 @@ use std::{
 };
 
 use fanfare_disk::{
-    directory::Directory,
+    directory::{Directory, How},
     name::{PART_PREFIX, SafeName},
     {FileHandle, Metadata, Reader},
 };
@@ -207,14 +207,14 @@ impl Ledger {
         let hash = blake3::Hash::from_hex(fields.next()?).ok()?;
         let size: u64 = fields.next()?.parse().ok()?;
         let (times, name) = split_name(fields.next()?)?;
-        let name = SafeName::parse(name.as_bytes()).ok()?;
+        let name = SafeName::of_text(&unescape(name)?).ok()?;
         let meta = self.directory.open_received(&name, size)?.metadata().ok()?;
         (times == stamp(&meta)).then_some(Placed {
             name,
             size,
             hash: *hash.as_bytes(),
             verified: true,
-            already: true,
+            how: How::Already,
             name_rejected: None,
         })
     }
@@ -228,7 +228,7 @@ impl Ledger {
         files: &[Placed],
     ) {
         let life = format!("{}-{}", key.sender, key.instance);
-        let is_new = files.iter().any(|placed| !placed.already);
+        let is_new = files.iter().any(|placed| !placed.is_already());
         let key = key_of(root, name);
         let head = Record { key, root: start(root), life, size, offset: 0, len: 0 };
         let Some(text) = self.text_of(&head, files) else { return };
@@ -263,7 +263,12 @@ impl Ledger {
             let meta = file.metadata().ok()?;
             let (hash, times) = (blake3::Hash::from_bytes(placed.hash).to_hex(), stamp(&meta));
             // Writing into memory cannot fail.
-            let _ = writeln!(text, "f {hash} {} {times} {}", placed.size, placed.name);
+            let _ = writeln!(
+                text,
+                "f {hash} {} {times} {}",
+                placed.size,
+                escape(&placed.name.to_string())
+            );
         }
         Some(text)
     }
@@ -279,6 +284,27 @@ fn key_of(root: &[u8; 32], name: &[u8]) -> Key {
 fn stamp(meta: &Metadata) -> String {
     let [mtime, mtime_ns, ctime, ctime_ns] = meta.times;
     format!("{mtime} {mtime_ns} {ctime} {ctime_ns} {}", meta.number)
+}
+
+/// A name on one line.
+fn escape(name: &str) -> String {
+    name.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
+}
+
+fn unescape(text: &str) -> Option<String> {
+    let (mut name, mut chars) = (String::with_capacity(text.len()), text.chars());
+    while let Some(c) = chars.next() {
+        name.push(match c {
+            '\\' => match chars.next()? {
+                'n' => '\n',
+                'r' => '\r',
+                '\\' => '\\',
+                _ => return None,
+            },
+            c => c,
+        });
+    }
+    Some(name)
 }
 
 /// Five numbers, and the rest of the line: a name may have spaces.
@@ -342,7 +368,7 @@ mod tests {
             size: content.len() as u64,
             hash: *blake3::hash(content.as_bytes()).as_bytes(),
             verified: true,
-            already: false,
+            how: How::New,
             name_rejected: None,
         }
     }
@@ -367,7 +393,7 @@ mod tests {
         let placed = record(&mut Ledger::open(directory(&scratch)), &scratch, "a file");
         let mut ledger = Ledger::open(directory(&scratch));
         let found = ledger.find(&placed.hash, b"a file").unwrap();
-        assert_eq!(found, [Placed { already: true, ..placed.clone() }]);
+        assert_eq!(found, [Placed { how: How::Already, ..placed.clone() }]);
         assert!(ledger.find(&placed.hash, b"another name").is_none());
         assert_eq!(ledger.roots(), [start(&placed.hash)]);
         assert!(ledger.has_size(6) && !ledger.has_size(7));

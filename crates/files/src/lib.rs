@@ -75,13 +75,17 @@ mod walk;
 
 pub use builder::TransferBuilder;
 pub use event::{Finished, ReceiveEvent, SendEvent, TransferEvent};
-pub use fanfare_disk::{directory::DirectoryError, placement::Conflict};
+pub use fanfare_disk::{
+    directory::{DirectoryError, How},
+    name,
+    placement::Conflict,
+};
 pub use layered::{LayeredError, LayeredOptions};
 pub use listing::ListingError;
 pub use receive::{ReceiveOptions, Until};
 pub use selection::{Selection, SelectionError, parse_list};
 pub use send::{EnqueueFailed, Expect, SendOptions, Slow, SlowVerdict};
-pub use source::{Gathering, Packing, Planned, SourceError, SourceFile, Sources};
+pub use source::{GatherOptions, Gathering, NamedPath, Packing, SourceError, SourceFile, Sources};
 pub use stream::{StreamTarget, TargetError};
 pub use streams::{MemoryShort, MemoryUse, Streams};
 pub use transfer::Transfer;

@@ -99,6 +99,9 @@ pub enum Reason {
     /// What is listed is not what is here, or something stands in the way.
     #[n(11)]
     DeleteUnsafe,
+    /// Held, but beside another file that keeps its name, as its user wants.
+    #[n(12)]
+    KeptBeside,
 }
 
 impl Reason {
@@ -117,12 +120,13 @@ impl Reason {
             Self::DeleteTooMany => "delete-too-many",
             Self::DeleteIncomplete => "delete-incomplete",
             Self::DeleteUnsafe => "delete-unsafe",
+            Self::KeptBeside => "kept-beside",
         }
     }
     /// Whether the object is missing at the receiver.
     #[must_use]
     pub const fn is_failure(self) -> bool {
-        !matches!(self, Self::NameRejected)
+        !matches!(self, Self::NameRejected | Self::KeptBeside)
     }
 }
 

@@ -1,25 +1,35 @@
 //! What is to be sent: paths walked, standard input spooled, every file hashed.
 //!
+//! - `options`: what of it is sent; `naming`: what receivers call it; `stamp`: how a change shows
 //! - `hashing`: what reading a file tells of it; `error`: why something cannot be sent
-//! - `planned`: which files of what is named, and streams
+//! - `survey`: the same without reading
 
 mod error;
 mod hashing;
-mod planned;
+mod naming;
+mod options;
+mod stamp;
+mod survey;
 
 use std::{
     collections::VecDeque,
-    fs::{File, Metadata},
+    fs::File,
     io::{self, Read, Seek, Write},
-    os::unix::fs::MetadataExt,
+    os::{
+        fd::AsFd,
+        unix::{ffi::OsStrExt, fs::MetadataExt},
+    },
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 pub use error::SourceError;
+use fanfare_disk::name::{bytes_of, text_of};
 use fanfare_proto::ObjectKind;
 pub(crate) use hashing::{Hashed, hash, hash_part};
-pub use planned::Planned;
+pub use naming::NamedPath;
+pub use options::GatherOptions;
+pub(crate) use stamp::Stamp;
 
 use crate::{
     announcement::{Announcement, Details},
@@ -69,19 +79,6 @@ enum Content {
     Piece(Box<Fed>),
 }
 
-/// What changes when somebody writes to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    pub(crate) size: u64,
-    mtime: (i64, i64),
-}
-
-impl Stamp {
-    pub(crate) fn of(meta: &Metadata) -> Self {
-        Self { size: meta.size(), mtime: (meta.mtime(), meta.mtime_nsec()) }
-    }
-}
-
 impl SourceFile {
     /// What NORM_INFO says of it.
     #[must_use]
@@ -98,10 +95,14 @@ impl SourceFile {
             let details = Details::of_pack(self.size, self.root, pack.files(), pack.head());
             return Announcement { name: Vec::new(), details: Some(details) };
         }
-        let mtime = self.mode.map(|_| self.stamp.mtime.0);
+        let mtime = self.mode.map(|_| self.stamp.mtime().seconds);
+        let details = Details::new(self.size, self.root, self.mode, mtime);
         Announcement {
-            name: self.name.clone().into_bytes(),
-            details: Some(Details::new(self.size, self.root, self.mode, mtime)),
+            name: bytes_of(&self.name).into_owned(),
+            details: Some(match mtime {
+                Some(_) => details.at_nanoseconds(self.stamp.mtime().nanoseconds),
+                None => details,
+            }),
         }
     }
 
@@ -133,7 +134,7 @@ impl SourceFile {
             root: fed.root,
             manifest: None,
             mode: None,
-            stamp: Stamp { size, mtime: (0, 0) },
+            stamp: Stamp::none(size),
             content: Content::Piece(fed),
         }
     }
@@ -274,7 +275,8 @@ impl Sources {
         packing: Packing,
         report: &mut dyn FnMut(Gathering<'_>),
     ) -> Result<Self, SourceError> {
-        Self::gather_by(Gatherer::new(packing, report), paths, stdin_name)
+        let options = GatherOptions { packing, ..GatherOptions::called(stdin_name) };
+        Self::gather_as(&named(paths), &options, report)
     }
 
     /// As [`Self::gather_with`], and at the end, as an object of its own, a listing of all that the
@@ -286,23 +288,58 @@ impl Sources {
         packing: Packing,
         report: &mut dyn FnMut(Gathering<'_>),
     ) -> Result<Self, SourceError> {
-        Self::gather_by(Gatherer::new(packing, report).listing(), paths, stdin_name)
+        let options = GatherOptions { packing, listed: true, ..GatherOptions::called(stdin_name) };
+        Self::gather_as(&named(paths), &options, report)
     }
 
-    fn gather_by(
-        mut gatherer: Gatherer<'_>,
-        paths: &[PathBuf],
-        stdin_name: &str,
+    /// Walks and hashes all, each under the name that receivers are to give it.
+    ///
+    /// # Errors
+    /// A path cannot be read, two have one name, or there is nothing to send.
+    pub fn gather_as(
+        paths: &[NamedPath],
+        options: &GatherOptions,
+        report: &mut dyn FnMut(Gathering<'_>),
     ) -> Result<Self, SourceError> {
         Self::check(paths)?;
-        for path in paths {
-            if is_stdin(path) {
-                gatherer.take_input(stdin_name, &mut io::stdin().lock())?;
+        let names = naming::names(paths, &options.stdin_name, options.prefix.as_deref())?;
+        let mut gatherer = Gatherer::new(options, report);
+        for (path, name) in paths.iter().zip(names) {
+            if path.is_stdin() {
+                gatherer.take_input(&name, &mut io::stdin().lock())?;
             } else {
-                gatherer.take_path(path)?;
+                gatherer.take_path(&path.path, name)?;
             }
         }
         gatherer.finish()
+    }
+
+    /// What `input` gives, read and sent as it comes, and called `name` at receivers. `path` is for
+    /// messages.
+    #[must_use]
+    pub fn stream(input: File, path: &Path, name: &str) -> Self {
+        let (path, name) = (path.to_owned(), name.to_owned());
+        let stream = Some(StreamSource { path, name, input: Arc::new(input) });
+        Self { stream, ..Self::default() }
+    }
+
+    /// What is at `path`, or standard input for `-`, read and sent as it comes: a file, a block device
+    /// or a pipe. Standard input is called `stdin_name` at receivers.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is a directory.
+    pub fn open_stream(path: &Path, stdin_name: &str) -> Result<Self, SourceError> {
+        let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
+        if path == Path::new("-") {
+            let input = io::stdin().as_fd().try_clone_to_owned().map_err(unreadable)?;
+            return Ok(Self::stream(File::from(input), path, stdin_name));
+        }
+        let input = File::open(path).map_err(unreadable)?;
+        if input.metadata().map_err(unreadable)?.is_dir() {
+            return Err(SourceError::NotAStream(path.to_owned()));
+        }
+        let name = text_of(path.file_name().unwrap_or_default().as_bytes());
+        Ok(Self::stream(input, path, &name))
     }
 
     /// Whether it is sent as it is read, and how much there is will be known in the end.
@@ -312,8 +349,12 @@ impl Sources {
     }
 
     /// Makes sure that all that is named is there, before anything is read or hashed.
-    pub fn check(paths: &[PathBuf]) -> Result<(), SourceError> {
-        paths.iter().filter(|path| !is_stdin(path)).try_for_each(|path| check_readable(path))
+    ///
+    /// # Errors
+    /// Something is not.
+    pub fn check(paths: &[NamedPath]) -> Result<(), SourceError> {
+        let paths = paths.iter().filter(|path| !path.is_stdin());
+        paths.map(|path| path.path.as_path()).try_for_each(check_readable)
     }
 
     /// How many files are sent, those in packs counted each.
@@ -342,7 +383,7 @@ impl Sources {
             root,
             manifest: None,
             mode: None,
-            stamp: Stamp { size, mtime: (0, 0) },
+            stamp: Stamp::none(size),
             content: Content::Pack(Arc::new(pack)),
         });
     }
@@ -358,7 +399,7 @@ impl Sources {
             root: *blake3::hash(&bytes).as_bytes(),
             manifest: None,
             mode: None,
-            stamp: Stamp { size, mtime: (0, 0) },
+            stamp: Stamp::none(size),
             content: Content::Listing(Arc::new(bytes)),
         });
     }
@@ -418,8 +459,8 @@ impl Sources {
     }
 }
 
-fn is_stdin(path: &Path) -> bool {
-    path == Path::new("-")
+fn named(paths: &[PathBuf]) -> Vec<NamedPath> {
+    paths.iter().map(NamedPath::from).collect()
 }
 
 fn check_readable(path: &Path) -> Result<(), SourceError> {

@@ -3,11 +3,12 @@
 use std::{
     fs::{DirEntry, FileType},
     io,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     vec::IntoIter,
 };
 
-use fanfare_disk::name::PART_PREFIX;
+use fanfare_disk::name::{PART_PREFIX, path_of, text_of};
 
 use crate::{selection::Selection, source::SourceError};
 
@@ -95,7 +96,7 @@ impl Walk {
                 self.levels.pop();
                 continue;
             };
-            let path = level.path.join(&*part);
+            let path = level.path.join(path_of(&part));
             if kind.is_symlink() {
                 return Ok(Some(Found::Link(path)));
             }
@@ -128,10 +129,7 @@ fn entry_of(
 ) -> Result<(Box<str>, FileType), SourceError> {
     let entry = entry.map_err(|error| unreadable(directory, error))?;
     let kind = entry.file_type().map_err(|error| unreadable(&entry.path(), error))?;
-    match entry.file_name().to_str() {
-        Some(part) => Ok((part.into(), kind)),
-        None => Err(SourceError::NotUtf8(entry.path())),
-    }
+    Ok((text_of(entry.file_name().as_bytes()).into(), kind))
 }
 
 fn unreadable(path: &Path, error: io::Error) -> SourceError {

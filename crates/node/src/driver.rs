@@ -9,7 +9,7 @@ use std::{
 };
 
 use fanfare_proto::{Destination, Ecn, RecvMeta, Time, Transmit, rng::Rng};
-use fanfare_udp::{Endpoint, Ready, Via};
+use fanfare_udp::{Change, Endpoint, Ready, Via};
 
 use crate::{
     clock::Clock, moderation::Moderation, outbox::Outbox, reading::Reading, stopper::Stopper,
@@ -24,8 +24,8 @@ const OVERRUNS_INTERVAL: Duration = Duration::from_millis(10);
 const TROUBLES_MAX: usize = 16;
 /// How often a slow application's events are offered again.
 const OUTBOX_RETRY: Duration = Duration::from_millis(20);
-/// How often to look whether the interface has come back as another. What a group misses in so short a time
-/// it asks for.
+/// How often to look at the interface where the system does not tell that it has changed, or where what
+/// came back could not be used at once.
 const LOOK: Duration = Duration::from_secs(3);
 
 /// What a driver drives: a protocol machine with its storage, and what is made of its events.
@@ -84,8 +84,13 @@ pub enum Trouble {
     SendRefused(String),
     /// Nothing can be received, or waited for, for now: the system says this.
     ReceiveFailed(String),
-    /// The interface of this name had gone and is there again: the group is joined on it anew.
+    /// The interface of this name is there, with another address or number, again or at last: the group
+    /// is joined on it.
     Rejoined(String),
+    /// The interface of this name is down, or gone.
+    InterfaceDown(String),
+    /// The interface of this name is up again, as it was.
+    InterfaceUp(String),
 }
 
 /// What a driver counts beside its engine.
@@ -139,7 +144,7 @@ where
             outbox: self.outbox,
             commands: self.commands,
             stopper: stopper.clone(),
-            ready: Ready { group: true, layers: true, unicast: true, writable: false, woken: true },
+            ready: all_ready(),
             moderation: Moderation::new(self.endpoint.receive_room(), now),
             outgoing: Outgoing::new(&self.endpoint, self.message_size),
             endpoint: self.endpoint,
@@ -266,26 +271,31 @@ impl<E: Engine> Driver<E> {
 
     /// Goes on where the interface is now.
     fn follow(&mut self, now: Time) {
-        if self.next_look.is_none_or(|at| now < at) {
+        if self.next_look.is_none_or(|at| now < at && !self.ready.changed) {
             return;
         }
         self.next_look = Some(now + LOOK);
-        match self.endpoint.follow() {
-            Ok(false) => {}
-            Ok(true) => {
-                let name = self.endpoint.interface().map(|interface| interface.name.clone());
+        let name = |endpoint: &Endpoint| {
+            endpoint.interface().map(|interface| interface.name.clone()).unwrap_or_default()
+        };
+        let trouble = match self.endpoint.follow() {
+            Ok(Change::None) => return,
+            Ok(Change::Down) => Trouble::InterfaceDown(name(&self.endpoint)),
+            Ok(Change::Up) => Trouble::InterfaceUp(name(&self.endpoint)),
+            Ok(Change::Moved) => {
                 self.outgoing.group = self.endpoint.group();
-                // What is refused from now on is news.
-                self.outgoing.troubles.clear();
                 if let Ok(address) = self.endpoint.local_addr() {
                     self.engine.set_address(address);
                 }
-                self.outbox.push(Trouble::Rejoined(name.unwrap_or_default()).into());
+                Trouble::Rejoined(name(&self.endpoint))
             }
             Err(error) => {
-                self.complain(&io::Error::other(error.to_string()), Trouble::ReceiveFailed);
+                return self.complain(&io::Error::other(error.to_string()), Trouble::ReceiveFailed);
             }
-        }
+        };
+        // What is refused from now on is news.
+        self.outgoing.troubles.clear();
+        self.outbox.push(trouble.into());
     }
 
     fn receive_datagrams(&mut self) {
@@ -412,7 +422,7 @@ impl<E: Engine> Driver<E> {
         self.ready = waited.unwrap_or_else(|error| {
             self.complain(&error, Trouble::ReceiveFailed);
             // Whatever it is, the sockets tell.
-            Ready { group: true, layers: true, unicast: true, writable: false, woken: true }
+            all_ready()
         });
     }
 
@@ -423,6 +433,11 @@ impl<E: Engine> Driver<E> {
         self.outbox.close();
         report
     }
+}
+
+/// Everything is to be looked at.
+fn all_ready() -> Ready {
+    Ready { group: true, layers: true, unicast: true, woken: true, ..Ready::default() }
 }
 
 fn ecn_of(ecn: fanfare_udp::Ecn) -> Ecn {

@@ -8,7 +8,10 @@ use std::{
 use fanfare_proto::{
     FeedbackPath, InstanceId, NodeId, ReceiverConfig, SenderConfig, SessionConfig,
 };
-use fanfare_udp::{Endpoint, EndpointConfig, GroupSpec, choose_interface, endpoint::Role};
+use fanfare_udp::{
+    Awaited, Endpoint, EndpointConfig, GroupSpec, OpenError, choose_interface, endpoint::Role,
+    follow::loopback_interface,
+};
 
 use crate::{join_error::JoinError, segment};
 
@@ -49,6 +52,8 @@ pub struct Network {
     fit: Fit,
     /// Bytes of other headers beside those of a message.
     pub(crate) beside: u16,
+    /// An interface that is not there yet is waited for.
+    awaits: bool,
 }
 
 impl Default for Network {
@@ -65,6 +70,7 @@ impl Default for Network {
             seed: None,
             fit: Fit::Given,
             beside: 0,
+            awaits: false,
         }
     }
 }
@@ -91,6 +97,15 @@ impl Network {
     #[must_use]
     pub fn interface(mut self, interface: &str) -> Self {
         self.interface = Some(interface.to_owned());
+        self
+    }
+
+    /// Wait for the interface where it is down or has no address, instead of refusing: the group is
+    /// joined there when it comes. Where none was named and there is only the loopback interface, go to
+    /// the first other one that comes.
+    #[must_use]
+    pub fn await_interface(mut self) -> Self {
+        self.awaits = true;
         self
     }
 
@@ -246,12 +261,30 @@ impl Network {
         let group = self.endpoint.group.ip();
         let unicast = !group.is_multicast();
         if !unicast {
-            self.endpoint.interface = Some(choose_interface(group, self.interface.as_deref())?);
+            self.settle_interface(group)?;
         }
         let hears = receives || !unicast;
         self.endpoint.role = if hears { Role::Member } else { Role::Sender };
         self.endpoint.own = receives;
         Ok(Endpoint::open(&self.endpoint)?)
+    }
+
+    fn settle_interface(&mut self, group: IpAddr) -> Result<(), OpenError> {
+        let requested = self.interface.as_deref();
+        let chosen = choose_interface(group, requested);
+        self.endpoint.awaited = match (&chosen, requested) {
+            _ if !self.awaits => None,
+            (Ok(found), None) if found.loopback => Some(Awaited::Any),
+            (
+                Err(OpenError::InterfaceDown { .. } | OpenError::NoAddress { .. }),
+                Some(requested),
+            ) => Some(Awaited::Named(requested.to_owned())),
+            _ => None,
+        };
+        let waits = matches!(self.endpoint.awaited, Some(Awaited::Named(_)));
+        let interface = if waits { loopback_interface(group) } else { chosen };
+        self.endpoint.interface = Some(interface?);
+        Ok(())
     }
 
     /// Refuses what can be refused without opening anything: an unusable interface, a segment too

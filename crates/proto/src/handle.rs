@@ -13,7 +13,7 @@ use crate::{
     time::{Duration, Time},
 };
 use alloc::vec::Vec;
-use fanfare_wire::{NodeId, ObjectTransportId, header::SenderFields};
+use fanfare_wire::{InstanceId, NodeId, ObjectTransportId, header::SenderFields};
 
 /// Commands to the sending side. All are without effect in a session that does not send.
 #[derive(Debug)]
@@ -271,9 +271,9 @@ impl ReceiverHandle<'_> {
         }
     }
 
-    /// Bytes to carry in every acknowledgement of a watermark to `sender` (NRL's APP_ACK), at most
-    /// 960; a longer content is refused with false.
-    pub fn set_ack_content(&mut self, sender: NodeId, content: Vec<u8>) -> bool {
+    /// Bytes to carry in every acknowledgement of a watermark to `sender` in this instance (NRL's
+    /// APP_ACK), at most 960; a longer content is refused with false.
+    pub fn set_ack_content(&mut self, sender: (NodeId, InstanceId), content: Vec<u8>) -> bool {
         self.session.receiver.as_mut().is_some_and(|r| r.set_ack_content(sender, content))
     }
 
@@ -306,9 +306,14 @@ impl ReceiverHandle<'_> {
         }
     }
 
-    /// Sets a status for this sender alone, for as long as it is in view: a status is about one
-    /// sender's objects. Returns false if the sender is not in view.
-    pub fn set_status_to(&mut self, sender: NodeId, status: Vec<u8>, announce: bool) -> bool {
+    /// Sets a status for this sender in this instance alone, for as long as it is in view: a status is
+    /// about one sender's objects. Returns false if the sender is not in view.
+    pub fn set_status_to(
+        &mut self,
+        sender: (NodeId, InstanceId),
+        status: Vec<u8>,
+        announce: bool,
+    ) -> bool {
         let session = &mut *self.session;
         let (now, rng) = (session.now, &mut session.rng);
         let receiver = session.receiver.as_mut();

@@ -16,7 +16,7 @@ pub fn choose_interface(group: IpAddr, requested: Option<&str>) -> Result<Interf
     choose(all, group, requested, || route_source(group))
 }
 
-fn choose(
+pub(crate) fn choose(
     all: Vec<Interface>,
     group: IpAddr,
     requested: Option<&str>,

@@ -8,8 +8,9 @@ use std::time::Duration;
 use crate::choice::{choose_interface, route_source};
 use crate::ecn::Ecn;
 use crate::error::OpenError;
+use crate::follow::Awaited;
 use crate::group::{GroupSocket, scoped};
-use crate::interface::{self, Interface};
+use crate::interface::Interface;
 use crate::layers::Layers;
 use crate::receive::{self, Buffers, RecvMeta, Via};
 use crate::transmit::Transmitter;
@@ -38,6 +39,9 @@ pub struct EndpointConfig {
     /// The interface to join on and send from; `None` chooses as [`choose_interface`] does for a
     /// group, and leaves it to the routing table for a unicast address. Default none.
     pub interface: Option<Interface>,
+    /// `interface` is the loopback interface only until this one is there: [`Endpoint::follow`] goes
+    /// there. Default none.
+    pub awaited: Option<Awaited>,
     /// Hear the group from this sender only (source-specific multicast, RFC 4607). Default none.
     pub source: Option<IpAddr>,
     /// Routers plus one that a multicast datagram may pass; 0 keeps it on this machine, 1 on the
@@ -71,6 +75,7 @@ impl Default for EndpointConfig {
             group: SocketAddr::new(Ipv4Addr::new(239, 255, 42, 1).into(), 6003),
             role: Role::Member,
             interface: None,
+            awaited: None,
             source: None,
             ttl: 1,
             loopback: true,
@@ -95,20 +100,30 @@ impl Default for EndpointConfig {
 /// another machine, the endpoint only sends to it.
 #[derive(Debug)]
 pub struct Endpoint {
-    config: EndpointConfig,
-    interface: Option<Interface>,
+    pub(crate) config: EndpointConfig,
+    pub(crate) interface: Option<Interface>,
     transmitter: Transmitter,
-    groups: Vec<GroupSocket>,
-    layers: Layers,
+    pub(crate) groups: Vec<GroupSocket>,
+    pub(crate) layers: Layers,
     buffers: Buffers,
     /// Drops counted on groups that have been left since.
-    past_overruns: u64,
+    pub(crate) past_overruns: u64,
+    /// Tells of changed interfaces; `None` where the system does not let it.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    watch: Option<crate::watch::Watch>,
+    /// The interface was up when it was looked at last.
+    pub(crate) up: bool,
+    /// It has to be looked at, whether or not there is news.
+    pub(crate) unsettled: bool,
 }
 
 impl Endpoint {
     /// Opens the sockets and joins the group.
     pub fn open(config: &EndpointConfig) -> Result<Self, OpenError> {
         check(config)?;
+        // First, so that no change is missed.
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        let watch = config.group.ip().is_multicast().then(crate::watch::Watch::open);
         let (interface, groups) = if config.group.ip().is_multicast() {
             open_multicast(config)?
         } else {
@@ -125,6 +140,10 @@ impl Endpoint {
             groups,
             layers: Layers::default(),
             past_overruns: 0,
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            watch: watch.and_then(Result::ok),
+            up: true,
+            unsettled: true,
         })
     }
 
@@ -205,7 +224,7 @@ impl Endpoint {
     /// time on waking this thread for it. All sockets are said to be ready then.
     pub fn pause(&self, time: Duration, waker: Option<BorrowedFd<'_>>) -> io::Result<Ready> {
         let woken = wait::pause(waker, time)?;
-        Ok(Ready { group: true, layers: true, unicast: true, writable: false, woken })
+        Ok(Ready { group: true, layers: true, unicast: true, woken, ..Ready::default() })
     }
 
     /// As [`Self::wait`], and ends too when [`Self::send`] can go on.
@@ -226,7 +245,7 @@ impl Endpoint {
         let groups = self.groups.iter().map(|group| group.receive_socket.socket.as_fd());
         let layers = self.layers.inlets().map(|receive_socket| receive_socket.socket.as_fd());
         let sending = self.transmitter.receive_socket.socket.as_fd();
-        wait::wait(sending, for_space, waker, (groups, layers), timeout)
+        wait::wait((sending, for_space), waker, self.watched(), (groups, layers), timeout)
     }
 
     /// Hears one more group on the same interface, by a socket of its own; the port may differ.
@@ -251,45 +270,22 @@ impl Endpoint {
         true
     }
 
-    /// Where the interface that this was opened on has gone and come back under another number or address,
-    /// as a radio on USB does, opens the sockets there anew and joins what was joined: the system has
-    /// forgotten it with the old one. Feedback then comes to another [`Self::local_addr`]. Returns whether
-    /// it did; while nothing has changed that costs one system call. Does nothing for a unicast address.
-    ///
-    /// Errors: what came back cannot be used, or not yet; nothing has changed, and it can be asked again.
-    pub fn follow(&mut self) -> Result<bool, OpenError> {
-        let Some(old) = self.interface.as_ref().filter(|_| self.config.group.ip().is_multicast())
-        else {
-            return Ok(false);
-        };
-        if interface::index_of(&self.transmitter.receive_socket.socket, &old.name)
-            == Some(old.index)
-        {
-            return Ok(false);
-        }
-        let Some(new) = interface::again(old, self.config.group.ip())? else { return Ok(false) };
-        let moved = |group: SocketAddr| match group {
-            SocketAddr::V6(mut v6) if v6.scope_id() == old.index => {
-                v6.set_scope_id(new.index);
-                SocketAddr::V6(v6)
-            }
-            other => other,
-        };
-        let joined: Vec<SocketAddr> = self.groups.iter().map(|group| moved(group.group)).collect();
-        let layers: Vec<SocketAddr> = self.layers.groups().map(moved).collect();
-        let group = moved(self.config.group);
-        let mut anew =
-            Self::open(&EndpointConfig { group, interface: Some(new), ..self.config.clone() })?;
-        for group in &joined {
-            anew.join(*group)?;
-        }
-        anew.groups.retain(|group| joined.contains(&group.group));
-        for group in layers {
-            anew.join_layer(group)?;
-        }
-        anew.past_overruns = self.overruns();
-        *self = anew;
-        Ok(true)
+    /// Whether the interfaces of this machine may have changed; true where the system does not tell.
+    pub(crate) fn has_news(&self) -> bool {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        return self.watch.as_ref().is_none_or(crate::watch::Watch::has_changed);
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        true
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn watched(&self) -> Option<BorrowedFd<'_>> {
+        self.watch.as_ref().map(|watch| watch.socket.as_fd())
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    fn watched(&self) -> Option<BorrowedFd<'_>> {
+        None
     }
 
     fn interface_for(&self, group: SocketAddr) -> Result<Interface, OpenError> {
@@ -403,6 +399,8 @@ fn open_multicast(
         None => choose_interface(config.group.ip(), None)?,
     };
     let groups = match config.role {
+        // Somewhere else is meant.
+        _ if matches!(config.awaited, Some(Awaited::Named(_))) => Vec::new(),
         Role::Member => vec![GroupSocket::join(config.group, &interface, config)?],
         Role::Sender => Vec::new(),
     };

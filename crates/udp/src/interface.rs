@@ -4,8 +4,6 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::error::OpenError;
-
 /// A network interface at the moment it was listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
@@ -93,23 +91,17 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
-/// The system's number for the interface of this name, asked by any socket. `None` where there is none, or
-/// the system does not tell.
-pub(crate) fn index_of(socket: &socket2::Socket, name: &str) -> Option<u32> {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    return rustix::net::netdevice::name_to_index(socket, name).ok();
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    return interfaces().ok()?.iter().find(|one| one.name == name).map(|one| one.index);
-}
-
 /// The interface that `old` was, where it is there again for `group`: of the same name, or else of the same
 /// address.
-pub(crate) fn again(old: &Interface, group: IpAddr) -> Result<Option<Interface>, OpenError> {
-    let all = interfaces().map_err(|source| OpenError::Enumerate { source })?;
+pub(crate) fn again<'a>(
+    old: &Interface,
+    all: &'a [Interface],
+    group: IpAddr,
+) -> Option<&'a Interface> {
     let usable = || all.iter().filter(|one| one.serves(group) && one.index != old.index);
     let own = old.address_towards(group);
     let found = usable().find(|one| one.name == old.name);
-    Ok(found.or_else(|| usable().find(|one| one.address_towards(group) == own)).cloned())
+    found.or_else(|| usable().find(|one| one.address_towards(group) == own))
 }
 
 #[cfg(test)]

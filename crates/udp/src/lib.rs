@@ -11,6 +11,7 @@
 //! - [`interface`]: the interfaces of the system; [`choice`]: which one a group uses
 //! - [`endpoint`]: configuration and the pair of sockets
 //! - `group`: one group's receiving socket and its membership
+//! - [`follow`]: the interface goes, comes back, or gets another address; `watch`: news of that
 //! - `filter`: drops looped-back datagrams
 //! - [`transmit`], [`receive`], [`wait`]: sending, receiving, waiting
 //! - [`ecn`], [`error`]: ECN marks, and errors
@@ -24,6 +25,7 @@ pub mod endpoint;
 pub mod error;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod filter;
+pub mod follow;
 mod group;
 pub mod interface;
 mod layers;
@@ -33,12 +35,15 @@ mod option;
 pub mod receive;
 pub mod transmit;
 pub mod wait;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod watch;
 
 pub use address::{GroupSpec, GroupSpecError};
 pub use choice::choose_interface;
 pub use ecn::Ecn;
 pub use endpoint::{Endpoint, EndpointConfig, Role};
 pub use error::OpenError;
+pub use follow::{Awaited, Change};
 pub use interface::{Interface, interfaces};
 pub use receive::{RecvMeta, TURN, Via};
 pub use transmit::MAX_GSO_SEGMENTS;

@@ -216,7 +216,7 @@ mod tests {
         let timeout = Some(Duration::from_secs(5));
         let fd = std::os::fd::AsFd::as_fd(&receive_socket.socket);
         let none = (std::iter::empty(), std::iter::empty());
-        assert!(crate::wait::wait(fd, false, None, none, timeout).unwrap().unicast);
+        assert!(crate::wait::wait((fd, false), None, None, none, timeout).unwrap().unicast);
         let mut metas = [quinn_udp::RecvMeta::default(); BATCH_SIZE];
         let filled = Buffers::new(true).fill(&receive_socket, &mut metas).unwrap();
         assert_eq!(filled, 1, "loopback hands over the run as one");

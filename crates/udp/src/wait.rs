@@ -20,6 +20,8 @@ pub struct Ready {
     pub writable: bool,
     /// The waker's descriptor is readable or closed.
     pub woken: bool,
+    /// Interfaces of this machine have changed: [`crate::Endpoint::follow`].
+    pub changed: bool,
 }
 
 impl Ready {
@@ -29,20 +31,19 @@ impl Ready {
     }
 }
 
-/// Waits on the sending socket first, the waker second if there is one, the groups' sockets, and those
-/// of layers.
+/// Waits on the sending socket first, the waker and the watch of interfaces next, where there are, the
+/// groups' sockets, and those of layers.
 pub(crate) fn wait<'a>(
-    sending: BorrowedFd<'a>,
-    for_space: bool,
+    (sending, for_space): (BorrowedFd<'a>, bool),
     waker: Option<BorrowedFd<'a>>,
+    watch: Option<BorrowedFd<'a>>,
     (groups, layers): (impl Iterator<Item = BorrowedFd<'a>>, impl Iterator<Item = BorrowedFd<'a>>),
     timeout: Option<Duration>,
 ) -> io::Result<Ready> {
     let interest = if for_space { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
     let mut fds = vec![PollFd::from_borrowed_fd(sending, interest)];
-    fds.extend(
-        waker.into_iter().chain(groups).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
-    );
+    let others = waker.into_iter().chain(watch).chain(groups);
+    fds.extend(others.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
     let first_layer = fds.len();
     fds.extend(layers.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
     match poll(&mut fds, timeout.map(timespec).as_ref()) {
@@ -52,13 +53,15 @@ pub(crate) fn wait<'a>(
     }
     // An error on a socket is fetched by reading it.
     let has_input = |fd: &PollFd<'_>| fd.revents().intersects(!PollFlags::OUT);
-    let first_group = 1 + usize::from(waker.is_some());
+    let after_waker = 1 + usize::from(waker.is_some());
+    let first_group = after_waker + usize::from(watch.is_some());
     Ok(Ready {
         group: fds[first_group..first_layer].iter().any(has_input),
         layers: fds[first_layer..].iter().any(has_input),
         unicast: has_input(&fds[0]),
         writable: fds[0].revents().contains(PollFlags::OUT),
         woken: waker.is_some() && has_input(&fds[1]),
+        changed: watch.is_some() && has_input(&fds[after_waker]),
     })
 }
 

@@ -2,6 +2,7 @@
 //! interface, or with TTL 0 where that cannot carry the group.
 //!
 //! Ports come from the system; nothing sleeps, every wait is for a datagram and has a limit.
+//! Long because all trials share the few functions that open endpoints and interfaces.
 
 #![cfg(any(target_os = "linux", target_os = "android"))]
 
@@ -12,7 +13,8 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use fanfare_udp::{
-    Ecn, Endpoint, EndpointConfig, Interface, OpenError, Ready, RecvMeta, Role, Via, interfaces,
+    Awaited, Change, Ecn, Endpoint, EndpointConfig, Interface, OpenError, Ready, RecvMeta, Role,
+    Via, interfaces,
 };
 use socket2::{MsgHdrMut, SockRef};
 
@@ -462,24 +464,92 @@ fn where_an_interface_has_come_back_its_groups_are_joined_again() {
     endpoint.join(other).unwrap();
     endpoint.join_layer("239.255.77.11:6005".parse().unwrap()).unwrap();
     hears_itself(&mut endpoint, group);
-    assert!(!endpoint.follow().unwrap(), "nothing has changed");
+    assert_eq!(endpoint.follow().unwrap(), Change::None, "nothing has changed");
     ip("link delete ff0");
-    assert!(!endpoint.follow().unwrap(), "it has gone");
+    assert_eq!(endpoint.follow().unwrap(), Change::Down, "it has gone");
     assert!(endpoint.send(group, 4, None, b"lost").is_err());
     appears("ff0", "10.78.0.2/24");
-    assert!(!endpoint.follow().unwrap(), "it is not up yet");
+    assert_eq!(endpoint.follow().unwrap(), Change::None, "it is not up yet");
     ip("link set ff0 up");
-    assert!(endpoint.follow().unwrap());
+    assert_eq!(endpoint.follow().unwrap(), Change::Moved);
     assert_eq!(endpoint.local_addr().unwrap().ip(), Ipv4Addr::new(10, 78, 0, 2));
     hears_itself(&mut endpoint, group);
     hears_itself(&mut endpoint, other);
     assert_eq!(endpoint.layer_sockets(), 1);
-    assert!(!endpoint.follow().unwrap(), "it stays");
+    assert_eq!(endpoint.follow().unwrap(), Change::None, "it stays");
     // Another name, the same address.
     ip("link delete ff0");
     appears("ff1", "10.78.0.2/24");
     ip("link set ff1 up");
-    assert!(endpoint.follow().unwrap());
+    assert_eq!(endpoint.follow().unwrap(), Change::Moved);
     assert_eq!(endpoint.interface().unwrap().name, "ff1");
     hears_itself(&mut endpoint, group);
+}
+
+fn endpoint_on(name: &str, group: SocketAddr) -> Endpoint {
+    let interface = interfaces().unwrap().into_iter().find(|one| one.name == name);
+    open(&EndpointConfig { group, interface, ..EndpointConfig::default() })
+}
+
+#[test]
+fn an_endpoint_whose_address_is_taken_away_goes_on_with_the_new_one() {
+    if !own_network() {
+        return eprintln!("not tested: only root may have a network of its own");
+    }
+    appears("ff0", "10.78.0.1/24");
+    ip("link set ff0 up");
+    let group: SocketAddr = "239.255.77.12:6003".parse().unwrap();
+    let mut endpoint = endpoint_on("ff0", group);
+    assert_eq!(endpoint.follow().unwrap(), Change::None);
+    ip("address del 10.78.0.1/24 dev ff0");
+    assert_eq!(endpoint.follow().unwrap(), Change::Down, "no address");
+    ip("address add 10.78.0.9/24 dev ff0");
+    assert!(endpoint.wait(LIMIT, None).unwrap().changed, "it is told");
+    assert_eq!(endpoint.follow().unwrap(), Change::Moved);
+    assert_eq!(endpoint.local_addr().unwrap().ip(), Ipv4Addr::new(10, 78, 0, 9));
+    hears_itself(&mut endpoint, group);
+}
+
+#[test]
+fn every_time_an_interface_goes_down_and_comes_back_it_is_told() {
+    if !own_network() {
+        return eprintln!("not tested: only root may have a network of its own");
+    }
+    appears("ff0", "10.78.0.1/24");
+    ip("link set ff0 up");
+    let group: SocketAddr = "239.255.77.13:6003".parse().unwrap();
+    let mut endpoint = endpoint_on("ff0", group);
+    for _ in 0..2 {
+        ip("link set ff0 down");
+        assert_eq!(endpoint.follow().unwrap(), Change::Down);
+        assert_eq!(endpoint.follow().unwrap(), Change::None);
+        ip("link set ff0 up");
+        assert_eq!(endpoint.follow().unwrap(), Change::Up);
+        hears_itself(&mut endpoint, group);
+    }
+}
+
+#[test]
+fn an_endpoint_that_waits_for_an_interface_joins_there_when_it_is_up() {
+    if !own_network() {
+        return eprintln!("not tested: only root may have a network of its own");
+    }
+    ip("link set lo up");
+    let group: SocketAddr = "239.255.77.14:6003".parse().unwrap();
+    let on_loopback = |awaited| {
+        let interface = Some(fanfare_udp::follow::loopback_interface(group.ip()).unwrap());
+        let awaited = Some(awaited);
+        open(&EndpointConfig { group, interface, awaited, ..EndpointConfig::default() })
+    };
+    let mut any = on_loopback(Awaited::Any);
+    let mut named = on_loopback(Awaited::Named("ff0".to_owned()));
+    appears("ff0", "10.78.0.1/24");
+    assert_eq!(any.follow().unwrap(), Change::None, "it is down");
+    assert_eq!(named.follow().unwrap(), Change::None, "it is down");
+    ip("link set ff0 up");
+    for endpoint in [&mut any, &mut named] {
+        assert_eq!(endpoint.follow().unwrap(), Change::Moved);
+        assert_eq!(endpoint.interface().unwrap().name, "ff0");
+        hears_itself(endpoint, group);
+    }
 }

@@ -6,8 +6,6 @@ use clap::Args;
 use fanfare_command::Failure;
 use fanfare_files::Selection;
 
-use crate::send::Choice;
-
 /// Which files.
 #[derive(Debug, Args)]
 pub(super) struct ChoiceArgs {
@@ -45,15 +43,19 @@ pub(super) struct ChoiceArgs {
 }
 
 impl ChoiceArgs {
-    pub(super) fn choice(&self, paths: &[PathBuf]) -> Result<Choice, Failure> {
+    /// What of the directories is sent.
+    pub(super) fn selection(&self) -> Result<Selection, Failure> {
         let selection = Selection::new(&self.exclude_from, &self.exclude, &self.include);
-        let selection =
-            selection.map_err(|error| Failure::usage("pattern.invalid", error.to_string()))?;
+        selection.map_err(|error| Failure::usage("pattern.invalid", error.to_string()))
+    }
+
+    /// The list that names files below the one path.
+    pub(super) fn list(&self, paths: &[PathBuf]) -> Result<Option<PathBuf>, Failure> {
         if self.files_from.is_some() && paths.len() > 1 {
             let text =
                 "files-from (several paths): its paths are relative to one directory. Name one";
             return Err(Failure::usage("files_from.invalid", text));
         }
-        Ok(Choice { selection, list: self.files_from.clone() })
+        Ok(self.files_from.clone())
     }
 }

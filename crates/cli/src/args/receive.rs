@@ -12,7 +12,7 @@ use crate::{config::FileArgs, receive::ReceivePlan};
 
 const HELP: Help = Help::new(&[
     ("fanfare recv downloads --create-dirs --once", "receive one transfer"),
-    ("fanfare recv /srv/images --overwrite", "until Ctrl-C, newest files win"),
+    ("fanfare recv /srv/images", "until Ctrl-C, newest files win"),
     ("fanfare recv --to /dev/sda --verify", "an image, onto a disk"),
 ])
 .exits(&[
@@ -79,22 +79,25 @@ pub(crate) struct RecvArgs {
     /// Send repair requests only to the sender, not to the group
     #[arg(long, help_heading = "Feedback", hide_short_help = true)]
     unicast_nack: bool,
-    /// Replace existing files [default: keep both]
+    /// Keep existing files, and store the new one as NAME.1; the sender is told
     ///
-    /// Without it the new file is stored as NAME.1.
-    #[arg(long)]
-    overwrite: bool,
-    /// Delete unfinished files of earlier attempts, instead of resuming them
-    #[arg(long, help_heading = "Existing files", hide_short_help = true)]
-    discard_parts: bool,
-    /// Keep existing files; if the new one differs, the sender is told
+    /// Without it a new file takes the place of an old one in one step, once it is whole.
     #[arg(
         long,
-        conflicts_with = "overwrite",
+        conflicts_with = "refuse",
         help_heading = "Existing files",
         hide_short_help = true
     )]
     keep: bool,
+    /// Keep existing files, and refuse a new one that differs; the sender is told
+    #[arg(long, help_heading = "Existing files", hide_short_help = true)]
+    refuse: bool,
+    /// Replace existing files: the default
+    #[arg(long, conflicts_with_all = ["keep", "refuse"], hide = true)]
+    overwrite: bool,
+    /// Delete unfinished files of earlier attempts, instead of resuming them
+    #[arg(long, help_heading = "Existing files", hide_short_help = true)]
+    discard_parts: bool,
     /// Delete files that a sender with --delete does not have
     ///
     /// This concerns only the directories that it sends, and DIR has to be given. Nothing is
@@ -165,7 +168,8 @@ impl RecvArgs {
             ..ReceiverConfig::default()
         };
         let feedback = if self.unicast_nack { FeedbackPath::Sender } else { FeedbackPath::Group };
-        let network = self.net.builder()?.receiver_config(config).feedback(feedback);
+        let network = self.net.builder()?.await_interface();
+        let network = network.receiver_config(config).feedback(feedback);
         Ok(ReceivePlan {
             dir: self.dir.clone(),
             network,
@@ -205,10 +209,10 @@ impl RecvArgs {
     }
 
     fn conflict(&self) -> Conflict {
-        match (self.overwrite, self.keep) {
-            (true, _) => Conflict::Overwrite,
+        match (self.keep, self.refuse) {
+            (true, _) => Conflict::KeepBoth,
             (false, true) => Conflict::Keep,
-            (false, false) => Conflict::KeepBoth,
+            (false, false) => Conflict::Overwrite,
         }
     }
 }

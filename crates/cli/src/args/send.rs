@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
-use fanfare_files::{Expect, Packing, SendOptions, Slow, Transfer};
+use fanfare_files::{Expect, GatherOptions, NamedPath, Packing, SendOptions, Slow, Transfer};
 use fanfare_node::{
     FieldSize,
     proto::{Bitrate, CongestionControl, FecConfig, FecId, SenderConfig},
@@ -58,6 +58,11 @@ const HELP: Help = Help::new(&[
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct SendArgs {
     /// Files and directories to send; - is standard input
+    ///
+    /// PATH=NAME sends a path under another name. Two paths that receivers would give one name are
+    /// refused. Names, content, permission bits and times of files travel, and empty directories.
+    /// Links, pipes, sockets, devices, owners, extended attributes, the setuid bit, and permissions
+    /// and times of directories do not.
     #[arg(required_unless_present_any = ["streams", "files_from"], value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Wait for this many receivers, or for these names
@@ -164,6 +169,9 @@ pub(crate) struct SendArgs {
     /// Those receivers delete what else they have in these directories.
     #[arg(long, help_heading = "What is sent", hide_short_help = true)]
     delete: bool,
+    /// Put this directory before every name at the receivers
+    #[arg(long, value_name = "DIR", help_heading = "What is sent", hide_short_help = true)]
+    prefix: Option<String>,
     #[command(flatten)]
     choice: ChoiceArgs,
     /// Send one file, device or pipe as it is read
@@ -284,13 +292,17 @@ impl SendArgs {
             name: self.name.get(),
         };
         Ok(SendPlan {
-            paths: self.paths.clone(),
-            stdin_name: self.stdin_name.clone(),
+            paths: self.paths.iter().map(|path| NamedPath::parse(path.as_os_str())).collect(),
             streaming: self.streaming()?,
-            choice: self.choice.choice(&self.paths)?,
+            choice: self.choice.list(&self.paths)?,
             dry_run: self.choice.dry_run,
-            packing: if self.no_pack { Packing::Never } else { Packing::Small },
-            listed: self.delete,
+            gather: GatherOptions {
+                stdin_name: self.stdin_name.clone(),
+                prefix: self.prefix.clone(),
+                packing: if self.no_pack { Packing::Never } else { Packing::Small },
+                listed: self.delete,
+                selection: self.choice.selection()?,
+            },
             receipts: self.receipts.clone(),
             options,
             congestion,

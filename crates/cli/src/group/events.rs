@@ -8,7 +8,7 @@ use fanfare_node::{
 
 use crate::{
     json::{Dropped, Line, Lost, Member, Start},
-    warnings::{id_taken, rejoined},
+    warnings::{id_taken, interface_down, interface_up, rejoined},
 };
 
 /// Says where it is.
@@ -64,6 +64,12 @@ pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
             output.warn("receive.failed", format!("nothing can be received: {why}"));
         }
         GroupEvent::Rejoined { interface } => output.warn("interface.back", rejoined(interface)),
+        GroupEvent::InterfaceDown { interface } => {
+            output.warn("interface.down", interface_down(interface));
+        }
+        GroupEvent::InterfaceUp { interface } => {
+            output.warn("interface.up", interface_up(interface));
+        }
         GroupEvent::Message(_) | GroupEvent::Sent { .. } => return false,
     }
     true

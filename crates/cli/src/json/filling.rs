@@ -1,7 +1,7 @@
 //! Lines, made of what the node tells.
 
 use fanfare_files::{
-    MemoryUse, Placed, SlowVerdict,
+    How, MemoryUse, Placed, SlowVerdict,
     event::{
         Limit, Receipt, ReceiveProgress, ReceiveReport, ReceiverView, SendProgress, SendReport,
     },
@@ -98,7 +98,9 @@ impl Line {
             size: placed.size,
             hash: hex(&placed.hash),
             verified: placed.verified,
-            already: placed.already,
+            already: placed.is_already(),
+            replaced: placed.how == How::Replaced,
+            beside: placed.how == How::Beside,
             seconds: rounded(seconds),
             id: key.object.0,
             sender: key.sender.0,

@@ -62,6 +62,10 @@ pub(crate) struct File {
     pub(crate) verified: bool,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) already: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) replaced: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) beside: bool,
     pub(crate) seconds: f64,
     pub(crate) id: u16,
     pub(crate) sender: u32,

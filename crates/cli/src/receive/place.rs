@@ -1,8 +1,8 @@
 //! Where it goes, in words.
 
-use std::{fmt, path::PathBuf};
+use std::{fmt, os::unix::ffi::OsStrExt, path::PathBuf};
 
-use fanfare_files::{Placed, StreamTarget};
+use fanfare_files::{Placed, StreamTarget, name};
 
 /// A directory, or what a stream is written to.
 #[derive(Debug)]
@@ -20,7 +20,10 @@ impl Place {
     pub(super) fn of(&self, placed: &Placed) -> String {
         match &self.target {
             Some(_) => self.to_string(),
-            None => self.dir.join(placed.name.to_string()).display().to_string(),
+            None => {
+                let path = placed.name.below(&self.dir);
+                name::escaped(&name::text_of(path.as_os_str().as_bytes()))
+            }
         }
     }
 

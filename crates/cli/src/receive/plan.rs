@@ -20,7 +20,7 @@ pub(crate) struct ReceivePlan {
 }
 
 impl Live for ReceivePlan {
-    const KEYS: &'static [&'static str] = &["overwrite", "keep", "verbose"];
+    const KEYS: &'static [&'static str] = &["overwrite", "keep", "refuse", "verbose"];
 
     fn put_into_force(
         &self,

@@ -4,7 +4,7 @@ use std::{sync::mpsc::RecvTimeoutError, time::Duration};
 
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
 use fanfare_files::{
-    ReceiveEvent, Transfer, TransferEvent,
+    How, ReceiveEvent, Transfer, TransferEvent,
     event::{Finished, ReceiveEnd, ReceiveReport},
     receipt::Reason,
 };
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     config::Reload,
     json::{Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start},
-    warnings::{id_taken, rejoined},
+    warnings::{id_taken, interface_down, interface_up, rejoined},
 };
 
 /// How often to look whether the node still lives; events come at once.
@@ -71,6 +71,12 @@ fn watch(node: &Transfer, place: &Place, output: &Output, mut reload: Reload<Rec
             }
             Ok(TransferEvent::Rejoined { interface }) => {
                 output.warn("interface.back", rejoined(&interface));
+            }
+            Ok(TransferEvent::InterfaceDown { interface }) => {
+                output.warn("interface.down", interface_down(&interface));
+            }
+            Ok(TransferEvent::InterfaceUp { interface }) => {
+                output.warn("interface.up", interface_up(&interface));
             }
             Ok(TransferEvent::NodeIdTaken { id, own, other, new }) => {
                 output.warn("node_id.taken", id_taken(id, own, other, new));
@@ -133,8 +139,12 @@ fn show(event: &ReceiveEvent, place: &Place, output: &Output) {
             if place.tells() {
                 output.data(&path);
             }
-            if placed.already {
-                output.text(&format!("'{path}' is already here"));
+            match placed.how {
+                How::Already => output.text(&format!("'{path}' is already here")),
+                How::Beside => {
+                    output.text(&format!("'{path}' stands beside the file that was there"));
+                }
+                How::New | How::Replaced => {}
             }
             if let Some(why) = placed.name_rejected {
                 output.text(&format!("warning: '{path}' has not its sender's name: {why}"));

@@ -1,28 +1,20 @@
 //! Which files are sent, and what would be.
 
 use std::{
+    borrow::Cow,
     io::Read,
     path::{Path, PathBuf},
 };
 
 use fanfare_command::{Exit, Failure, Output, units};
-use fanfare_files::{Planned, Selection, Sources, parse_list};
+use fanfare_files::{NamedPath, Sources, parse_list};
 
 use super::plan::SendPlan;
 use crate::json::Line;
 
-/// Which files.
-#[derive(Debug)]
-pub(crate) struct Choice {
-    /// Of the directories.
-    pub(crate) selection: Selection,
-    /// The list that names them.
-    pub(crate) list: Option<PathBuf>,
-}
-
-/// The paths of the list, if there is one.
-pub(super) fn list(plan: &SendPlan) -> Result<Option<Vec<PathBuf>>, Failure> {
-    let Some(path) = &plan.choice.list else { return Ok(None) };
+/// The paths of the plan, or in their place those of its list, below the one path.
+pub(super) fn paths(plan: &SendPlan) -> Result<Cow<'_, [NamedPath]>, Failure> {
+    let Some(path) = &plan.choice else { return Ok(Cow::Borrowed(&plan.paths)) };
     let mut bytes = Vec::new();
     let read = match path == Path::new("-") {
         true => std::io::stdin().lock().read_to_end(&mut bytes).map(drop),
@@ -33,33 +25,24 @@ pub(super) fn list(plan: &SendPlan) -> Result<Option<Vec<PathBuf>>, Failure> {
         let text = format!("files-from ({shown}): cannot be read ({error}). Check its name");
         Failure::usage("files_from.unreadable", text)
     })?;
-    let paths = parse_list(&bytes).map_err(|wrong| {
+    let listed = parse_list(&bytes).map_err(|wrong| {
         let text = format!(
             "files-from ({shown}): '{wrong}' is not a relative path. Name files below PATH"
         );
         Failure::usage("files_from.invalid", text)
     })?;
-    Ok(Some(paths))
-}
-
-/// The plan, as the library takes it.
-pub(super) fn planned<'a>(plan: &'a SendPlan, list: Option<&'a [PathBuf]>) -> Planned<'a> {
-    let base = plan.paths.first().map_or(Path::new("."), PathBuf::as_path);
-    Planned {
-        paths: &plan.paths,
-        list: list.map(|list| (base, list)),
-        selection: &plan.choice.selection,
-        stdin_name: &plan.stdin_name,
-        packing: plan.packing,
-        listed: plan.listed,
-    }
+    let base = plan.paths.first().map_or(Path::new("."), |named| &named.path);
+    let named = |path: PathBuf| NamedPath {
+        name: Some(path.to_string_lossy().into_owned()),
+        path: base.join(path),
+    };
+    Ok(listed.into_iter().map(named).collect())
 }
 
 /// Says what would be sent.
 pub(super) fn dry_run(plan: &SendPlan, output: &Output) -> Result<Exit, Failure> {
-    let list = list(plan)?;
     let (mut files, mut bytes) = (0_u64, 0_u64);
-    Sources::survey(&planned(plan, list.as_deref()), &mut |name, size| {
+    Sources::survey(&paths(plan)?, &plan.gather, &mut |name, size| {
         files += 1;
         bytes += size;
         output.data(&format!("{size:>14} {name}"));

@@ -13,7 +13,6 @@ mod skipped;
 mod streams;
 mod transfer;
 
-pub(crate) use choice::Choice;
 pub(crate) use plan::{SendPlan, StreamPlan, Streaming, StreamsPlan};
 pub(crate) use streams::run as run_streams;
 pub(crate) use transfer::run;

@@ -7,28 +7,26 @@ use std::{
 };
 
 use fanfare_command::{Failure, Output, OutputArgs};
-use fanfare_files::{LayeredOptions, Packing, SendOptions, Transfer, TransferBuilder};
+use fanfare_files::{
+    GatherOptions, LayeredOptions, NamedPath, SendOptions, Transfer, TransferBuilder,
+};
 use fanfare_node::proto::{Bitrate, CongestionControl};
 
-use super::choice::Choice;
 use crate::config::Live;
 
 /// One sending.
 #[derive(Debug)]
 pub(crate) struct SendPlan {
     /// Files and directories; `-` is standard input.
-    pub(crate) paths: Vec<PathBuf>,
-    /// What standard input is called.
-    pub(crate) stdin_name: String,
-    pub(crate) packing: Packing,
-    /// Which files.
-    pub(crate) choice: Choice,
+    pub(crate) paths: Vec<NamedPath>,
+    /// What of them is sent, and how it is called.
+    pub(crate) gather: GatherOptions,
+    /// The list that names them instead.
+    pub(crate) choice: Option<PathBuf>,
     /// Nothing is sent, only said.
     pub(crate) dry_run: bool,
     /// What is sent as it is read.
     pub(crate) streaming: Streaming,
-    /// Receivers are told what the directories hold.
-    pub(crate) listed: bool,
     /// Where receipts are written.
     pub(crate) receipts: Option<PathBuf>,
     pub(crate) options: SendOptions,
@@ -79,7 +77,7 @@ pub(crate) enum Streaming {
 impl SendPlan {
     /// The one path that is read while it is sent, if that is what is to be done.
     pub(crate) fn stream(&self) -> Option<&Path> {
-        let [path] = &self.paths[..] else { return None };
+        let [NamedPath { path, .. }] = &self.paths[..] else { return None };
         let is_device = || {
             let kind = std::fs::metadata(path).map(|meta| meta.file_type());
             kind.is_ok_and(|kind| kind.is_block_device())

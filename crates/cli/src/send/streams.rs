@@ -122,7 +122,7 @@ fn check_shared(each: &[StreamPlan]) -> Result<(), Failure> {
             let what = format!("receipts ({})", path.display());
             return refused(what, before, "Give each a file of its own");
         }
-        if send.paths.iter().any(|path| path == Path::new("-"))
+        if send.paths.iter().any(|path| path.path == Path::new("-"))
             && let Some(before) = input.replace(place)
         {
             return refused("paths (-)".to_owned(), before, "Standard input is read but once");

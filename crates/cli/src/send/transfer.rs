@@ -17,7 +17,7 @@ use super::{
 use crate::{
     config::Reload,
     json::{Line, Resuming, Sending, Start, Waiting},
-    warnings::{id_taken, rejoined},
+    warnings::{id_taken, interface_down, interface_up, rejoined},
 };
 
 /// How often to look whether the node still lives; events come at once.
@@ -89,7 +89,7 @@ pub(super) fn send(
 
 fn gather(plan: &SendPlan, output: &Output) -> Result<Sources, Failure> {
     if let Some(path) = plan.stream() {
-        return Ok(Sources::open_stream(path, &plan.stdin_name)?);
+        return Ok(Sources::open_stream(path, &plan.gather.stdin_name)?);
     }
     let mut skipped = Skipped::default();
     let mut report = |gathering: Gathering<'_>| match gathering {
@@ -97,9 +97,8 @@ fn gather(plan: &SendPlan, output: &Output) -> Result<Sources, Failure> {
         Gathering::SkippedLink(path) => skipped.links.add(path),
         Gathering::SkippedOther(path) => skipped.others.add(path),
     };
-    let list = choice::list(plan)?;
-    let planned = choice::planned(plan, list.as_deref());
-    let sources = Sources::gather_planned(&planned, &mut report)?;
+    let paths = choice::paths(plan)?;
+    let sources = Sources::gather_as(&paths, &plan.gather, &mut report)?;
     skipped.warn(output);
     Ok(sources)
 }
@@ -132,6 +131,12 @@ fn watch(node: &Transfer, output: &Output, watched: &mut Watched, mut reload: Re
             }
             Ok(TransferEvent::Rejoined { interface }) => {
                 output.warn("interface.back", rejoined(&interface));
+            }
+            Ok(TransferEvent::InterfaceDown { interface }) => {
+                output.warn("interface.down", interface_down(&interface));
+            }
+            Ok(TransferEvent::InterfaceUp { interface }) => {
+                output.warn("interface.up", interface_up(&interface));
             }
             Ok(TransferEvent::NodeIdTaken { id, own, other, new }) => {
                 output.warn("node_id.taken", id_taken(id, own, other, new));

@@ -27,7 +27,7 @@ use rustix::{fs::Mode, io::Errno};
 pub use state::{Faults, Report, State};
 use tree::{Change, ROOT};
 
-use super::{DirectoryHandle, DirectoryId, FileHandle, Metadata, Open};
+use super::{DirectoryHandle, DirectoryId, FileHandle, Metadata, Mtime, Open};
 
 /// The disk, shared by all handles.
 #[derive(Debug, Clone)]
@@ -359,6 +359,7 @@ impl FileHandle for SimFile {
         Ok(self.fs.look(|state| Metadata {
             is_file: true,
             len: state.seen.files[&self.number].len() as u64,
+            mode: None,
             is_linked_twice: state.seen.links(self.number) > 1,
             number: self.number,
             times: [state.time_of(self.number), 0, 0, 0],
@@ -369,12 +370,12 @@ impl FileHandle for SimFile {
         self.fs.lock_for(self.number, self.opening)
     }
 
-    fn set_properties(&self, _mode: Mode, _mtime: Option<i64>) -> Result<(), Errno> {
+    fn set_properties(&self, _mode: Mode, _mtime: Option<Mtime>) -> Result<(), Errno> {
         // Permissions and times of a file are promised to nobody.
         self.fs.look(State::check_writable)
     }
 
-    fn set_mtime(&self, _seconds: i64) {}
+    fn set_mtime(&self, _mtime: Mtime) {}
 }
 
 impl Drop for SimFile {

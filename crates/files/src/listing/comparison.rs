@@ -7,7 +7,7 @@ use std::{
     os::fd::{AsFd, BorrowedFd},
 };
 
-use fanfare_disk::placement::numbered;
+use fanfare_disk::{name::bytes_of, placement::numbered};
 use rustix::io::Errno;
 
 use super::{
@@ -71,7 +71,7 @@ impl<'a, R: Read> Comparison<'a, R> {
     /// Goes through the directory `name` in `parent`, which has entries.
     fn enter(&mut self, parent: BorrowedFd<'_>, name: &str, path: &str) -> Result<(), Obstacle> {
         self.bounds.check()?;
-        let found = CString::new(name).map_err(|_| Obstacle::Malformed)?;
+        let found = CString::new(&*bytes_of(name)).map_err(|_| Obstacle::Malformed)?;
         let opened = tree::open(parent, &found, self.bounds.device);
         let opened = opened.map_err(|errno| Obstacle::of(path, errno))?;
         self.compare(opened.as_fd(), path)
@@ -90,7 +90,7 @@ impl<'a, R: Read> Comparison<'a, R> {
                 (None, None) => break,
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
-                (Some((name, _)), Some(here)) => name.as_bytes().cmp(here.bytes()),
+                (Some((name, _)), Some(here)) => name.cmp(&here.text),
             };
             match (order, listed, here) {
                 (Ordering::Less, Some((name, listed)), _) => {
@@ -143,8 +143,7 @@ impl<'a, R: Read> Comparison<'a, R> {
         path: &str,
         listed: &Listed,
     ) -> Result<bool, Obstacle> {
-        // A name that equals a listed one is UTF-8.
-        let name = here.name.to_str().map_err(|_| Obstacle::Malformed)?;
+        let name = here.text.as_str();
         match listed {
             Listed::Within => self.enter(parent, name, path)?,
             Listed::Entry(Kind::Directory | Kind::UnsentDirectory) => {
@@ -162,7 +161,7 @@ impl<'a, R: Read> Comparison<'a, R> {
     }
 
     fn visit(&mut self, parent: BorrowedFd<'_>, here: &Name, prefix: &str) -> Result<(), Obstacle> {
-        let path = format!("{prefix}{}", String::from_utf8_lossy(here.bytes()));
+        let path = format!("{prefix}{}", here.text);
         let place = Place { parent, name: &here.name, path: &path };
         visit(self.extras, place, self.bounds, 0)
     }
@@ -170,8 +169,8 @@ impl<'a, R: Read> Comparison<'a, R> {
 
 /// Whether it has the name of a file that is listed and here, and a number that a conflict gives.
 fn is_numbered(here: &Name, names: &[Name], matched: &[bool]) -> bool {
-    let of = here.name.to_str().ok().and_then(numbered);
-    let at = of.and_then(|of| names.binary_search_by(|n| n.bytes().cmp(of.as_bytes())).ok());
+    let of = numbered(&here.text);
+    let at = of.and_then(|of| names.binary_search_by(|n| n.text.as_str().cmp(of)).ok());
     at.is_some_and(|at| matched[at])
 }
 

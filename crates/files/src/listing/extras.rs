@@ -118,7 +118,7 @@ pub(super) fn visit(
     let open = tree::open(place.parent, place.name, bounds.device);
     let directory = open.map_err(|errno| Obstacle::of(place.path, errno))?;
     for name in tree::names(directory.as_fd()).map_err(disk)? {
-        let path = format!("{}/{}", place.path, String::from_utf8_lossy(name.bytes()));
+        let path = format!("{}/{}", place.path, name.text);
         let within = Place { parent: directory.as_fd(), name: &name.name, path: &path };
         visit(extras, within, bounds, depth + 1)?;
     }

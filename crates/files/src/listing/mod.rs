@@ -39,8 +39,8 @@ const VERSION: u8 = 1;
 /// Longest listing that is sent or believed, bytes: ten million names that differ from the one
 /// before in some ten bytes.
 pub(crate) const LISTING_MAX: usize = 128 << 20;
-/// Longest name that is believed, bytes: the longest path that Linux takes.
-const NAME_MAX: usize = 4096;
+/// Longest text of a name that is believed: a byte that is no UTF-8 stands there as four.
+const NAME_MAX: usize = 4 * fanfare_disk::name::NAME_MAX;
 
 /// What a name stands for at the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

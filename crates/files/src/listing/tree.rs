@@ -6,7 +6,7 @@ use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
-use fanfare_disk::name::PART_PREFIX;
+use fanfare_disk::name::{PART_PREFIX, text_of};
 use rustix::{
     fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat},
     io::Errno,
@@ -16,14 +16,12 @@ use rustix::{
 #[derive(Debug)]
 pub(super) struct Name {
     pub(super) name: CString,
+    /// The same as text, by which names are in order.
+    pub(super) text: String,
     kind: FileType,
 }
 
 impl Name {
-    pub(super) fn bytes(&self) -> &[u8] {
-        self.name.as_bytes()
-    }
-
     /// Some file systems do not say it along with the name.
     fn kind(&self, parent: BorrowedFd<'_>) -> FileType {
         match self.kind {
@@ -72,9 +70,10 @@ pub(super) fn names(directory: BorrowedFd<'_>) -> Result<Vec<Name>, Errno> {
         let name = entry.file_name();
         let own = name.to_bytes().starts_with(PART_PREFIX.as_bytes());
         if !own && !matches!(name.to_bytes(), b"." | b"..") {
-            names.push(Name { name: name.to_owned(), kind: entry.file_type() });
+            let text = text_of(name.to_bytes());
+            names.push(Name { name: name.to_owned(), text, kind: entry.file_type() });
         }
     }
-    names.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    names.sort_unstable_by(|a, b| a.text.cmp(&b.text));
     Ok(names)
 }

@@ -127,7 +127,7 @@ fn read_left(
     if !(1..=super::SMALL_BYTES).contains(&size) {
         return None;
     }
-    let name = SafeName::parse(name.as_bytes()).ok();
+    let name = SafeName::of_text(name).ok();
     let grafted = name.and_then(|name| Some(grafts.inside(grafts.begun(&name)?, &name)));
     let in_graft = grafted.and_then(|(directories, last)| {
         placement::open_sized(inside.get(&directories).ok()?, &last, size)

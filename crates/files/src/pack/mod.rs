@@ -42,7 +42,7 @@ pub(crate) use unpacker::inline::InlineUnpacker;
 /// First bytes of every pack.
 const MAGIC: [u8; 4] = *b"FNPK";
 /// Format that this program writes and reads.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 /// Bytes before the index.
 const HEADER_BYTES: usize = 12;
 /// Longest index that is believed, bytes.
@@ -80,12 +80,19 @@ fn parse_header(header: &[u8; HEADER_BYTES]) -> Option<(usize, usize)> {
     ([m0, m1, m2, m3] == MAGIC && believed).then_some((length, groups))
 }
 
+#[cfg(test)]
+fn seconds(seconds: i64) -> fanfare_disk::Mtime {
+    fanfare_disk::Mtime { seconds, nanoseconds: 5 }
+}
+
 /// A pack of these files, and what is announced of its head; a name that ends with a slash is an
 /// empty directory's.
 #[cfg(test)]
 pub(crate) fn bytes_of(files: &[(&str, &[u8])]) -> (Vec<u8>, crate::announcement::PackHead) {
     let mut index = index::Writer::default();
-    files.iter().for_each(|(name, content)| index.push(name, content.len() as u64, 0o640, 77));
+    files
+        .iter()
+        .for_each(|(name, content)| index.push(name, content.len() as u64, 0o640, seconds(77)));
     let index = index.finish();
     let content: Vec<u8> = files.iter().flat_map(|(_, content)| *content).copied().collect();
     let hashes: Vec<u8> =

@@ -3,10 +3,12 @@
 use std::{
     fs::File,
     io,
-    os::unix::fs::FileExt,
+    os::unix::{ffi::OsStrExt, fs::FileExt},
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
+
+use fanfare_disk::name::{path_of, text_of};
 
 use crate::{announcement::PackHead, read_at::ReadAt, source::Stamp};
 
@@ -20,14 +22,14 @@ pub(crate) struct Root {
 impl Root {
     /// The name of what is at this path; `None` where that is no name.
     pub(crate) fn name_of(&self, path: &Path) -> Option<String> {
-        let below = path.strip_prefix(&self.path).ok()?.to_str()?;
+        let below = text_of(path.strip_prefix(&self.path).ok()?.as_os_str().as_bytes());
         Some(format!("{}/{below}", self.name))
     }
 
     /// Where the file of this name is.
     pub(crate) fn path_of(&self, name: &str) -> PathBuf {
         match name.strip_prefix(self.name.as_str()).and_then(|rest| rest.strip_prefix('/')) {
-            Some(rest) => self.path.join(rest),
+            Some(rest) => self.path.join(path_of(rest)),
             None => self.path.clone(),
         }
     }

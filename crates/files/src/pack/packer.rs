@@ -11,6 +11,8 @@ use std::{
     sync::Arc,
 };
 
+use fanfare_disk::Mtime;
+
 use super::{
     GROUP_BYTES, HASH, HEADER_BYTES, SMALL_BYTES, header,
     index::Writer,
@@ -65,7 +67,7 @@ pub(crate) struct Packer {
     index: Writer,
     members: Vec<Member>,
     content: Vec<u8>,
-    directories: Vec<(Box<str>, u32, i64)>,
+    directories: Vec<(Box<str>, u32, Mtime)>,
     /// Bytes of the names of those.
     directory_bytes: usize,
     /// One pack was full before: there are many small files.
@@ -90,7 +92,7 @@ impl Packer {
             let size = (self.content.len() - start) as u64;
             let stamp = Stamp::of(&file.metadata()?);
             if size == stamp.size && stamp == Stamp::of(&meta) {
-                self.index.push(name, size, meta.mode() & 0o777, meta.mtime());
+                self.index.push(name, size, meta.mode() & 0o777, stamp.mtime());
                 let end = self.content.len() as u32;
                 self.members.push(Member { root: root.clone(), name: name.into(), stamp, end });
                 return Ok(Taken::Yes(size));
@@ -101,7 +103,7 @@ impl Packer {
     }
 
     /// Takes a directory that has nothing in it.
-    pub(crate) fn take_directory(&mut self, name: &str, mode: u32, mtime: i64) {
+    pub(crate) fn take_directory(&mut self, name: &str, mode: u32, mtime: Mtime) {
         self.directories.push((format!("{name}/").into(), mode, mtime));
         self.directory_bytes += name.len();
     }

@@ -81,7 +81,7 @@ fn read_head(
 /// says otherwise is asked for.
 pub(super) fn read_in_place(parents: &mut Parents<'_>, name: &str, size: u64) -> Option<Vec<u8>> {
     let small = (1..=super::SMALL_BYTES).contains(&size);
-    let name = SafeName::parse(name.as_bytes()).ok().filter(|_| small)?;
+    let name = SafeName::of_text(name).ok().filter(|_| small)?;
     let (directories, last) = name.split();
     let file = placement::open_sized(parents.get(directories).ok()?, last, size)?;
     let mut bytes = vec![0; size as usize];

@@ -260,8 +260,8 @@ impl ReceiveJob {
         let ready = self.ready();
         let status = self.record_of(key).status(ready, about).encode();
         let mut receiver = session.receiver();
-        receiver.set_ack_content(key.sender, status.clone());
-        receiver.set_status_to(key.sender, status, announce);
+        receiver.set_ack_content((key.sender, key.instance), status.clone());
+        receiver.set_status_to((key.sender, key.instance), status, announce);
     }
 
     /// What whoever calls the roll is told before it has sent anything.
@@ -379,7 +379,7 @@ impl ReceiveJob {
         let mut status = Status::ready(&self.options.name, self.directory.free());
         status.state = State::Leaving;
         let (status, mut receiver) = (status.encode(), session.receiver());
-        for (sender, _) in self.records.keys() {
+        for sender in self.records.keys() {
             receiver.set_status_to(*sender, status.clone(), false);
         }
         receiver.set_status(status, true);

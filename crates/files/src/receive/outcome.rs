@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fanfare_disk::directory::How;
 use fanfare_proto::{ObjectKey, ObjectTransportId, Session, Time};
 
 use super::{ReceiveJob, record::OpenObject};
@@ -39,11 +40,11 @@ impl ReceiveJob {
         }
         let is_pack = self.record_of(key).open.get(&key).is_some_and(OpenObject::is_pack);
         if (is_pack || held.size > manifest::WITHOUT_MAX) && lacking.is_none() {
-            let found = held.files.iter().all(|placed| placed.already);
+            let found = held.files.iter().all(Placed::is_already);
             storage.forget_manifest(&held.hash, found);
         }
         self.refresh_parts(session, storage);
-        let renamed = held.files.iter().any(|placed| placed.name_rejected.is_some());
+        let misplaced = held.files.iter().find_map(Placed::misplaced);
         let record = self.record_of(key);
         let object = record.open.remove(&key);
         let turn = object.as_ref().and_then(|object| object.turn);
@@ -53,13 +54,13 @@ impl ReceiveJob {
             None => past = record.hold(key, turn, held.hash),
             Some(reason) => record.fail(key, turn, reason),
         }
-        if renamed {
-            record.fail(key, turn, Reason::NameRejected);
+        if let Some(reason) = misplaced {
+            record.fail(key, turn, reason);
         }
         record.settled_bytes += held.size;
         self.forgive(key, &past);
         // The content first: the confirmation may let an acknowledgement go at once.
-        self.update_status(session, key, renamed || lacking.is_some());
+        self.update_status(session, key, misplaced.is_some() || lacking.is_some());
         if lacking.is_none() {
             session.receiver().confirm(key);
         }
@@ -129,7 +130,7 @@ impl ReceiveJob {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&placed.hash).update(placed.name.to_string().as_bytes());
         let is_first = self.told.insert(root_set::start(hasher.finalize().as_bytes()));
-        is_first || !placed.already
+        is_first || !placed.is_already()
     }
 
     /// Another sender's object is the same file, which is in its place now.
@@ -143,7 +144,7 @@ impl ReceiveJob {
         let Some(object) = self.record_of(other).open.get_mut(&other) else { return };
         // What is being verified finds the file by itself.
         if object.examined || !object.verifying {
-            object.held = Some(Placed { already: true, ..placed.clone() }.into());
+            object.held = Some(Placed { how: How::Already, ..placed.clone() }.into());
         }
         if !(object.examined || object.verifying) {
             session.receiver().have(other, 0, placed.size, storage);

@@ -148,7 +148,14 @@ impl Record {
             Some(turn) => self.holdings.insert_at(turn.place, root),
             None => self.holdings.insert(key.object, root),
         }
-        self.forgive(turn.map(|turn| turn.place))
+        let all_held = turn.is_some_and(|turn| self.holdings.len() >= turn.objects);
+        let mut past = self.forgive(turn.map(|turn| turn.place));
+        if all_held {
+            // An object whose announcement was lost has no place. Everything is here: so is that.
+            past.extend(std::mem::take(&mut self.failed).into_keys().map(ObjectTransportId));
+            self.failures.retain(|failure| !failure.reason.is_failure());
+        }
+        past
     }
 
     fn forgive(&mut self, place: Option<u64>) -> Vec<ObjectTransportId> {

@@ -76,9 +76,15 @@ impl SendJob {
             }
             Some(_) => Outcome::Partial { held: self.files_held(node), failures: [].into() },
         };
-        if outcome == Outcome::Complete {
+        let outcome = if outcome == Outcome::Complete {
             self.issue_receipts(now, node, out);
-        }
+            // It holds everything, but not all of it where it was meant to be.
+            let misplaced = self.peers.has_misplaced(node);
+            let held = self.files_held(node);
+            if misplaced { Outcome::Partial { held, failures: [].into() } } else { outcome }
+        } else {
+            outcome
+        };
         self.peers.settle(now, node, outcome);
     }
 
@@ -88,7 +94,9 @@ impl SendJob {
     }
 
     fn issue_receipts(&self, now: Time, node: NodeId, out: &mut Outbox) {
-        for object in self.queue.sent.iter().filter(|object| !object.is_manifest) {
+        let in_place = |id: u16| self.peers.has_in_place(node, id);
+        let objects = self.queue.sent.iter().filter(|object| !object.is_manifest);
+        for object in objects.filter(|object| in_place(object.key.object.0)) {
             let Some((bytes, hash)) = object.file.receipted() else { continue };
             out.push(TransferEvent::Send(SendEvent::Receipt(Receipt {
                 receiver: self.peers.view(node),

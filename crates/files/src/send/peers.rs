@@ -203,6 +203,16 @@ impl Peers {
         nodes.into_iter().map(|node| self.view(node)).collect()
     }
 
+    /// Whether something is not where it was meant to be at this receiver, although it is held.
+    pub(super) fn has_misplaced(&self, node: NodeId) -> bool {
+        self.peers.get(&node).is_some_and(|peer| !peer.reported.is_empty())
+    }
+
+    /// Whether it says nothing of this object but that it holds it.
+    pub(super) fn has_in_place(&self, node: NodeId, object: u16) -> bool {
+        self.peers.get(&node).is_some_and(|peer| !peer.reported.contains_key(&object))
+    }
+
     pub(super) fn held(&self, node: NodeId) -> u64 {
         self.peers.get(&node).map_or(0, |peer| peer.held)
     }
@@ -274,8 +284,7 @@ impl Peer {
     }
 
     fn failures(&self, name_of: impl Fn(u16) -> String) -> BTreeMap<String, Reason> {
-        let failed = self.reported.iter().filter(|(_, reason)| reason.is_failure());
-        failed.map(|(object, reason)| (name_of(*object), *reason)).collect()
+        self.reported.iter().map(|(object, reason)| (name_of(*object), *reason)).collect()
     }
 }
 

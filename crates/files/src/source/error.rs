@@ -2,6 +2,8 @@
 
 use std::{fmt, io, path::PathBuf};
 
+use fanfare_disk::name::{NameError, shown};
+
 use crate::listing::ListingError;
 
 /// Why something cannot be sent.
@@ -9,8 +11,10 @@ use crate::listing::ListingError;
 pub enum SourceError {
     /// A path cannot be read.
     Unreadable(PathBuf, io::Error),
-    /// A name is not UTF-8, so receivers could not be told.
-    NotUtf8(PathBuf),
+    /// Receivers do not take that name.
+    Name(String, NameError),
+    /// Two paths would be one at receivers, or one beneath the other: the name of the first.
+    SameName(PathBuf, PathBuf, String),
     /// It is neither file nor directory.
     NotAFile(PathBuf),
     /// A directory cannot be sent as a stream.
@@ -45,9 +49,19 @@ impl fmt::Display for SourceError {
             Self::Unreadable(path, error) => {
                 write!(f, "cannot read '{}': {error}.", path.display())
             }
-            Self::NotUtf8(path) => {
-                write!(f, "cannot send '{}': its name is not UTF-8. Rename it", path.display())
-            }
+            Self::Name(name, why) => write!(
+                f,
+                "name ({}): receivers do not take it: {why}. Give another one, as PATH=NAME",
+                shown(name)
+            ),
+            Self::SameName(a, b, name) => write!(
+                f,
+                "cannot send both '{}' and '{}': receivers would call them '{}', or put one \
+                 beneath the other. Give one another name, as PATH=NAME",
+                a.display(),
+                b.display(),
+                shown(name)
+            ),
             Self::NotAFile(path) => write!(
                 f,
                 "cannot send '{}': neither a file nor a directory. Send it alone, or use '-' \

@@ -14,7 +14,7 @@ use std::{
 
 use fanfare_disk::{
     OwnFile,
-    directory::{Directory, permissions},
+    directory::{Directory, How, Settled, permissions},
     name::SafeName,
     placement::Conflict,
 };
@@ -253,7 +253,7 @@ impl Sink {
             size: whole.size,
             hash: whole.hash,
             verified: true,
-            already: false,
+            how: How::New,
             name_rejected: None,
         };
         match self {
@@ -322,11 +322,11 @@ impl Part {
         self.file.sync()?;
         let wanted = name.unwrap_or_else(|| unnamed(&hash));
         let found = self.directory.place(&self.name, &wanted, conflict, (size, &hash))?;
-        let (name, already) = found.ok_or(Unfinished::Taken)?;
-        if already {
+        let Settled::Placed(name, how) = found else { return Err(Unfinished::Taken) };
+        if how == How::Already {
             self.directory.remove(&self.name);
         }
-        Ok(Placed { name, size, hash, verified: true, already, name_rejected: None })
+        Ok(Placed { name, size, hash, verified: true, how, name_rejected: None })
     }
 }
 

@@ -1,9 +1,15 @@
 //! What is in its place already, what is right, and which bytes are wrong.
 
-use fanfare_disk::{Reader, directory::Directory, name::SafeName};
+use fanfare_disk::{
+    Reader,
+    directory::{Directory, How},
+    name::SafeName,
+};
 
 use super::{
-    Fault, Held, Job, Origin, PackJob, Placed, Unpack, Verdict, disk, place::place, reason,
+    Fault, Held, Job, Origin, PackJob, Placed, Unpack, Verdict, disk,
+    place::{adjust, place},
+    reason,
 };
 use crate::{
     announcement::Details,
@@ -62,7 +68,7 @@ fn verify(
         ledger::lock(ledger).record(key, what, &held.files);
     }
     let given_up = match &held {
-        Ok(held) => held.files.iter().all(|placed| placed.already),
+        Ok(held) => held.files.iter().all(Placed::is_already),
         Err(Fault::Wrong(_)) => !mendable,
         Err(Fault::Failed(Reason::Conflict | Reason::Refused)) => true,
         Err(Fault::Failed(_)) => (!lasting && !examined) || file.is_lost(),
@@ -80,6 +86,10 @@ fn try_verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<
     if job.origin != Origin::Received
         && let Some(held) = find_listed(ledger, &job)
     {
+        let details = job.announcement.as_ref().and_then(|a| a.details.as_ref());
+        if let ([placed], Some(details)) = (&held.files[..], details.filter(|d| !d.is_pack())) {
+            adjust(directory, placed, details);
+        }
         return Ok(Verified::Held(held));
     }
     if job.origin != Origin::Received
@@ -145,7 +155,10 @@ fn find_placed(directory: &Directory, job: &Job) -> Option<Placed> {
     // It will be acknowledged as on disk for good.
     directory.make_durable(&name, &*file).ok()?;
     let (size, hash) = (hashed.size, hashed.root);
-    Some(Placed { name, size, hash, verified: true, already: true, name_rejected: None })
+    let placed =
+        Placed { name, size, hash, verified: true, how: How::Already, name_rejected: None };
+    adjust(directory, &placed, details);
+    Some(placed)
 }
 
 fn wrong(job: &Job, found: &Hashed) -> Fault {
@@ -165,6 +178,8 @@ fn wrong(job: &Job, found: &Hashed) -> Fault {
     match (&job.manifest, &found.manifest) {
         (Some(manifest), Some(found)) => Fault::Wrong(manifest.wrong(found)),
         (Some(manifest), None) => Fault::Wrong(vec![(0, manifest.size())]),
+        // All of it is asked for again: nothing tells which part is wrong.
+        (None, _) if job.size > 0 => Fault::Wrong(vec![(0, job.size)]),
         (None, _) => Fault::Failed(Reason::HashMismatch),
     }
 }
@@ -286,9 +301,9 @@ mod tests {
         std::fs::write(scratch.path().join("f"), "x").unwrap();
         std::fs::write(scratch.path().join("g"), "y").unwrap();
         let root = Some(*blake3::hash(b"x").as_bytes());
-        assert!(run(&scratch, b"f", b"x", root).unwrap().already);
+        assert!(run(&scratch, b"f", b"x", root).unwrap().is_already());
         let beside = run(&scratch, b"g", b"x", root).unwrap();
-        assert_eq!((beside.already, beside.name.to_string().as_str()), (false, "g.1"));
+        assert_eq!((beside.how, beside.name.to_string().as_str()), (How::Beside, "g.1"));
         let mut names = entries(&scratch);
         names.sort();
         assert_eq!(names, ["f", "g", "g.1"]);
@@ -304,9 +319,7 @@ mod tests {
 
     #[test]
     fn a_hostile_name_is_replaced_by_the_hash() {
-        for name in
-            [&b"../../etc/passwd"[..], b"/abs", b"CON", &[b'a'; 300], "a\u{202e}b".as_bytes()]
-        {
+        for name in [&b"../../etc/passwd"[..], b"/abs", b"a//b", &[b'a'; 300], b".fanfare-x"] {
             let scratch = Scratch::new();
             let placed = run(&scratch, name, b"x", None).unwrap();
             assert!(placed.name_rejected.is_some());

@@ -14,6 +14,7 @@ mod place;
 use std::{io, sync::Arc};
 
 use fanfare_disk::{
+    directory::How,
     name::{NameError, SafeName},
     placement::Conflict,
 };
@@ -85,10 +86,28 @@ pub struct Placed {
     pub hash: [u8; 32],
     /// Whether the sender announced that hash; plain NORM senders announce none.
     pub verified: bool,
-    /// It was in its place before; nothing was written.
-    pub already: bool,
+    /// Whether it is new, replaced another one, stands beside one, or was there.
+    pub how: How,
     /// Why the file does not have the name its sender gave.
     pub name_rejected: Option<NameError>,
+}
+
+impl Placed {
+    /// It was in its place before; nothing was written.
+    #[must_use]
+    pub fn is_already(&self) -> bool {
+        self.how == How::Already
+    }
+
+    /// What keeps it from being where its sender meant it to be.
+    #[must_use]
+    pub fn misplaced(&self) -> Option<Reason> {
+        match self.name_rejected {
+            Some(_) => Some(Reason::NameRejected),
+            None if self.how == How::Beside => Some(Reason::KeptBeside),
+            None => None,
+        }
+    }
 }
 
 /// An object on disk: a file, or the files of a pack.

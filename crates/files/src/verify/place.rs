@@ -4,14 +4,19 @@ use std::io;
 
 use fanfare_disk::{
     FileHandle,
-    directory::{Directory, permissions},
+    directory::{Directory, Settled, permissions},
     name::{NameError, SafeName},
 };
 use fanfare_proto::ObjectKey;
 use rustix::io::Errno;
 
 use super::{Fault, Held, Job, Placed, disk};
-use crate::{announcement::Announcement, file_storage::PartFile, receipt::Reason, source::Hashed};
+use crate::{
+    announcement::{Announcement, Details},
+    file_storage::PartFile,
+    receipt::Reason,
+    source::Hashed,
+};
 
 /// Syncs a file and gives it its name.
 pub(super) fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Fault> {
@@ -24,21 +29,37 @@ pub(super) fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<
         punch(file.handle(), &found.zero_runs());
     }
     let mode = permissions(details.and_then(|d| d.mode));
-    let set = file.handle().set_properties(mode, details.and_then(|d| d.mtime));
+    let mtime = details.and_then(Details::changed_at);
+    let set = file.handle().set_properties(mode, mtime);
     set.and_then(|()| file.sync()).map_err(|errno| disk(&errno.into()))?;
     let (name, name_rejected) = choose_name(key, announcement.as_ref(), &hash);
     let verified = details.is_some();
     let place = |name: &SafeName| directory.place(&part, name, conflict, (size, &hash));
-    let (name, name_rejected) = match place(&name) {
-        Ok(name) => (name, name_rejected),
+    let (settled, name_rejected) = match place(&name) {
+        Ok(settled) => (settled, name_rejected),
         // A link, or a file where the name needs a directory, stands in the way.
         Err(error) if is_in_the_way(&error) => {
-            (place(&unnamed(&hash)).map_err(|e| disk(&e))?, Some(NameError::Relative))
+            (place(&unnamed(&hash)).map_err(|e| disk(&e))?, Some(NameError::InTheWay))
         }
         Err(error) => return Err(disk(&error)),
     };
-    let (name, already) = name.ok_or(Fault::Failed(Reason::Conflict))?;
-    Ok(Placed { name, size, hash, verified, already, name_rejected }.into())
+    let Settled::Placed(name, how) = settled else {
+        return Err(Fault::Failed(Reason::Conflict));
+    };
+    let placed = Placed { name, size, hash, verified, how, name_rejected };
+    if let Some(details) = details.filter(|_| placed.is_already()) {
+        adjust(directory, &placed, details);
+    }
+    Ok(placed.into())
+}
+
+/// Gives a file that was there the permissions and the time that are announced.
+pub(super) fn adjust(directory: &Directory, placed: &Placed, details: &Details) {
+    if let Some(file) = directory.open_received(&placed.name, placed.size) {
+        let mode = details.mode.map(|mode| permissions(Some(mode)));
+        // The content is right, whatever becomes of this.
+        let _ = file.adjust(mode, details.changed_at());
+    }
 }
 
 /// Makes holes where there is nothing but zeros. Where the file system has none, they take room.

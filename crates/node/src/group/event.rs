@@ -70,8 +70,12 @@ pub enum GroupEvent {
     SendRefused { why: String },
     /// Nothing can be received for now. The node goes on; said once for each kind of failure.
     ReceiveFailed { why: String },
-    /// The interface had gone and is there again: the group is joined on it anew.
+    /// The interface is there, with another address or number, again or at last: the group is joined on it.
     Rejoined { interface: String },
+    /// The interface is down, or gone. Told each time.
+    InterfaceDown { interface: String },
+    /// The interface is up again, as it was.
+    InterfaceUp { interface: String },
 }
 
 impl From<Trouble> for GroupEvent {
@@ -81,6 +85,8 @@ impl From<Trouble> for GroupEvent {
             Trouble::SendRefused(why) => Self::SendRefused { why },
             Trouble::ReceiveFailed(why) => Self::ReceiveFailed { why },
             Trouble::Rejoined(interface) => Self::Rejoined { interface },
+            Trouble::InterfaceDown(interface) => Self::InterfaceDown { interface },
+            Trouble::InterfaceUp(interface) => Self::InterfaceUp { interface },
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, io, io::Write, path::Path};
 
 use fanfare_disk::{
     OwnFile,
-    directory::{Directory, DirectoryError},
+    directory::{Directory, DirectoryError, How, Settled},
     name::SafeName,
     placement::Conflict,
 };
@@ -42,10 +42,13 @@ impl Inbox {
             let about = (body.len(), hash.as_bytes());
             self.directory.place(&part, &name_of(message), Conflict::KeepBoth, about)
         });
-        if !matches!(placed, Ok(Some((_, false)))) {
+        if !matches!(placed, Ok(Settled::Placed(_, How::New | How::Beside))) {
             self.directory.remove(&part);
         }
-        placed.map(|placed| placed.map(|(name, _)| name.to_string()).unwrap_or_default())
+        placed.map(|placed| match placed {
+            Settled::Placed(name, _) => name.to_string(),
+            Settled::Taken => String::new(),
+        })
     }
 }
 

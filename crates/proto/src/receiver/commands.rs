@@ -1,8 +1,8 @@
 //! Dispatches a sender's commands to the machines that they concern (RFC 5740 4.2.3).
 
 use super::{
-    Local, ack::Watermark, join::Heard, position::Position, remote_sender::RemoteSender,
-    watermark::Reached,
+    Local, ack::Watermark, join::Heard, objects::Objects, position::Position,
+    remote_sender::RemoteSender, watermark::Reached,
 };
 use crate::{context::Context, event::Event, roll_call::RollCall, stats::DropReason, time::Time};
 use fanfare_wire::{
@@ -54,23 +54,12 @@ impl RemoteSender {
         self.speaks = true;
         self.reception.on_roll_call();
         self.nack.on_roll_call();
-        self.heed_eviction(ctx, call.gives_up(local.node_id));
+        let said = call.gives_up(local.node_id);
+        if self.eviction.on_roll_call(ctx.now, said, self.timing.grtt) {
+            ctx.events.push(Event::Evicted { sender: self.id });
+        }
         if local.has_status {
             self.status.on_roll_call(ctx.now, &call, local.node_id, ctx.rng);
-        }
-    }
-
-    /// Whether the sender says that it goes on without us. Every roll call that does not say so
-    /// takes it back.
-    fn heed_eviction(&mut self, ctx: &mut Context<'_>, said: bool) {
-        if !said {
-            self.eviction.contradict();
-            self.evicted = false;
-        } else if !self.evicted {
-            self.evicted = self.eviction.hear(ctx.now, (), self.timing.grtt, |(), ()| true);
-            if self.evicted {
-                ctx.events.push(Event::Evicted { sender: self.id });
-            }
         }
     }
 
@@ -82,6 +71,7 @@ impl RemoteSender {
             return;
         };
         self.note_coding(fec_id);
+        self.squelched.contradict(object);
         let Some(objects) = &mut self.objects else { return };
         if flush.payload_id.as_bytes().iter().all(|&byte| byte == 0xff) {
             // NRL's name for the end of an empty object: its INFO is all there is to request.
@@ -104,8 +94,18 @@ impl RemoteSender {
     }
 
     fn on_end(&mut self, ctx: &mut Context<'_>, local: &Local) {
-        if !self.end.hear(ctx.now, (), self.timing.grtt, |(), ()| true) {
+        let lacks = |objects: &Objects| !local.config.outlive_senders && objects.lacks();
+        let lacking = self.objects.as_ref().is_some_and(lacks);
+        if !self.farewell.on_end(ctx.now, self.timing.grtt, lacking) {
             return ctx.stats.drop(DropReason::Unconfirmed);
+        }
+        self.leave(ctx, local);
+    }
+
+    /// It has left.
+    pub(super) fn leave(&mut self, ctx: &mut Context<'_>, local: &Local) {
+        if self.eviction.on_end() {
+            ctx.events.push(Event::Evicted { sender: self.id });
         }
         if let Some(objects) = self.objects.as_mut().filter(|_| !local.config.outlive_senders) {
             objects.abort_lacking(ctx);

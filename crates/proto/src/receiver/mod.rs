@@ -2,56 +2,24 @@
 //!
 //! In reading order:
 //! - [`sender_table`]: all known senders, and which of them must be woken next
-//! - [`remote_sender`]: one sender; it owns the machines below and passes each message to them:
-//!   [`identity`], [`object_window`], [`content`], [`commands`], and [`batch`] for many messages at
-//!   once
-//! - [`pinned_identity`], [`join`], [`squelch`]: which messages are believed, and from which object
-//!   on
-//! - [`position`], [`objects`], [`object`], [`format`], [`blocks`], [`block`], [`runs`],
-//!   [`decode`]: what has arrived
-//! - [`resume`]: bytes that the driver has from an earlier attempt
-//! - [`peer_repair`], [`retransmission`]: accepting repairs from peers, and repairing for them
-//! - [`needs`], [`suppression`], [`request`], [`nack`]: what is missing, and requesting it
-//! - [`ack`], [`watermark`], [`status`], [`feedback`], [`reception`], [`timing`], [`inactivity`]:
-//!   the other feedback to a sender, and its timers
-//! - [`messages`]: writes the messages
+//! - [`remote_sender`]: one sender; it owns the machines below and passes each message to them;
+//!   [`content`] and [`commands`] are the two kinds of message, [`batch`] many of them at once
+//! - [`belief`]: which messages are believed, and from which object on
+//! - [`assembly`]: what has arrived
+//! - [`repair`]: what is missing, and requesting it, of peers too
+//! - [`answer`]: the other feedback to a sender, and its timers
 
-mod ack;
+mod answer;
+mod assembly;
 mod batch;
-mod block;
-mod blocks;
+mod belief;
 mod commands;
 mod content;
-mod decode;
-mod equations;
-mod feedback;
-mod format;
-mod identity;
-mod inactivity;
-mod join;
-mod messages;
-mod nack;
-mod needs;
-mod object;
-mod object_window;
-mod objects;
-mod peer_repair;
-mod pinned_identity;
-mod position;
-mod reception;
 mod remote_sender;
-mod request;
-mod resume;
-mod retransmission;
-mod runs;
+mod repair;
 mod sender_table;
-mod squelch;
-mod status;
-mod suppression;
 #[cfg(test)]
 mod tests;
-mod timing;
-mod watermark;
 
 use crate::{
     config::{FeedbackPath, ReceiverConfig},
@@ -66,10 +34,14 @@ use crate::{
     timer::Timer,
 };
 use alloc::vec::Vec;
+use answer::{ack, feedback, reception, status, timing, watermark};
+use assembly::{block, blocks, decode, format, object, objects, position, runs};
+use belief::{eviction, farewell, inactivity, join, pinned_identity, squelch};
 use fanfare_wire::{Ack, Data, DataBatch, InstanceId, Message, Nack, NodeId};
 use objects::Entry;
 use position::ObjectIndex;
 use remote_sender::RemoteSender;
+use repair::{nack, needs, request, suppression};
 pub use runs::RunSet;
 use sender_table::SenderTable;
 
@@ -254,8 +226,8 @@ impl RemoteSenders {
         }
     }
 
-    pub(crate) fn set_ack_content(&mut self, sender: NodeId, content: Vec<u8>) -> bool {
-        match self.senders.get_mut(sender) {
+    pub(crate) fn set_ack_content(&mut self, sender: Incarnation, content: Vec<u8>) -> bool {
+        match self.senders.at_mut(sender) {
             Some(sender) if content.len() <= CONTENT_MAX => {
                 sender.ack_content = content;
                 true
@@ -289,10 +261,10 @@ impl RemoteSenders {
         &mut self,
         now: Time,
         rng: &mut Rng,
-        (sender, status): (NodeId, Vec<u8>),
+        (sender, status): (Incarnation, Vec<u8>),
         announce: bool,
     ) -> bool {
-        match self.senders.get_mut(sender) {
+        match self.senders.at_mut(sender) {
             Some(sender) if status.len() <= CONTENT_MAX => {
                 sender.own_status = Some(status);
                 self.local.has_status = true;

@@ -5,6 +5,8 @@ use super::{
     Local,
     ack::WatermarkAck,
     decode::Decoder,
+    eviction::Eviction,
+    farewell::Farewell,
     feedback::{Feedback, Measured},
     inactivity::{Inactivity, Silence},
     nack::{NackCycle, NackPath},
@@ -66,12 +68,10 @@ pub(super) struct RemoteSender {
     pub(super) inactivity: Inactivity,
     pub(super) squelched: Squelched,
     pub(super) jump: Confirmation<ObjectTransportId>,
-    pub(super) end: Confirmation<()>,
+    pub(super) farewell: Farewell,
     /// It has said good-bye: nothing can be asked of it any more.
     pub(super) gone: bool,
-    pub(super) eviction: Confirmation<()>,
-    /// It goes on without us: asking it would only silence others.
-    pub(super) evicted: bool,
+    pub(super) eviction: Eviction,
     /// It has said more than commands of some application: it sends objects, or is about to.
     pub(super) speaks: bool,
     pub(super) announced: bool,
@@ -112,10 +112,9 @@ impl RemoteSender {
             inactivity: Inactivity::new(now, local.config.robust_factor),
             squelched: Squelched::default(),
             jump: Confirmation::default(),
-            end: Confirmation::default(),
+            farewell: Farewell::default(),
             gone: false,
-            eviction: Confirmation::default(),
-            evicted: false,
+            eviction: Eviction::default(),
             speaks: false,
             announced: false,
             explicitly: false,
@@ -146,7 +145,7 @@ impl RemoteSender {
         self.timing.on_message(sender);
         self.measure(ctx, meta, (message, bytes), sender.sequence);
         if !matches!(message, Message::Cmd(Cmd::Eot(_))) {
-            self.end.contradict();
+            self.farewell.contradict();
             self.gone = false;
         }
         self.speaks |= !matches!(message, Message::Cmd(Cmd::Application(_)));
@@ -240,7 +239,7 @@ impl RemoteSender {
     /// Begins a NACK cycle if something before `limit` is missing.
     pub(super) fn want(&mut self, now: Time, rng: &mut Rng, local: &Local, limit: Position) {
         let Some(objects) = &self.objects else { return };
-        if local.config.silent || self.evicted || objects.first_need() >= limit {
+        if local.config.silent || self.eviction.is_silent() || objects.first_need() >= limit {
             return;
         }
         if self.nack.on_need(now, limit, &self.timing, rng) {
@@ -249,6 +248,9 @@ impl RemoteSender {
     }
 
     pub(super) fn on_timeout(&mut self, ctx: &mut Context<'_>, local: &Local) {
+        if self.farewell.on_timeout(ctx.now) {
+            return self.leave(ctx, local);
+        }
         if self.nack.on_timeout(ctx.now, &self.timing, ctx.rng) {
             self.suppression.clear();
         }
@@ -269,8 +271,9 @@ impl RemoteSender {
     /// A silent receiver only watches for silence.
     pub(super) fn next_timeout(&self, silent: bool) -> Option<(Time, Timer)> {
         let inactivity = self.inactivity.next_timeout(self.timing.grtt);
-        if silent || self.evicted {
-            return inactivity;
+        let leaves = self.farewell.next_timeout().map(|at| (at, Timer::Inactivity));
+        if silent || self.eviction.is_silent() {
+            return [inactivity, leaves].into_iter().flatten().min();
         }
         [
             self.nack.next_timeout(&self.timing),
@@ -279,6 +282,7 @@ impl RemoteSender {
             self.feedback.next_timeout(),
             self.reception.next_timeout(),
             inactivity,
+            leaves,
         ]
         .into_iter()
         .flatten()

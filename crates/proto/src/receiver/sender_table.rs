@@ -37,9 +37,6 @@ impl SenderTable {
     pub(super) fn get(&self, node: NodeId) -> Option<&RemoteSender> {
         self.at(self.current(node)?)
     }
-    pub(super) fn get_mut(&mut self, node: NodeId) -> Option<&mut RemoteSender> {
-        self.at_mut(self.current(node)?)
-    }
     pub(super) fn at(&self, incarnation: Incarnation) -> Option<&RemoteSender> {
         self.senders.get(&incarnation)
     }

@@ -3,49 +3,19 @@
 //! [`Sender`] owns the machines and decides which of them sends next. Each rule is in a machine.
 //!
 //! # Map, in reading order
-//! - `object`, `block`, `block_ranges`: one object, what was sent of it and what must be sent
-//!   again; `coding`: payload ids; `cache`: all objects; `parity`: parity symbols, computed on
-//!   demand
-//! - `demand`: reads a NACK; `repair`: the repair cycle; `repair_adv`, `squelch`: what the group is
-//!   told about repairs; `repair_share`: how repairs and new data share the rate; `in_flight`:
-//!   repairs that have not arrived yet; `tail_parity`: parity at the end of a transfer
-//! - `flush`, `ack`, `eot`: the end of transmission, watermarks, good-bye
-//! - `probe`, `receivers`, `roll_call`: what is known of the group; `slow_receivers`:
-//!   receivers that are deferred or evicted
-//! - `release`: the start of a transfer
-//! - `schedule`: which machine sends next; `messages`: writes the messages; `object_message`:
-//!   symbols as messages; `batch`: many at once; `info_repair`: repairs that the driver sends
-//! - `feedback`: passes NACKs and ACKs to the machines
+//! - `objects`: what was sent of each object, and what must be sent again
+//! - `mending`: requests for repair, and how repairs and new data share the rate
+//! - `ending`: the start of a transfer, watermarks, the end, good-bye
+//! - `group`: what is known of the receivers; `feedback` passes NACKs and ACKs to the machines
+//! - `schedule`: which machine sends next; `messages`: writes the messages; `batch`: many at once
 
-mod ack;
 mod batch;
-mod block;
-mod block_ranges;
-mod cache;
-mod coding;
-mod demand;
-mod eot;
-mod feedback;
-mod flush;
-mod in_flight;
-mod info_repair;
+mod ending;
+mod group;
+mod mending;
 mod messages;
-mod object;
-mod object_message;
-mod parity;
-mod peer_repair;
-mod probe;
-mod receivers;
-mod release;
-mod repair;
-mod repair_adv;
-mod repair_share;
-mod roll_call;
+mod objects;
 mod schedule;
-mod slow_receivers;
-mod squelch;
-mod stream_detector;
-mod tail_parity;
 
 #[cfg(test)]
 mod tests;
@@ -73,13 +43,19 @@ use ack::{Point, Watermark};
 use alloc::{boxed::Box, vec::Vec};
 use cache::{Cache, Found};
 use coding::Coding;
+use ending::{ack, eot, flush};
 use eot::Eot;
 use fanfare_wire::{
     GroupSize, NodeId, ObjectTransportId, QuantizedRtt, Sequence, header::SenderFields,
 };
 use flush::Flush;
+use group::{probe, receivers, roll_call, slow_receivers};
 use in_flight::InFlight;
+use mending::{demand, in_flight, peer_repair, repair, repair_adv, repair_share, squelch};
 use object::{Piece, TransmitObject};
+use objects::{
+    block, block_ranges, cache, coding, object, object_message, parity, stream_detector,
+};
 use parity::ParityCache;
 use probe::Probe;
 use receivers::Receivers;

@@ -140,7 +140,7 @@ fn runs_that_were_written_are_read_again_and_give_the_same_table() {
     records.replace(newer);
     assert_eq!((records.len(), again.differences(&records)), (7, vec![(&cell, 1), (&cell, 2)]));
     for broken in ["x,y\n", &csv.replace("auto,1,2", "auto,3,2"), &(csv.clone() + "auto,1\n")] {
-        assert!(Records::from_csv(broken, &experiment).unwrap_err().contains("Make it anew"));
+        assert!(Records::from_csv(broken, &experiment).unwrap_err().contains("Create"));
     }
 }
 
@@ -177,11 +177,11 @@ line 47: plot.x (auto): is not a place on the axis. Use another factor
 #[test]
 fn what_is_missing_is_named() {
     let found = mistakes("[experiment]\nname = \"x\"\n");
-    for what in ["experiment (scenario)", "experiment (vary)", "experiment (figure)"] {
+    for what in ["experiment (scenario)", "has no figure", "nothing varies"] {
         assert!(found.contains(what), "{what}: {found}");
     }
     assert!(mistakes(&TEXT.replace("paper.csv", "x.csv")).contains("there is no x.csv"));
-    assert!(mistakes("[experiment").contains("TOML ()"));
+    assert!(mistakes("[experiment").contains("TOML:"));
 }
 
 #[test]

@@ -159,14 +159,14 @@ count = 5
         let wrong = |path_loss: &str| radio(path_loss).unwrap_err();
         assert!(wrong("{ company = true, columns = 3, limit = 139 }").contains("columns"));
         let recorded = "{ file = \"near.eel\", columns = 1, limit = 139 }";
-        assert!(wrong(recorded).contains("are of a company"));
-        assert!(wrong("{ file = \"three.eel\", limit = 139 }").contains("speaks of 3 nodes, not"));
-        assert!(wrong("{ file = \"bad.eel\", limit = 139 }").contains("line 1: nem:2,x: x is no"));
+        assert!(wrong(recorded).contains("need a company"));
+        assert!(wrong("{ file = \"three.eel\", limit = 139 }").contains("3 nodes"));
+        assert!(wrong("{ file = \"bad.eel\", limit = 139 }").contains("line 1: nem:2,x: x is not"));
         assert!(wrong("{ file = \"none.eel\", limit = 139 }").contains("no none.eel"));
         assert!(wrong("{ file = \"near.eel\" }").contains("limit"));
-        assert!(wrong("{ limit = 139 }").contains("Write one of both"));
+        assert!(wrong("{ limit = 139 }").contains("Write one of them"));
         assert!(
-            wrong("{ company = true, file = \"near.eel\", limit = 1 }").contains("one of both")
+            wrong("{ company = true, file = \"near.eel\", limit = 1 }").contains("one of them")
         );
     }
 

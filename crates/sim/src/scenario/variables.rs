@@ -120,7 +120,7 @@ mod tests {
             ["line 6: variable (queue): has no value. Give it one with --set, or in [variables]"]
         );
         let (_, mistakes) = filled(&[("queue", "${queue}")]);
-        assert!(mistakes[0].contains("names itself"), "{mistakes:?}");
+        assert!(mistakes[0].contains("refers to itself"), "{mistakes:?}");
         let (_, mistakes) = filled(&[("queue", "1"), ("flow", "1")]);
         assert_eq!(mistakes, ["line 1: variable (flow): is not in this file. Did you mean flows?"]);
     }

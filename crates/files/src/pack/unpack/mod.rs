@@ -16,7 +16,7 @@ pub(crate) use write::stage;
 use super::{graft::Grafts, index::Entry, leftover::Note, parents::Parents, staging::Staging};
 use fanfare_disk::{
     FileHandle,
-    directory::Directory,
+    directory::{Directory, How, permissions},
     name::{NameError, SafeName},
     placement::open_equal,
 };
@@ -79,12 +79,14 @@ impl StagedFile {
         let (directories, last) = name.split();
         let parent = existing.get(directories);
         // The sync that makes the others durable is for these, too.
-        parent.is_ok_and(|p| open_equal(p, last, self.entry.size, &self.hash).is_some())
+        let equal = parent.ok().and_then(|p| open_equal(p, last, self.entry.size, &self.hash));
+        let mode = Some(permissions(Some(self.entry.mode)));
+        equal.is_some_and(|file| file.adjust(mode, Some(self.entry.mtime)).is_ok())
     }
 
-    fn placed(&self, name: SafeName, already: bool, name_rejected: Option<NameError>) -> Placed {
+    fn placed(&self, name: SafeName, how: How, name_rejected: Option<NameError>) -> Placed {
         let (size, hash) = (self.entry.size, self.hash);
-        Placed { name, size, hash, verified: true, already, name_rejected }
+        Placed { name, size, hash, verified: true, how, name_rejected }
     }
 }
 
@@ -148,14 +150,15 @@ mod tests {
         assert_eq!(entries(scratch.path()), ["t", "z"]);
         assert_eq!(entries(&scratch.path().join("t")), ["a", "d", "e"]);
         let meta = std::fs::metadata(scratch.path().join("t/a")).unwrap();
-        assert_eq!((meta.size(), meta.mtime(), meta.mode() & 0o777), (3, 77, 0o640));
+        assert_eq!((meta.size(), meta.mtime(), meta.mtime_nsec()), (3, 77, 5));
+        assert_eq!(meta.mode() & 0o777, 0o640);
         assert_eq!(unpacked.files[0].hash, *blake3::hash(b"one").as_bytes());
         assert_eq!(std::fs::read(scratch.path().join("z")).unwrap(), b"two");
     }
 
     #[test]
     fn hostile_names_stay_inside_under_names_of_their_content_and_the_others_go_on() {
-        let hostile = ["../../etc/passwd", "/abs", "CON", "a\u{202e}b", "a//b", "", ".fanfare-x"];
+        let hostile = ["../../etc/passwd", "/abs", "a/..", "a//b", "", ".fanfare-x"];
         for name in hostile {
             let scratch = Scratch::new();
             let unpacked =
@@ -205,6 +208,7 @@ mod tests {
             let scratch = Scratch::new();
             std::fs::write(scratch.path().join("other"), "old").unwrap();
             std::fs::write(scratch.path().join("same"), "same").unwrap();
+            use std::os::unix::fs::MetadataExt;
             let before = std::fs::metadata(scratch.path().join("same")).unwrap();
             let unpacked = run(&scratch, &files, conflict);
             assert_eq!(
@@ -213,7 +217,8 @@ mod tests {
             );
             assert_eq!(std::fs::read_to_string(scratch.path().join("other")).unwrap(), content);
             let after = std::fs::metadata(scratch.path().join("same")).unwrap();
-            assert_eq!(before.modified().unwrap(), after.modified().unwrap());
+            // It is not written again, and has the time that is announced.
+            assert_eq!((after.ino(), after.mtime()), (before.ino(), 77));
             let kept: &[(String, Reason)] = &[("other".to_owned(), Reason::Conflict)];
             assert_eq!(unpacked.failures, if conflict == Conflict::Keep { kept } else { &[] });
         }

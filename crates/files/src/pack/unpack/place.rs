@@ -3,6 +3,7 @@
 use std::io;
 
 use fanfare_disk::{
+    directory::How,
     name::{NameError, SafeName},
     placement::{Conflict, Finished, Place},
 };
@@ -71,16 +72,16 @@ impl Placer<'_> {
             Ok(name) => name,
         };
         match file.at {
-            At::Place => return Ok(file.placed(name.clone(), true, None)),
+            At::Place => return Ok(file.placed(name.clone(), How::Already, None)),
             At::Graft(graft) if self.grafted[graft] => {
-                return Ok(file.placed(name.clone(), false, None));
+                return Ok(file.placed(name.clone(), How::New, None));
             }
             At::Graft(_) | At::Number => {}
         }
         match self.try_rename(number, file, name) {
             // A link, or a file where the name needs a directory, stands in the way.
             Err(error) if is_in_the_way(&error) => {
-                self.rename(number, file, &own(), Some(NameError::Relative))
+                self.rename(number, file, &own(), Some(NameError::InTheWay))
             }
             place => placed(file, name, place, None),
         }
@@ -122,8 +123,12 @@ fn placed(
     rejected: Option<NameError>,
 ) -> Result<Placed, Reason> {
     match place.map_err(|e| disk(&e))? {
-        Place::New(last) => Ok(file.placed(name.with_file(last), false, rejected)),
-        Place::Equal(last) => Ok(file.placed(name.with_file(last), true, rejected)),
+        Place::New(last) => {
+            let how = if last == name.split().1 { How::New } else { How::Beside };
+            Ok(file.placed(name.with_file(last), how, rejected))
+        }
+        Place::Replaced(last) => Ok(file.placed(name.with_file(last), How::Replaced, rejected)),
+        Place::Equal(last) => Ok(file.placed(name.with_file(last), How::Already, rejected)),
         Place::Taken => Err(Reason::Conflict),
     }
 }

@@ -2,8 +2,13 @@
 
 use std::{collections::BTreeSet, io, sync::Arc};
 
-use fanfare_disk::{FileHandle, directory::Directory, name::SafeName};
+use fanfare_disk::{
+    FileHandle,
+    directory::{Directory, umask},
+    name::SafeName,
+};
 use fanfare_proto::ObjectKey;
+use rustix::fs::Mode;
 
 use super::{At, Staged, StagedFile};
 use crate::{
@@ -42,12 +47,13 @@ pub(crate) fn stage(
         grafts: Grafts::default(),
         inside: Parents::created(staging.directory()),
         window: Window { part, end: size, start: 0, bytes: Vec::new() },
+        umask: umask(),
     };
     let mut files = Vec::with_capacity(entries.len());
     for (number, entry) in entries.into_iter().enumerate() {
         let source = Source { offset, size: entry.size };
         offset += entry.size;
-        let name = SafeName::parse(entry.name.trim_end_matches('/').as_bytes());
+        let name = SafeName::of_text(entry.name.trim_end_matches('/'));
         let mut file = StagedFile { entry, name, hash: [0; 32], at: At::Number };
         if !file.is_directory() {
             stager.stage(&source, number, &mut file).map_err(|e| disk(&e))?;
@@ -114,6 +120,8 @@ struct Stager<'a> {
     /// Directories in the staging directory.
     inside: Parents<'a>,
     window: Window<'a>,
+    /// What the system takes from the permissions of new files.
+    umask: u32,
 }
 
 impl Stager<'_> {
@@ -127,6 +135,10 @@ impl Stager<'_> {
         }
         let out = self.create(number, file)?;
         file.hash = source.copy(Some(&*out), &mut self.window)?;
+        let mode = file.entry.mode & 0o777;
+        if mode & self.umask != 0 || mode & 0o600 != 0o600 {
+            out.set_properties(Mode::from_bits_truncate(mode), None)?;
+        }
         out.set_mtime(file.entry.mtime);
         Ok(())
     }

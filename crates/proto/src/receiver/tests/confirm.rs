@@ -1,6 +1,6 @@
-//! A single forged datagram has no effect. A claim that is repeated a GRTT later is believed.
+//! A single forged datagram has no effect. A claim that is repeated a second later is believed.
 
-use super::{GRTT, Harness, Script, content};
+use super::{CONFIRMED, Harness, Script, content};
 use crate::{config::ReceiverConfig, stats::DropReason, time::Duration};
 use core::net::SocketAddr;
 
@@ -29,7 +29,7 @@ fn forged(instance: u16) -> Script {
 fn a_forged_squelch_does_not_kill_the_transfer() {
     let (mut rig, mut script) = under_way();
     rig.hear(&script.squelch(5));
-    rig.pass(GRTT * 3);
+    rig.pass(CONFIRMED);
     rig.hear(&script.data(0, 95, 0, 0));
     rig.hear(&script.squelch(5));
     assert_eq!(rig.stats.dropped(DropReason::Unconfirmed), 2);
@@ -40,7 +40,7 @@ fn a_forged_squelch_does_not_kill_the_transfer() {
 fn a_squelch_that_is_repeated_is_obeyed() {
     let (mut rig, mut script) = under_way();
     rig.hear(&script.squelch(5));
-    rig.pass(GRTT * 2);
+    rig.pass(CONFIRMED);
     rig.hear(&script.squelch(5));
     assert!(rig.told().contains(&"aborted 0 Squelched".into()));
 }
@@ -54,11 +54,26 @@ fn a_forged_instance_does_not_kill_the_transfer() {
 }
 
 #[test]
-fn a_sender_that_restarts_is_adopted_after_one_grtt() {
+fn a_new_instance_at_another_address_does_not_end_what_the_old_one_is_sending() {
+    let (mut rig, script) = under_way();
+    let true_source = rig.source;
+    rig.source = SocketAddr::from(([10, 0, 0, 66], 6003));
+    let mut rival = forged(2);
+    for _ in 0..5 {
+        rig.hear(&rival.data(0, 40, 0, 0));
+        rig.pass(CONFIRMED);
+    }
+    assert!(!rig.told().iter().any(|event| event.starts_with("aborted")));
+    rig.source = true_source;
+    completes(rig, script);
+}
+
+#[test]
+fn a_sender_that_restarts_is_adopted_after_a_second() {
     let (mut rig, _) = under_way();
     let mut next = forged(2);
     rig.hear(&next.data(0, 40, 0, 0));
-    rig.pass(GRTT * 2);
+    rig.pass(CONFIRMED);
     for symbol in 0..4 {
         rig.hear(&next.data(0, 40, 0, symbol));
     }
@@ -81,7 +96,7 @@ fn a_forged_address_is_foreign() {
 fn a_forged_jump_of_the_object_id_does_not_kill_the_transfer() {
     let (mut rig, mut script) = under_way();
     rig.hear(&script.data(20_000, 95, 0, 0));
-    rig.pass(GRTT * 2);
+    rig.pass(CONFIRMED);
     assert_eq!(rig.stats.dropped(DropReason::Unconfirmed), 1);
     completes(rig, script);
 }
@@ -106,7 +121,7 @@ fn a_confirmed_jump_is_followed() {
     let (mut rig, mut script) = under_way();
     for _ in 0..3 {
         rig.hear(&script.data(20_000, 10, 0, 0));
-        rig.pass(GRTT);
+        rig.pass(CONFIRMED);
     }
     let told = rig.told();
     assert!(told.contains(&"complete 20000".into()), "{told:?}");
@@ -119,7 +134,7 @@ fn a_confirmed_jump_far_back_starts_over() {
     rig.hear(&script.data(5000, 10, 0, 0));
     for _ in 0..3 {
         rig.hear(&script.data(0, 10, 0, 0));
-        rig.pass(GRTT);
+        rig.pass(CONFIRMED);
     }
     assert!(rig.told().contains(&"complete 0".into()));
 }
@@ -128,7 +143,7 @@ fn a_confirmed_jump_far_back_starts_over() {
 fn a_forged_end_does_not_kill_the_transfer() {
     let (mut rig, mut script) = under_way();
     rig.hear(&script.end());
-    rig.pass(GRTT * 2);
+    rig.pass(CONFIRMED);
     rig.hear(&script.data(0, 95, 0, 0));
     rig.hear(&script.end());
     completes(rig, script);
@@ -138,7 +153,7 @@ fn a_forged_end_does_not_kill_the_transfer() {
 fn an_end_that_is_repeated_ends_it_and_no_timer_is_left() {
     let (mut rig, mut script) = under_way();
     rig.hear(&script.end());
-    rig.pass(GRTT * 2);
+    rig.pass(CONFIRMED);
     rig.hear(&script.end());
     rig.pass(Duration::from_secs(60));
     let told = rig.told();

@@ -1,7 +1,7 @@
 //! A sender that restarts with a new instance id. Its earlier instance stays in view while peers
 //! may still hold its objects.
 
-use super::{GRTT, Harness, Script, content};
+use super::{CONFIRMED, Harness, Script, content};
 use crate::{config::ReceiverConfig, stats::DropReason};
 use alloc::string::String;
 use core::net::SocketAddr;
@@ -18,10 +18,10 @@ fn rig() -> (Harness, Script) {
 fn incarnation(instance: u16) -> Script {
     Script { instance, sequence: 500, ..Script::new() }
 }
-/// It says so twice, a GRTT apart.
+/// It says so twice, a second apart.
 fn restart(rig: &mut Harness, next: &mut Script) {
     rig.hear(&next.data(0, 10, 0, 0));
-    rig.pass(GRTT * 2);
+    rig.pass(CONFIRMED);
     rig.hear(&next.data(0, 10, 0, 0));
 }
 
@@ -49,7 +49,7 @@ fn repairs_from_a_senders_new_address_are_accepted_like_those_of_peers() {
     (1..4).for_each(|symbol| rig.hear(&script.data(1, 95, 0, symbol)));
     assert_eq!(rig.held(1, 1).map(|held| held.is_whole()), Some(true));
     assert_eq!(rig.stats.dropped(DropReason::ForeignSource), 3);
-    rig.pass(GRTT * 2);
+    rig.pass(CONFIRMED);
     rig.hear(&script.data(2, 95, 0, 0));
     assert_eq!(rig.stats.dropped(DropReason::ForeignSource), 3, "it is there");
 }

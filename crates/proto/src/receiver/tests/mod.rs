@@ -40,6 +40,8 @@ use fanfare_wire::{
 pub(super) const SENDER: NodeId = NodeId(1);
 pub(super) const RECEIVER: NodeId = NodeId(2);
 pub(super) const GRTT: Duration = Duration::from_millis(50);
+/// After so long a claim that is repeated is believed.
+pub(super) const CONFIRMED: Duration = Duration::from_millis(1_100);
 
 /// The sender's side, as far as a receiver sees it: blocks of 4 + 2, segments of 10 bytes.
 pub(super) struct Script {

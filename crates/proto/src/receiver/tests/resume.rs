@@ -190,6 +190,7 @@ fn an_examination_can_end_after_its_sender_has_left() {
         rig.hear(&script.end());
         rig.pass(GRTT * 2);
         rig.hear(&script.end());
+        rig.pass(GRTT * 40);
         assert!(stored(&mut rig, 0, 95 - lacking));
         assert_eq!(rig.examine(0, false), lacking == 0);
     }

@@ -3,7 +3,7 @@
 use super::{Harness, RECEIVER, Script};
 use crate::{config::ReceiverConfig, time::Duration};
 use alloc::string::String;
-use fanfare_wire::NodeId;
+use fanfare_wire::{InstanceId, NodeId};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -35,7 +35,7 @@ fn a_sender_with_a_status_of_its_own_is_told_that_one() {
     rig.hear(&two.roll_call(&[]));
     rig.pass(SECOND);
     assert_eq!(rig.acks(), ["16 ready", "16 ready"]);
-    let to_two = (NodeId(9), b"of two".to_vec());
+    let to_two = ((NodeId(9), InstanceId(1)), b"of two".to_vec());
     assert!(rig.senders.set_status_to(rig.now, &mut rig.rng, to_two, true));
     rig.pass(SECOND);
     assert_eq!(rig.acks(), ["16 of two"], "the other is not told");
@@ -53,7 +53,7 @@ fn a_sender_with_a_status_of_its_own_is_told_that_one() {
     rig.hear(&two.roll_call(&[]));
     rig.pass(SECOND);
     assert_eq!(rig.acks(), ["16 busy"], "another life");
-    let unknown = (NodeId(77), b"x".to_vec());
+    let unknown = ((NodeId(77), InstanceId(1)), b"x".to_vec());
     assert!(!rig.senders.set_status_to(rig.now, &mut rig.rng, unknown, true));
 }
 

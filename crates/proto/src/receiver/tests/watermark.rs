@@ -24,7 +24,7 @@ fn received(config: ReceiverConfig, lost: bool) -> (Harness, Script) {
 #[test]
 fn a_watermark_is_acknowledged_when_everything_has_arrived() {
     let (mut rig, mut script) = received(ReceiverConfig::default(), false);
-    assert!(rig.senders.set_ack_content(SENDER, b"tail".to_vec()));
+    assert!(rig.senders.set_ack_content((SENDER, fanfare_wire::InstanceId(1)), b"tail".to_vec()));
     rig.hear(&script.flush(0, raw(0, 3), &[RECEIVER]));
     rig.pass(GRTT * 2);
     let Ok(Message::Ack(ack)) = Message::parse(&rig.sent[0].1) else { panic!() };

@@ -54,7 +54,7 @@ fn layers_that_cannot_be_and_sources_without_receivers_are_told_with_their_lines
         let mistakes = Scenario::parse(&text, &no_files).unwrap_err();
         mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n")
     };
-    assert!(wrong("factor = 1.3", "factor = 0.5").contains("no session may have these"));
+    assert!(wrong("factor = 1.3", "factor = 0.5").contains("not possible"));
     assert!(wrong("base = \"12kbps\", factor = 1.3, ", "").contains("has no rates"));
     let unequal = wrong("to = \"r*\"\nlayers", "to = \"r1\"\nlayers");
     assert!(unequal.contains("flow.to (1 nodes): 2 sources need a receiver each"), "{unequal}");

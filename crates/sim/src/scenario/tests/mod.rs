@@ -205,7 +205,7 @@ fn what_needs_a_session_is_refused_where_there_is_none() {
 #[test]
 fn broken_toml_is_told_with_its_line() {
     let found = mistakes("[scenario]\nname = \"x\nduration = 5s\n");
-    assert!(found.contains("line 2: TOML ()") && found.contains("line 3: TOML ()"), "{found}");
+    assert!(found.contains("line 2: TOML:") && found.contains("line 3: TOML:"), "{found}");
 }
 
 #[test]

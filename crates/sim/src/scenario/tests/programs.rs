@@ -73,5 +73,5 @@ fn a_program_without_a_command_or_that_stops_before_its_start_is_a_mistake() {
     let text = PROGRAMS.replace("\"cat | wc\"", "\" \"").replace("stop = \"2s\"", "stop = \"1s\"");
     let list = Scenario::parse_for_laboratory(&text, &no_files).expect_err("mistakes");
     let all: String = list.iter().map(|mistake| format!("{mistake}\n")).collect();
-    assert!(all.contains("says nothing") && all.contains("not after its start"), "{all}");
+    assert!(all.contains("is empty") && all.contains("must be later than its start"), "{all}");
 }

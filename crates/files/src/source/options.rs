@@ -1,0 +1,28 @@
+//! What of the paths is sent, and how it is called.
+
+use super::Packing;
+use crate::selection::Selection;
+
+/// What of the paths is sent, and how it is called.
+#[derive(Debug, Clone, Default)]
+pub struct GatherOptions {
+    /// What standard input is called. Default empty.
+    pub stdin_name: String,
+    /// Stands before every name, with a slash. Default none.
+    pub prefix: Option<String>,
+    /// Whether small files travel together. Default they do.
+    pub packing: Packing,
+    /// Whether a listing of the directories goes last, by which receivers remove what else they have.
+    /// Default none does.
+    pub listed: bool,
+    /// What of the directories is sent. Default all.
+    pub selection: Selection,
+}
+
+impl GatherOptions {
+    /// The defaults, with this name of standard input.
+    #[must_use]
+    pub fn called(stdin_name: &str) -> Self {
+        Self { stdin_name: stdin_name.to_owned(), ..Self::default() }
+    }
+}

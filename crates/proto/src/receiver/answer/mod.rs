@@ -1,0 +1,13 @@
+//! All feedback but requests, with its timers and its messages.
+//!
+//! - `ack`, `watermark`, `status`: acknowledgements and answers to the roll call
+//! - `feedback`, `reception`, `timing`: reports of the path, counts, delays
+//! - `messages`: writes the messages
+
+pub(in crate::receiver) mod ack;
+pub(in crate::receiver) mod feedback;
+pub(in crate::receiver) mod messages;
+pub(in crate::receiver) mod reception;
+pub(in crate::receiver) mod status;
+pub(in crate::receiver) mod timing;
+pub(in crate::receiver) mod watermark;

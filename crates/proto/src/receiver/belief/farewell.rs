@@ -1,0 +1,79 @@
+//! CMD(EOT): the sender leaves. While something is missing this is believed only when it was said
+//! twice, a GRTT apart, and nothing else of the sender is heard for some time after.
+
+use crate::time::{Duration, Time};
+
+/// A sender at work is heard again within this time: it sends data, or flushes, or calls the roll.
+/// Who lacks something then has lost it all the same, so that waiting costs nothing but time.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// Waits for a farewell to prove true.
+#[derive(Debug, Default)]
+pub(crate) struct Farewell {
+    first: Option<Time>,
+    leaves: Option<Time>,
+}
+
+impl Farewell {
+    /// CMD(EOT) was heard. `lacking`: something would be given up. True when it counts at once.
+    pub(crate) fn on_end(&mut self, now: Time, grtt: Duration, lacking: bool) -> bool {
+        let first = *self.first.get_or_insert(now);
+        if now == first || now.since(first) < grtt {
+            return false;
+        }
+        if !lacking {
+            *self = Self::default();
+            return true;
+        }
+        self.leaves.get_or_insert(now + SILENCE);
+        false
+    }
+
+    /// Anything else of the sender was heard.
+    pub(crate) fn contradict(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Whether it counts now.
+    pub(crate) fn on_timeout(&mut self, now: Time) -> bool {
+        let over = self.leaves.is_some_and(|at| at <= now);
+        if over {
+            *self = Self::default();
+        }
+        over
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        self.leaves
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::at;
+
+    const GRTT: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn who_lacks_nothing_believes_the_second_and_who_lacks_something_waits() {
+        let mut farewell = Farewell::default();
+        assert!(!farewell.on_end(at(0), GRTT, false));
+        assert!(farewell.on_end(at(1), GRTT, false));
+        assert!(!farewell.on_end(at(10), GRTT, true));
+        assert!(!farewell.on_end(at(20), GRTT, true));
+        assert!(!farewell.on_timeout(at(2_019)) && farewell.on_timeout(at(2_020)));
+        assert_eq!(farewell.next_timeout(), None);
+    }
+
+    #[test]
+    fn a_hundred_forged_ones_a_second_between_data_have_no_effect() {
+        let mut farewell = Farewell::default();
+        for ms in 0..10_000 {
+            assert!(!farewell.on_end(at(ms), GRTT, true) && !farewell.on_timeout(at(ms)));
+            if ms % 500 == 0 {
+                farewell.contradict();
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Decides whether a message belongs to a known sender and to which of its instances, and when the
+//! driver is told of a sender.
+
+use crate::receiver::{
+    RemoteSenders,
+    objects::Objects,
+    pinned_identity::{Identity, Verdict},
+    remote_sender::RemoteSender,
+};
+use crate::{
+    context::Context,
+    datagram::RecvMeta,
+    event::{AbortReason, Event},
+    peer_repair::Incarnation,
+    stats::DropReason,
+};
+use fanfare_wire::header::SenderFields;
+
+impl RemoteSenders {
+    /// Whose message it is, in which instance, if it is to be believed. A confirmed new address is adopted, a confirmed new instance
+    /// begun.
+    pub(in crate::receiver) fn admit(
+        &mut self,
+        ctx: &mut Context<'_>,
+        meta: &RecvMeta,
+        sender: &SenderFields,
+    ) -> Option<Incarnation> {
+        let said = (sender.source_id, sender.instance_id);
+        let in_view = self.senders.contains(said).then_some(said);
+        let Some(incarnation) = in_view.or_else(|| self.senders.current(said.0)) else {
+            if !self.make_place(ctx, said) {
+                ctx.stats.drop(DropReason::TooManySenders);
+                return None;
+            }
+            self.senders.insert(said, RemoteSender::new(&self.local, ctx.now, meta, sender));
+            return Some(said);
+        };
+        let identity = Identity { source: meta.source, instance: sender.instance_id };
+        let known = self.senders.at_mut(incarnation)?;
+        let pinned = known.identity.clone();
+        match known.identity.check(ctx.now, identity, known.timing.grtt) {
+            Verdict::Known | Verdict::Moved => {}
+            Verdict::Refused(reason) => {
+                ctx.stats.drop(reason);
+                return None;
+            }
+            Verdict::Restarted => {
+                let announced = known.announced;
+                known.identity = pinned;
+                self.begin_incarnation(ctx, (incarnation, said), (meta, sender));
+                if announced {
+                    let (sender, instance) = said;
+                    ctx.events.push(Event::SenderReset { sender, instance });
+                }
+            }
+        }
+        self.senders.set_current(said);
+        Some(said)
+    }
+
+    /// A node has restarted with a new instance id. What it had published before others may still have: where that is so, and
+    /// something of it is here whole, its earlier instance stays in view. It also stays where something of it is under way and
+    /// another host says that it is the next: then both are followed, and the true one, when it is heard again, goes on.
+    fn begin_incarnation(
+        &mut self,
+        ctx: &mut Context<'_>,
+        (before, incarnation): (Incarnation, Incarnation),
+        (meta, sender): (&RecvMeta, &SenderFields),
+    ) {
+        let mut new = RemoteSender::new(&self.local, ctx.now, meta, sender);
+        let rivals = self.senders.at(before).is_some_and(|old| old.is_rival(meta));
+        let stays = rivals || self.local.config.outlive_senders;
+        let stays = stays && self.make_place(ctx, incarnation);
+        if let Some(old) = self.senders.at_mut(before) {
+            if !rivals {
+                new.follow(old);
+            }
+            if !(stays && (rivals || old.has_whole())) {
+                self.let_go(ctx, before);
+            }
+        }
+        self.senders.insert(incarnation, new);
+    }
+}
+
+impl RemoteSender {
+    /// It is the next instance of this one.
+    pub(in crate::receiver) fn follow(&mut self, before: &Self) {
+        self.ack_content.clone_from(&before.ack_content);
+        self.announced = before.announced;
+    }
+
+    /// Another host says that it is the next instance of this one, which still has something to give.
+    fn is_rival(&self, meta: &RecvMeta) -> bool {
+        let lacking = self.objects.as_ref().is_some_and(Objects::lacks);
+        lacking && !self.gone && self.identity.pinned().source.ip() != meta.source.ip()
+    }
+
+    /// Nothing of it will come any more.
+    pub(in crate::receiver) fn abandon(&mut self, ctx: &mut Context<'_>) {
+        if let Some(objects) = &mut self.objects {
+            objects.abort_all(ctx, AbortReason::SenderGone);
+        }
+    }
+
+    /// Objects of it that are here whole.
+    pub(in crate::receiver) fn whole_objects(&self) -> usize {
+        self.objects.as_ref().map_or(0, |objects| objects.whole().count())
+    }
+
+    /// Whether there are any.
+    pub(in crate::receiver) fn has_whole(&self) -> bool {
+        self.objects.as_ref().is_some_and(|objects| objects.whole().next().is_some())
+    }
+
+    /// Tells the driver of the sender, once it is more than one stray datagram.
+    pub(in crate::receiver) fn announce(&mut self, ctx: &mut Context<'_>, now: bool) {
+        if !self.announced && self.speaks && (now || self.identity.is_established()) {
+            self.announced = true;
+            let Identity { source, instance } = self.identity.pinned();
+            ctx.events.push(Event::SenderNew { sender: self.id, instance, source });
+        }
+    }
+}

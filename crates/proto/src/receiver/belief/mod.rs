@@ -1,0 +1,15 @@
+//! Which messages are believed, and from which object on.
+//!
+//! - `pinned_identity`: a sender's address and instance; `identity`: whose message it is
+//! - `join`: with which object a late joiner begins; `object_window`: which object is meant
+//! - `eviction`, `farewell`: that the sender goes on without us, or leaves
+//! - `squelch`: what the sender says it has no longer; `inactivity`: that it says nothing
+
+pub(in crate::receiver) mod eviction;
+pub(in crate::receiver) mod farewell;
+pub(in crate::receiver) mod identity;
+pub(in crate::receiver) mod inactivity;
+pub(in crate::receiver) mod join;
+pub(in crate::receiver) mod object_window;
+pub(in crate::receiver) mod pinned_identity;
+pub(in crate::receiver) mod squelch;

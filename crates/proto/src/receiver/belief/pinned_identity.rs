@@ -1,0 +1,194 @@
+//! Pins a remote sender to its address and instance, and requests confirmation before anything is
+//! destroyed. A message that would end a running transfer must come twice, at least a GRTT apart,
+//! with no contradiction in between. So a single forged datagram has no effect.
+
+use crate::{
+    stats::DropReason,
+    time::{Duration, Time},
+};
+use core::net::SocketAddr;
+use fanfare_wire::InstanceId;
+
+/// A claim must stand at least so long in real time, however short the GRTT is: on a LAN two datagrams
+/// a GRTT of one millisecond apart are one burst of a forger, and a sender at work is heard far more
+/// often than once a second.
+pub(crate) const CONFIRM_MIN: Duration = Duration::from_secs(1);
+
+/// A claim that takes effect when it is heard again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Confirmation<T> {
+    claim: Option<(T, Time)>,
+}
+
+impl<T> Default for Confirmation<T> {
+    fn default() -> Self {
+        Self { claim: None }
+    }
+}
+
+impl<T> Confirmation<T> {
+    /// `claim` was heard. True when an `agrees`-ing one was heard `apart` or longer ago, and no less
+    /// than [`CONFIRM_MIN`].
+    pub(crate) fn hear(
+        &mut self,
+        now: Time,
+        claim: T,
+        apart: Duration,
+        agrees: impl Fn(&T, &T) -> bool,
+    ) -> bool {
+        match &self.claim {
+            Some((earlier, since)) if agrees(earlier, &claim) => {
+                let confirmed = now.since(*since) >= apart.max(CONFIRM_MIN);
+                if confirmed {
+                    self.claim = None;
+                }
+                confirmed
+            }
+            _ => {
+                self.claim = Some((claim, now));
+                false
+            }
+        }
+    }
+
+    /// Something was heard that the claim denies.
+    pub(crate) fn contradict(&mut self) {
+        self.claim = None;
+    }
+}
+
+/// Where a sender's messages come from, and in which of its instances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) source: SocketAddr,
+    pub(crate) instance: InstanceId,
+}
+
+/// What a message's identity means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// As always.
+    Known,
+    /// Not (yet) to be believed.
+    Refused(DropReason),
+    /// The sender is elsewhere now.
+    Moved,
+    /// The sender has restarted with a new instance id.
+    Restarted,
+}
+
+/// Pins a sender to its identity.
+#[derive(Debug, Clone)]
+pub(crate) struct PinnedIdentity {
+    pinned: Identity,
+    other: Confirmation<Identity>,
+    /// Messages as always, up to the number that makes a sender worth keeping.
+    consistent: u8,
+    /// Only others have spoken of it so far: its own first word counts more.
+    from_peers: bool,
+}
+
+/// Messages after which a sender is no longer given up for a new one.
+const CONSISTENT: u8 = 3;
+
+impl PinnedIdentity {
+    pub(crate) fn new(identity: Identity) -> Self {
+        Self { pinned: identity, other: Confirmation::default(), consistent: 0, from_peers: false }
+    }
+    /// A sender that others speak of; its address is not known.
+    pub(crate) fn of_peers(identity: Identity) -> Self {
+        Self { from_peers: true, ..Self::new(identity) }
+    }
+    pub(crate) fn is_from_peers(&self) -> bool {
+        self.from_peers
+    }
+    pub(crate) fn pinned(&self) -> Identity {
+        self.pinned
+    }
+    pub(crate) fn is_established(&self) -> bool {
+        self.consistent >= CONSISTENT
+    }
+
+    /// A message of this sender arrived.
+    pub(crate) fn check(&mut self, now: Time, identity: Identity, grtt: Duration) -> Verdict {
+        let before = self.pinned;
+        if core::mem::take(&mut self.from_peers) {
+            self.pinned = identity;
+            let same = identity.instance == before.instance;
+            return if same { Verdict::Known } else { Verdict::Restarted };
+        }
+        if identity == before {
+            self.other.contradict();
+            self.consistent = self.consistent.saturating_add(1).min(CONSISTENT);
+            return Verdict::Known;
+        }
+        if self.other.hear(now, identity, grtt, |a, b| a == b) {
+            self.pinned = identity;
+            let restarted = identity.instance != before.instance;
+            return if restarted { Verdict::Restarted } else { Verdict::Moved };
+        }
+        let foreign = identity.source != before.source;
+        Verdict::Refused(if foreign { DropReason::ForeignSource } else { DropReason::Unconfirmed })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::at;
+
+    const GRTT: Duration = Duration::from_millis(100);
+
+    fn identity(port: u16, instance: u16) -> Identity {
+        let source = SocketAddr::from(([10, 0, 0, 1], port));
+        Identity { source, instance: InstanceId(instance) }
+    }
+
+    #[test]
+    fn a_new_instance_is_believed_when_it_is_heard_twice_a_second_apart() {
+        let mut pinned = PinnedIdentity::new(identity(1, 1));
+        let refused = Verdict::Refused(DropReason::Unconfirmed);
+        assert_eq!(pinned.check(at(0), identity(1, 2), GRTT), refused);
+        assert_eq!(pinned.check(at(999), identity(1, 2), GRTT), refused);
+        assert_eq!(pinned.check(at(1000), identity(1, 2), GRTT), Verdict::Restarted);
+        assert_eq!(pinned.check(at(1001), identity(1, 2), GRTT), Verdict::Known);
+    }
+
+    #[test]
+    fn a_message_of_the_old_instance_in_between_contradicts_the_new_one() {
+        let mut pinned = PinnedIdentity::new(identity(1, 1));
+        for ms in (0..10_000).step_by(500) {
+            assert!(matches!(pinned.check(at(ms), identity(1, 2), GRTT), Verdict::Refused(_)));
+            assert_eq!(pinned.check(at(ms + 250), identity(1, 1), GRTT), Verdict::Known);
+        }
+    }
+
+    #[test]
+    fn another_address_is_foreign_until_it_is_confirmed_as_a_move() {
+        let mut pinned = PinnedIdentity::new(identity(1, 1));
+        let refused = Verdict::Refused(DropReason::ForeignSource);
+        assert_eq!(pinned.check(at(0), identity(2, 1), GRTT), refused);
+        assert_eq!(pinned.check(at(1000), identity(2, 1), GRTT), Verdict::Moved);
+    }
+
+    #[test]
+    fn a_senders_own_first_message_overrides_what_peers_reported() {
+        let mut pinned = PinnedIdentity::of_peers(identity(0, 1));
+        assert_eq!(pinned.check(at(0), identity(1, 1), GRTT), Verdict::Known);
+        assert!(matches!(pinned.check(at(1), identity(2, 1), GRTT), Verdict::Refused(_)));
+        let mut pinned = PinnedIdentity::of_peers(identity(0, 1));
+        assert_eq!(pinned.check(at(0), identity(1, 2), GRTT), Verdict::Restarted);
+    }
+
+    #[test]
+    fn claims_that_differ_do_not_confirm_each_other() {
+        let mut pinned = PinnedIdentity::new(identity(1, 1));
+        for ms in (0..10_000).step_by(1000) {
+            let instance = 2 + u16::try_from(ms / 1000).unwrap();
+            assert!(matches!(
+                pinned.check(at(ms), identity(1, instance), GRTT),
+                Verdict::Refused(_)
+            ));
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What is known of the receivers.
+//!
+//! - `feedback`: passes NACKs and ACKs to the machines; `receivers`: who was heard
+//! - `bound_address`: from where it is believed
+//! - `probe`: round trips; `roll_call`: names; `slow_receivers`: deferred or evicted
+
+pub(in crate::sender) mod bound_address;
+pub(in crate::sender) mod feedback;
+pub(in crate::sender) mod probe;
+pub(in crate::sender) mod receivers;
+pub(in crate::sender) mod roll_call;
+pub(in crate::sender) mod slow_receivers;

@@ -1,0 +1,98 @@
+//! Slow receivers that the application has deferred or evicted. The sender serves all others.
+
+use crate::time::{Duration, Time};
+use alloc::collections::BTreeMap;
+use fanfare_wire::NodeId;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Treatment {
+    /// Its requests wait until the others have been served.
+    Deferred,
+    /// Nothing it says counts any more.
+    Evicted,
+}
+
+/// The exceptions; the application names each, so it bounds them.
+#[derive(Debug, Default)]
+pub(in crate::sender) struct SlowReceivers {
+    treatments: BTreeMap<NodeId, Treatment>,
+    /// Something was sent, or requested by others, last.
+    busy: Time,
+    /// The others have been served: it is the turn of those put off.
+    tail: bool,
+}
+
+impl SlowReceivers {
+    /// Puts a node out, for good.
+    pub(in crate::sender) fn evict(&mut self, node: NodeId) {
+        self.treatments.insert(node, Treatment::Evicted);
+    }
+
+    /// Puts a node off, or serves it as all others again.
+    pub(in crate::sender) fn defer(&mut self, node: NodeId, defer: bool) {
+        match (self.treatments.get(&node), defer) {
+            (None, true) => {
+                self.treatments.insert(node, Treatment::Deferred);
+            }
+            (Some(Treatment::Deferred), false) => {
+                self.treatments.remove(&node);
+            }
+            _ => {}
+        }
+    }
+
+    pub(in crate::sender) fn is_evicted(&self, node: NodeId) -> bool {
+        self.treatments.get(&node) == Some(&Treatment::Evicted)
+    }
+
+    pub(in crate::sender) fn is_deferred(&self, node: NodeId) -> bool {
+        self.treatments.get(&node) == Some(&Treatment::Deferred)
+    }
+
+    /// A first pass is to come: those put off wait again.
+    pub(in crate::sender) fn on_enqueued(&mut self) {
+        self.tail = false;
+    }
+
+    /// Something was sent, or requested by a receiver that is not put off.
+    pub(in crate::sender) fn on_busy(&mut self, now: Time) {
+        self.busy = now;
+    }
+
+    /// Whether those put off are served now: the others have been silent for `cycle`, in which each
+    /// could have asked. It stays so until the next first pass.
+    pub(in crate::sender) fn serves_tail(&mut self, now: Time, cycle: Duration) -> bool {
+        self.tail |= now >= self.busy + cycle;
+        self.tail
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deferred_receivers_are_served_after_a_silent_cycle_until_the_next_first_pass() {
+        let (mut slow, cycle) = (SlowReceivers::default(), Duration::from_millis(100));
+        let at = |cycles: u32| Time::ZERO + cycle * cycles;
+        slow.on_busy(at(1));
+        assert!(!slow.serves_tail(at(1), cycle) && slow.serves_tail(at(2), cycle));
+        slow.on_busy(at(2));
+        assert!(slow.serves_tail(at(2), cycle), "its own repairs do not end it");
+        slow.on_enqueued();
+        assert!(!slow.serves_tail(at(2), cycle));
+    }
+
+    #[test]
+    fn a_deferred_receiver_can_be_restored_but_an_evicted_one_cannot() {
+        let mut slow = SlowReceivers::default();
+        slow.defer(NodeId(7), true);
+        assert!(slow.is_deferred(NodeId(7)) && !slow.is_deferred(NodeId(8)));
+        slow.defer(NodeId(7), false);
+        assert!(!slow.is_deferred(NodeId(7)));
+        slow.evict(NodeId(7));
+        slow.defer(NodeId(7), true);
+        slow.defer(NodeId(7), false);
+        assert!(slow.is_evicted(NodeId(7)) && !slow.is_deferred(NodeId(7)));
+    }
+}

@@ -1,0 +1,14 @@
+//! Objects, blocks and symbols, and what of them must be sent.
+//!
+//! - `object`, `block`, `block_ranges`: one object; `cache`: all of them
+//! - `coding`: payload ids; `parity`: parity symbols, computed on demand
+//! - `object_message`: symbols as messages; `stream_detector`: whether objects come in a row
+
+pub(in crate::sender) mod block;
+pub(in crate::sender) mod block_ranges;
+pub(in crate::sender) mod cache;
+pub(in crate::sender) mod coding;
+pub(in crate::sender) mod object;
+pub(in crate::sender) mod object_message;
+pub(in crate::sender) mod parity;
+pub(in crate::sender) mod stream_detector;

@@ -1,0 +1,619 @@
+//! One object that is being sent: how far the first pass is, and what must be sent again.
+//!
+//! The pass over all blocks is a cursor, not a bitmap. A block has a state of its own only after a
+//! receiver requested something of it.
+
+use crate::sender::{
+    batch::SymbolBatch,
+    block::{BlockDemand, TransmitBlock},
+    block_ranges::BlockRanges,
+    coding::Coding,
+    demand::ObjectDemand,
+    peer_repair::PeerRepair,
+};
+use crate::{
+    partition::Partition,
+    storage::{ObjectKey, ObjectKind},
+    time::{Duration, Time},
+};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
+use fanfare_wire::SourceBlockNumber;
+
+/// Blocks that remember which parity was used. One that is forgotten begins with its first parity
+/// again: a wasted repair round, not a loss.
+const BLOCKS_REMEMBERED: usize = 1 << 18;
+
+/// More whole blocks, or objects to be repaired, than this let those go first of which little is
+/// wanted: a late joiner has asked. Otherwise all go in order: receivers take a sender that goes back
+/// and forth for one that has passed what they lack, and ask again.
+pub(in crate::sender) const LONG_REPAIR: u32 = 16;
+
+/// Requests for all of an object on demand that are answered with its INFO alone. Who asks so has
+/// mostly just missed the INFO, and requests what it lacks once it knows the object; sending all
+/// would undo what the object is on demand for. A receiver that still does not know it after so
+/// many INFOs gets all.
+const INFO_ANSWERS_MAX: u8 = 5;
+
+/// A part of an object that fits into one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::sender) enum Part {
+    /// NORM_INFO.
+    Info,
+    /// A source symbol.
+    Source { block: u32, symbol: u16 },
+    /// Parity `number`; the `ahead` numbers from it on will be wanted soon (at least 1).
+    Parity { block: u32, number: u16, ahead: u16 },
+}
+
+/// Why a part is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::sender) enum Purpose {
+    /// For the first time.
+    First,
+    /// In a later round of a carousel.
+    Again,
+    /// Parity that nobody requested.
+    Proactive,
+    /// Parity never sent before, for repair.
+    Parity,
+    /// What was requested by name.
+    Explicit,
+}
+
+/// What to send, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::sender) struct Piece {
+    pub(in crate::sender) part: Part,
+    pub(in crate::sender) purpose: Purpose,
+}
+
+/// An object in the sender's cache.
+#[derive(Debug)]
+pub(in crate::sender) struct TransmitObject {
+    pub(in crate::sender) key: ObjectKey,
+    pub(in crate::sender) kind: ObjectKind,
+    pub(in crate::sender) partition: Partition,
+    pub(in crate::sender) info: Option<Vec<u8>>,
+    /// Next block and symbol of the pass; symbols beyond the source are proactive parity.
+    cursor: (u32, u16),
+    /// Blocks were never sent as a pass would: no proactive parity has gone out with them.
+    on_demand: bool,
+    /// Parity of each block that goes without a request, beside what all objects have.
+    more_parity: u16,
+    /// Requests for all of it that were answered with its INFO, since anyone knew what to request.
+    info_answers: u8,
+    info_pending: bool,
+    /// When it was taken, and how old it was then already.
+    taken: (Time, Duration),
+    /// Passes it has had.
+    passes: u32,
+    /// Whole passes still to come after this one (carousel).
+    rounds: u32,
+    /// The first pass ended then.
+    pub(in crate::sender) sent: Option<Time>,
+    /// Anything of it was sent or requested last.
+    pub(in crate::sender) active: Time,
+    /// The flush after its last transmission ended then.
+    pub(in crate::sender) flushed: Option<Time>,
+    info_repair: bool,
+    info_helped: PeerRepair,
+    repeats: BlockRanges,
+    blocks: BTreeMap<u32, TransmitBlock>,
+    pending: BTreeSet<u32>,
+}
+
+impl TransmitObject {
+    pub(in crate::sender) fn new(
+        now: Time,
+        key: ObjectKey,
+        kind: ObjectKind,
+        partition: Partition,
+        info: Option<Vec<u8>>,
+    ) -> Self {
+        Self {
+            key,
+            kind,
+            partition,
+            info_pending: info.is_some(),
+            info,
+            taken: (now, Duration::ZERO),
+            cursor: (0, 0),
+            on_demand: false,
+            more_parity: 0,
+            info_answers: 0,
+            passes: 0,
+            rounds: 0,
+            sent: None,
+            active: now,
+            flushed: None,
+            info_repair: false,
+            info_helped: PeerRepair::default(),
+            repeats: BlockRanges::default(),
+            blocks: BTreeMap::new(),
+            pending: BTreeSet::new(),
+        }
+    }
+
+    /// All but its INFO counts as sent: the cursor stands at the end of the pass.
+    pub(in crate::sender) fn with_parity(self, more_parity: u16) -> Self {
+        Self { more_parity, ..self }
+    }
+    /// Parity of each block that a pass sends.
+    fn proactive(&self, coding: &Coding) -> u16 {
+        coding.proactive.saturating_add(self.more_parity).min(coding.parity)
+    }
+    pub(in crate::sender) fn on_demand(mut self) -> Self {
+        self.cursor = (self.partition.blocks, 0);
+        self.on_demand = true;
+        self
+    }
+
+    /// All of it was sent, and flushed, in an earlier run of the process, which took it `age` ago.
+    pub(in crate::sender) fn sent_before(mut self, now: Time, age: Duration) -> Self {
+        self.taken = (now, age);
+        self.cursor = (self.partition.blocks, 0);
+        self.info_pending = false;
+        (self.sent, self.flushed) = (Some(now), Some(now));
+        self
+    }
+
+    /// How long ago it was handed over.
+    pub(in crate::sender) fn age(&self, now: Time) -> Duration {
+        let (taken, before) = self.taken;
+        now.since(taken) + before
+    }
+
+    /// Whether nothing but its INFO is sent without a request.
+    pub(in crate::sender) fn is_on_demand(&self) -> bool {
+        self.on_demand
+    }
+
+    /// Source symbols of `block`.
+    pub(in crate::sender) fn block_len(&self, block: u32) -> u16 {
+        self.partition.block_len(SourceBlockNumber(block))
+    }
+
+    /// Whether a pass over the object is under way.
+    pub(in crate::sender) fn has_new(&self) -> bool {
+        self.info_pending || self.cursor.0 < self.partition.blocks
+    }
+
+    /// Its bytes, NORM_INFO among them.
+    pub(in crate::sender) fn size(&self) -> u64 {
+        let info = self.info.as_ref().map_or(0, Vec::len) as u64;
+        self.partition.object_size + info
+    }
+
+    /// Bytes that the pass under way has yet to send.
+    pub(in crate::sender) fn bytes_left(&self) -> u64 {
+        let (block, symbol) = self.cursor;
+        let span = self.partition.span(SourceBlockNumber(block), symbol);
+        span.map_or(0, |(offset, _)| self.partition.object_size - offset)
+    }
+
+    /// Passes it has had before the one under way.
+    pub(in crate::sender) fn passes(&self) -> u32 {
+        self.passes
+    }
+
+    /// Whether anything of it has been sent.
+    pub(in crate::sender) fn has_begun(&self) -> bool {
+        let symbols = self.cursor != (0, 0) && !self.on_demand;
+        self.sent.is_some() || symbols || (self.info.is_some() && !self.info_pending)
+    }
+
+    /// Whether something was requested and not sent yet.
+    pub(in crate::sender) fn has_repair(&self) -> bool {
+        self.info_repair || !self.pending.is_empty() || !self.repeats.is_empty()
+    }
+
+    /// One more pass, after the one under way if there is one.
+    pub(in crate::sender) fn requeue(&mut self) {
+        self.rounds += 1;
+        self.next_round();
+    }
+
+    fn next_round(&mut self) {
+        if !self.has_new() && self.rounds > 0 {
+            self.rounds -= 1;
+            self.passes += 1;
+            self.cursor = (0, 0);
+            self.info_pending = self.info.is_some();
+        }
+    }
+
+    /// Takes the next part of the pass; INFO first, then each block's source and proactive parity.
+    pub(in crate::sender) fn pop_new(&mut self, coding: &Coding) -> Option<Piece> {
+        let purpose = if self.sent.is_some() { Purpose::Again } else { Purpose::First };
+        if self.info_pending {
+            self.info_pending = false;
+            return Some(Piece { part: Part::Info, purpose });
+        }
+        let (block, symbol) = self.cursor;
+        if block >= self.partition.blocks {
+            return None;
+        }
+        let source = self.block_len(block);
+        self.advance(coding);
+        if symbol < source {
+            return Some(Piece { part: Part::Source { block, symbol }, purpose });
+        }
+        let number = symbol - source;
+        let part = Part::Parity { block, number, ahead: self.proactive(coding) - number };
+        Some(Piece { part, purpose: Purpose::Proactive })
+    }
+
+    /// Source symbols of the pass from its cursor on, in a block that has begun and all of full
+    /// length, and how many. What ends a pass is not among them.
+    pub(in crate::sender) fn batch(&self, ordinal: u64) -> Option<(SymbolBatch, u16)> {
+        let (block, symbol) = self.cursor;
+        if self.info_pending || symbol == 0 {
+            return None;
+        }
+        let (offset, _) = self.partition.span(SourceBlockNumber(block), symbol)?;
+        let last = u16::from(block + 1 == self.partition.blocks);
+        let left = (self.block_len(block) - symbol) - last;
+        let purpose = if self.sent.is_some() { Purpose::Again } else { Purpose::First };
+        Some((SymbolBatch { ordinal, key: self.key, block, symbol, offset, purpose }, left))
+    }
+
+    /// The cursor moves on by a symbol.
+    pub(in crate::sender) fn advance(&mut self, coding: &Coding) {
+        let (block, symbol) = self.cursor;
+        self.cursor = if symbol + 1 < self.block_len(block) + self.proactive(coding) {
+            (block, symbol + 1)
+        } else {
+            (block + 1, 0)
+        };
+    }
+
+    /// A part has gone out. True when it was the last of the first pass.
+    pub(in crate::sender) fn on_sent(&mut self, now: Time) -> bool {
+        self.active = now;
+        self.flushed = None;
+        if self.has_new() {
+            return false;
+        }
+        let first = self.sent.is_none();
+        self.sent.get_or_insert(now);
+        self.next_round();
+        first
+    }
+
+    /// Whether so many whole blocks are wanted that nobody who lacks little shall wait for them.
+    pub(in crate::sender) fn has_long_repair(&self) -> bool {
+        self.repeats.exceeds(LONG_REPAIR)
+    }
+
+    /// Whether symbols of blocks were requested, or INFO.
+    pub(in crate::sender) fn has_urgent_repair(&self) -> bool {
+        self.info_repair || !self.pending.is_empty()
+    }
+
+    /// Whether its NORM_INFO is wanted, and is all that it has.
+    pub(in crate::sender) fn repairs_info_alone(&self) -> bool {
+        self.info_repair && self.partition.object_size == 0
+    }
+
+    /// It is wanted.
+    pub(in crate::sender) fn repair_info(&mut self) {
+        self.info_repair |= self.info.is_some() && !self.info_pending;
+    }
+
+    /// Another node says it while it waits, or requests for it are gathered: whether it need not be said from here.
+    pub(in crate::sender) fn on_info_repaired(&mut self, gathered: bool) -> bool {
+        let believed = (gathered || self.info_repair) && self.info_helped.on_repaired();
+        self.info_repair &= !believed;
+        believed
+    }
+
+    /// That has gone out, in other words.
+    pub(in crate::sender) fn on_info_said(&mut self, now: Time) {
+        self.info_repair = false;
+        self.on_sent(now);
+    }
+
+    /// Takes over what was requested. Parts that the pass has yet to reach need no repair.
+    pub(in crate::sender) fn demand(&mut self, demand: &ObjectDemand, coding: &Coding) {
+        self.info_helped.on_demand();
+        if demand.info {
+            self.repair_info();
+        }
+        if demand.whole && !self.info_suffices(demand) {
+            self.repeat(0, self.partition.blocks, coding);
+        }
+        for (first, end) in demand.blocks.iter() {
+            self.repeat(first, end, coding);
+        }
+        for (block, wanted) in &demand.symbols {
+            if *block <= self.cursor.0 && !self.repeats.contains(*block) {
+                self.demand_block(*block, wanted, coding);
+            }
+        }
+    }
+
+    /// Takes over what is sent without a request at the end of the pass: of blocks that nobody has requested.
+    pub(in crate::sender) fn demand_tail(&mut self, tail: &ObjectDemand, coding: &Coding) {
+        for (block, wanted) in &tail.symbols {
+            if !self.blocks.contains_key(block) {
+                self.demand_block(*block, wanted, coding);
+            }
+        }
+    }
+
+    /// Bytes requested of blocks that a pass has sent before and of which the asker has next to
+    /// nothing.
+    pub(in crate::sender) fn asked_again(&self, demand: &ObjectDemand) -> u64 {
+        if self.on_demand {
+            return 0;
+        }
+        let most = demand.symbols.iter().filter(|(block, wanted)| self.is_most(**block, wanted));
+        let segments: u64 = most.map(|(_, wanted)| u64::from(wanted.need)).sum();
+        segments * u64::from(self.partition.segment_size) + self.blocks_again(demand)
+    }
+
+    fn blocks_again(&self, demand: &ObjectDemand) -> u64 {
+        let start = |block: u32| {
+            let span = self.partition.span(SourceBlockNumber(block.min(self.cursor.0)), 0);
+            span.map_or(self.partition.object_size, |(offset, _)| offset)
+        };
+        match demand.whole {
+            true => start(u32::MAX),
+            false => demand.blocks.iter().map(|(first, end)| start(end) - start(first)).sum(),
+        }
+    }
+
+    /// Whether more of `block` is requested than is there. A late joiner asks so of blocks of which
+    /// it has seen others' repairs.
+    fn is_most(&self, block: u32, wanted: &BlockDemand) -> bool {
+        wanted.need > self.block_len(block) / 2
+    }
+
+    /// Takes out of `demand` what [`Self::asked_again`] counts.
+    pub(in crate::sender) fn strip_again(&self, demand: &mut ObjectDemand) {
+        demand.whole = false;
+        demand.blocks = BlockRanges::default();
+        demand.symbols.retain(|block, wanted| !self.is_most(*block, wanted));
+    }
+
+    /// Whether a request for all of it is answered with its INFO ([`INFO_ANSWERS_MAX`]).
+    fn info_suffices(&mut self, demand: &ObjectDemand) -> bool {
+        if !demand.blocks.is_empty() || !demand.symbols.is_empty() {
+            self.info_answers = 0;
+        }
+        let suffices = self.on_demand && self.info_answers < INFO_ANSWERS_MAX;
+        self.info_answers += u8::from(suffices);
+        suffices
+    }
+
+    /// Source symbols of the blocks `first..end` once more, as far as they were sent.
+    fn repeat(&mut self, first: u32, end: u32, coding: &Coding) {
+        let (block, symbol) = self.cursor;
+        self.repeats.insert(first, end.min(block));
+        if (first..end).contains(&block) && symbol > 0 {
+            let sent = symbol.min(self.block_len(block));
+            let wanted = BlockDemand::named(0..sent);
+            self.block(block, coding).repeat(&wanted);
+            self.pending.insert(block);
+        }
+    }
+
+    fn demand_block(&mut self, block: u32, wanted: &BlockDemand, coding: &Coding) {
+        let source = self.block_len(block);
+        let state = self.block(block, coding);
+        state.demand(wanted, source, coding.parity);
+        if state.has_pending() {
+            self.pending.insert(block);
+        }
+    }
+
+    /// Another node repairs a block: whether that serves in the place of what was requested.
+    pub(in crate::sender) fn on_repaired(
+        &mut self,
+        block: u32,
+        symbol: Option<u16>,
+        coding: &Coding,
+    ) -> bool {
+        if block >= self.partition.blocks {
+            return false;
+        }
+        let state = self.block(block, coding);
+        let serves = state.on_repaired(symbol);
+        if !state.has_pending() {
+            self.pending.remove(&block);
+        }
+        serves
+    }
+
+    fn block(&mut self, block: u32, coding: &Coding) -> &mut TransmitBlock {
+        if self.blocks.len() >= BLOCKS_REMEMBERED && !self.blocks.contains_key(&block) {
+            let idle = self.blocks.keys().find(|b| !self.pending.contains(b)).copied();
+            if let Some(idle) = idle {
+                self.blocks.remove(&idle);
+            }
+        }
+        let proactive = if self.on_demand { 0 } else { self.proactive(coding) };
+        self.blocks.entry(block).or_insert_with(|| TransmitBlock::new(proactive))
+    }
+
+    /// Takes the lowest part that was requested; where many whole blocks are wanted, of blocks of
+    /// which little is wanted first.
+    pub(in crate::sender) fn pop_repair(&mut self, coding: &Coding) -> Option<Piece> {
+        if self.info_repair {
+            self.info_repair = false;
+            return Some(Piece { part: Part::Info, purpose: Purpose::Explicit });
+        }
+        let lowest = self.pending.first().copied();
+        if let Some(first) = self.repeats.first()
+            && lowest.is_none_or(|l| first <= l && !self.has_long_repair())
+        {
+            self.repeats.remove_first();
+            let source = self.block_len(first);
+            self.block(first, coding).repeat(&BlockDemand::named(0..source));
+            self.pending.insert(first);
+        }
+        let block = self.pending.first().copied()?;
+        let source = self.block_len(block);
+        let state = self.block(block, coding);
+        let piece = state.pop(block, source);
+        if !state.has_pending() {
+            self.pending.remove(&block);
+        }
+        piece
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sender::coding::tests::coding;
+    use fanfare_wire::{InstanceId, NodeId, ObjectTransportId};
+
+    fn object(size: u64, info: Option<Vec<u8>>) -> TransmitObject {
+        let object = ObjectTransportId(0);
+        let key = ObjectKey { sender: NodeId(1), instance: InstanceId(1), object };
+        let partition = Partition::new(size, 10, 4, 1 << 24).unwrap();
+        TransmitObject::new(Time::ZERO, key, ObjectKind::Data, partition, info)
+    }
+
+    fn pass(object: &mut TransmitObject, coding: &Coding) -> Vec<Part> {
+        let parts = core::iter::from_fn(|| object.pop_new(coding).map(|p| p.part)).collect();
+        object.on_sent(Time::ZERO);
+        parts
+    }
+
+    fn repairs(object: &mut TransmitObject, coding: &Coding) -> Vec<Part> {
+        core::iter::from_fn(|| object.pop_repair(coding).map(|p| p.part)).collect()
+    }
+
+    #[test]
+    fn a_pass_sends_info_then_source_then_proactive_parity_of_each_block() {
+        let coding = coding(4, 2, 1);
+        let mut object = object(45, Some(Vec::new()));
+        let parts = pass(&mut object, &coding);
+        assert_eq!(parts[0], Part::Info);
+        assert_eq!(parts[1], Part::Source { block: 0, symbol: 0 });
+        assert_eq!(parts[4], Part::Parity { block: 0, number: 0, ahead: 1 });
+        assert_eq!(parts[5], Part::Source { block: 1, symbol: 0 });
+        assert_eq!(parts.len(), 1 + 5 + 2);
+    }
+
+    #[test]
+    fn an_object_may_have_more_parity_than_others_but_no_more_than_there_is() {
+        let coding = coding(4, 2, 1);
+        let sent = |more| pass(&mut object(45, None).with_parity(more), &coding);
+        assert_eq!((sent(0).len(), sent(1).len(), sent(9).len()), (5 + 2, 5 + 4, 5 + 4));
+        assert_eq!(sent(1)[4], Part::Parity { block: 0, number: 1, ahead: 1 });
+    }
+
+    #[test]
+    fn a_whole_object_is_repeated_only_as_far_as_it_was_sent() {
+        let coding = coding(4, 2, 0);
+        let mut object = object(80, None);
+        for _ in 0..5 {
+            object.pop_new(&coding);
+        }
+        object.demand(&ObjectDemand { whole: true, info: true, ..Default::default() }, &coding);
+        let parts = repairs(&mut object, &coding);
+        assert_eq!(parts.len(), 5);
+        assert_eq!(parts[4], Part::Source { block: 1, symbol: 0 });
+    }
+
+    #[test]
+    fn whole_blocks_count_as_asked_again_only_as_far_as_they_were_sent() {
+        let coding = coding(4, 2, 0);
+        let mut object = object(75, None);
+        let mut wanted = ObjectDemand::default();
+        wanted.blocks.insert(0, 2);
+        wanted.symbols.insert(1, BlockDemand::named(0..2));
+        let whole = ObjectDemand { whole: true, ..Default::default() };
+        assert_eq!((object.asked_again(&wanted), object.asked_again(&whole)), (0, 0));
+        (0..5).for_each(|_| assert!(object.pop_new(&coding).is_some()));
+        assert_eq!((object.asked_again(&wanted), object.asked_again(&whole)), (40, 40));
+        pass(&mut object, &coding);
+        assert_eq!((object.asked_again(&wanted), object.asked_again(&whole)), (75, 75));
+        wanted.symbols.insert(0, BlockDemand::named(0..3));
+        assert_eq!(object.asked_again(&wanted), 75 + 30, "three of four are most");
+        object.strip_again(&mut wanted);
+        assert_eq!(wanted.symbols.keys().collect::<Vec<_>>(), [&1]);
+        assert_eq!(object.on_demand().asked_again(&whole), 0);
+    }
+
+    #[test]
+    fn the_lowest_block_is_repaired_first() {
+        let coding = coding(4, 2, 0);
+        let mut object = object(120, None);
+        pass(&mut object, &coding);
+        let mut demand = ObjectDemand::default();
+        demand.blocks.insert(1, 2);
+        demand.symbols.insert(2, BlockDemand::named(1..2));
+        demand.symbols.insert(0, BlockDemand::named(3..4));
+        object.demand(&demand, &coding);
+        let blocks: Vec<u32> = repairs(&mut object, &coding)
+            .into_iter()
+            .map(|part| match part {
+                Part::Source { block, .. } | Part::Parity { block, .. } => block,
+                Part::Info => panic!("no info was asked for"),
+            })
+            .collect();
+        assert_eq!(blocks, [0, 1, 1, 1, 1, 2]);
+    }
+
+    #[test]
+    fn a_receiver_that_lacks_little_does_not_wait_for_a_late_joiner() {
+        let coding = coding(4, 2, 0);
+        let mut object = object(1200, None);
+        pass(&mut object, &coding);
+        let mut demand = ObjectDemand::default();
+        demand.blocks.insert(0, 20);
+        demand.symbols.insert(25, BlockDemand::named(1..2));
+        object.demand(&demand, &coding);
+        let parts = repairs(&mut object, &coding);
+        assert_eq!(parts[0], Part::Parity { block: 25, number: 0, ahead: 1 });
+        assert_eq!((parts[1], parts.len()), (Part::Source { block: 0, symbol: 0 }, 81));
+    }
+
+    #[test]
+    fn an_object_on_demand_sends_its_info_and_then_what_is_requested() {
+        let coding = coding(4, 2, 1);
+        let mut object = object(80, Some(Vec::new())).on_demand();
+        assert!(object.has_new() && !object.has_begun());
+        assert_eq!(object.pop_new(&coding).unwrap().part, Part::Info);
+        assert!(object.on_sent(Time::ZERO) && !object.has_new() && object.has_begun());
+        let mut demand = ObjectDemand::default();
+        demand.blocks.insert(1, 2);
+        demand.symbols.insert(0, BlockDemand::named(4..5));
+        object.demand(&demand, &coding);
+        let parts = repairs(&mut object, &coding);
+        assert_eq!(parts[0], Part::Parity { block: 0, number: 0, ahead: 1 });
+        assert_eq!(parts[1], Part::Source { block: 1, symbol: 0 });
+        assert_eq!(parts.len(), 1 + 4);
+    }
+
+    #[test]
+    fn requests_for_all_of_an_object_on_demand_get_its_info_a_limited_number_of_times() {
+        let coding = coding(4, 2, 0);
+        let mut object = object(80, Some(Vec::new())).on_demand();
+        pass(&mut object, &coding);
+        let all = ObjectDemand { whole: true, info: true, ..Default::default() };
+        for _ in 0..INFO_ANSWERS_MAX {
+            object.demand(&all, &coding);
+            assert_eq!(repairs(&mut object, &coding), [Part::Info]);
+        }
+        object.demand(&all, &coding);
+        assert_eq!(repairs(&mut object, &coding).len(), 1 + 8);
+    }
+
+    #[test]
+    fn a_requeued_object_goes_out_once_more_with_its_info() {
+        let coding = coding(4, 2, 0);
+        let mut object = object(45, Some(Vec::new()));
+        let first = pass(&mut object, &coding);
+        object.requeue();
+        assert_eq!(pass(&mut object, &coding), first);
+        assert!(!object.has_new());
+    }
+}
