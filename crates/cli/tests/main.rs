@@ -3,6 +3,7 @@
 mod bridge;
 #[cfg(feature = "nats")]
 mod broker;
+mod choice;
 mod config;
 mod delete;
 mod delivery;

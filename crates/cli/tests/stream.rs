@@ -160,7 +160,7 @@ fn an_image_is_written_in_place_verified_and_its_zeros_do_not_travel() {
     let to = [old.to_str().unwrap(), "--verify"];
     let mut receiver = stage.start("recv", &[&["--to"], &to[..]].concat());
     receiver.wait_for("start");
-    let args = [path.to_str().unwrap(), "--stream", "--expect=1", "--rate=200M"];
+    let args = [path.to_str().unwrap(), "--as-stream", "--expect=1", "--rate=200M"];
     let sent = stage.send(&args).expect(0);
     let wire = sent.result()["wire_bytes"].as_u64().unwrap();
     assert!(wire < 4 << 20, "{wire}");
@@ -182,7 +182,7 @@ fn a_receiver_of_a_stream_refuses_files_and_says_how_to_send_them() {
     stage.send(&[file.to_str().unwrap(), "--expect=1", "--rate=50M"]).expect(3);
     let received = receiver.end();
     assert_ne!(received.code, Some(0));
-    assert!(received.stderr.contains("--stream"), "{}", received.stderr);
+    assert!(received.stderr.contains("--as-stream"), "{}", received.stderr);
 }
 
 #[test]

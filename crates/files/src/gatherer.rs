@@ -5,6 +5,7 @@ use std::{io::Read, os::unix::fs::MetadataExt, path::Path, sync::Arc};
 use crate::{
     listing::{Kind, Lister},
     pack::{Packer, Rest, Root, Taken},
+    selection::Selection,
     source::{GatherOptions, Gathering, Packing, SourceError, Sources, Stamp},
     walk::{Found, Walk},
 };
@@ -18,6 +19,7 @@ pub(crate) struct Gatherer<'a> {
     packer: Option<Packer>,
     lister: Option<Lister>,
     report: &'a mut dyn FnMut(Gathering<'_>),
+    selection: Selection,
     /// Bytes of small files not yet in a finished pack, and of those when they were last reported.
     pending: u64,
     reported: u64,
@@ -27,7 +29,8 @@ impl<'a> Gatherer<'a> {
     pub(crate) fn new(options: &GatherOptions, report: &'a mut dyn FnMut(Gathering<'_>)) -> Self {
         let packer = (options.packing == Packing::Small).then(Packer::default);
         let lister = options.listed.then(Lister::default);
-        Self { sources: Sources::default(), packer, lister, report, pending: 0, reported: 0 }
+        let (sources, selection) = (Sources::default(), options.selection.clone());
+        Self { sources, packer, lister, report, selection, pending: 0, reported: 0 }
     }
 
     /// Everything from `input`, called `name`.
@@ -56,6 +59,9 @@ impl<'a> Gatherer<'a> {
     }
 
     fn take_found(&mut self, root: &Arc<Root>, found: Found) -> Result<(), SourceError> {
+        let selected = found.is_taken(&root.path, &self.selection);
+        // What is left out is there: receivers do not remove theirs for it.
+        let found = if selected { found } else { Found::Other(found.into_path()) };
         let sends_directories = self.packer.is_some();
         if let Some(lister) = &mut self.lister {
             list(lister, root, &found, sends_directories);
@@ -64,7 +70,8 @@ impl<'a> Gatherer<'a> {
             Found::File(path, name) => self.take_file(root, &path, name)?,
             Found::EmptyDirectory(path, name) => self.take_directory(&path, &name)?,
             Found::Link(path) => (self.report)(Gathering::SkippedLink(&path)),
-            Found::Other(path) => (self.report)(Gathering::SkippedOther(&path)),
+            Found::Other(path) if selected => (self.report)(Gathering::SkippedOther(&path)),
+            Found::Other(_) => {}
         }
         Ok(())
     }

@@ -31,6 +31,7 @@
 //! - [`Transfer`], [`TransferBuilder`]: begun, watched, stopped; [`event`]: what it tells.
 //! - [`source`]: files to be sent, found by `gatherer` and `walk`; `send`: from the roll call to the
 //!   receipts.
+//! - `selection`: which of them, by patterns.
 //! - `listing`: what directories hold, and what receivers may remove for it; `pack`: many small files
 //!   as one object.
 //! - [`announcement`], [`manifest`], [`receipt`], [`invitation`]: what travels besides the bytes.
@@ -62,6 +63,7 @@ mod read_at;
 pub mod receipt;
 mod receive;
 mod root_set;
+mod selection;
 mod send;
 pub mod source;
 mod stream;
@@ -81,6 +83,7 @@ pub use fanfare_disk::{
 pub use layered::{LayeredError, LayeredOptions};
 pub use listing::ListingError;
 pub use receive::{ReceiveOptions, SenderFilter, Until};
+pub use selection::{Selection, SelectionError, parse_list};
 pub use send::{EnqueueFailed, Expect, SendOptions, Slow, SlowVerdict};
 pub use source::{GatherOptions, Gathering, NamedPath, Packing, SourceError, SourceFile, Sources};
 pub use stream::{StreamTarget, TargetError};

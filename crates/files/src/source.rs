@@ -2,12 +2,14 @@
 //!
 //! - `options`: what of it is sent; `naming`: what receivers call it; `stamp`: how a change shows
 //! - `hashing`: what reading a file tells of it; `error`: why something cannot be sent
+//! - `survey`: the same without reading
 
 mod error;
 mod hashing;
 mod naming;
 mod options;
 mod stamp;
+mod survey;
 
 use std::{
     collections::VecDeque,

@@ -10,7 +10,7 @@ use std::{
 
 use fanfare_disk::name::{PART_PREFIX, path_of, text_of};
 
-use crate::source::SourceError;
+use crate::{selection::Selection, source::SourceError};
 
 /// Something in a tree, with its path here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +23,28 @@ pub(crate) enum Found {
     Link(PathBuf),
     /// A pipe, a socket, a device.
     Other(PathBuf),
+}
+
+impl Found {
+    fn path(&self) -> &Path {
+        match self {
+            Self::File(path, _)
+            | Self::EmptyDirectory(path, _)
+            | Self::Link(path)
+            | Self::Other(path) => path,
+        }
+    }
+
+    pub(crate) fn into_path(self) -> PathBuf {
+        self.path().to_owned()
+    }
+
+    /// Whether it is among what is sent of the directory `root`.
+    pub(crate) fn is_taken(&self, root: &Path, selection: &Selection) -> bool {
+        let below = self.path().strip_prefix(root).unwrap_or(self.path());
+        let is_directory = matches!(self, Self::EmptyDirectory(..));
+        below == Path::new("") || selection.takes(below, is_directory)
+    }
 }
 
 /// A walk. Holds the names in each directory between the root and where it stands, and no more:

@@ -3,6 +3,7 @@
 //! - `network`, `group`: options that commands share
 //! - `send`, with `layers` and `streams`; `receive`, `node`, `doctor`: those of one command
 
+mod choice;
 pub(crate) mod doctor;
 pub(crate) mod group;
 mod layers;

@@ -53,7 +53,7 @@ pub(crate) struct RecvArgs {
     once: bool,
     /// Write one stream to this file, pipe or block device, and exit
     ///
-    /// For 'fanfare send -', block devices and --stream. What was there is overwritten. A device
+    /// For 'fanfare send -', block devices and --as-stream. What was there is overwritten. A device
     /// that is mounted is refused.
     #[arg(long, value_name = "PATH", conflicts_with_all = DIRECTORY_ONLY)]
     to: Option<PathBuf>,

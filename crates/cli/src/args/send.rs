@@ -10,6 +10,7 @@ use fanfare_node::{
 };
 
 use super::{
+    choice::ChoiceArgs,
     layers::LayersArgs,
     network::{NameArgs, NetArgs},
     streams::StreamsArgs,
@@ -62,7 +63,7 @@ pub(crate) struct SendArgs {
     /// refused. Names, content, permission bits and times of files travel, and empty directories.
     /// Links, pipes, sockets, devices, owners, extended attributes, the setuid bit, and permissions
     /// and times of directories do not.
-    #[arg(required_unless_present = "streams", value_name = "PATH")]
+    #[arg(required_unless_present_any = ["streams", "files_from"], value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Wait for this many receivers, or for these names
     ///
@@ -171,6 +172,8 @@ pub(crate) struct SendArgs {
     /// Put this directory before every name at the receivers
     #[arg(long, value_name = "DIR", help_heading = "What is sent", hide_short_help = true)]
     prefix: Option<String>,
+    #[command(flatten)]
+    choice: ChoiceArgs,
     /// Send one file, device or pipe as it is read
     ///
     /// For receivers with --to or --stdout. Standard input and block devices are sent in this way
@@ -181,7 +184,7 @@ pub(crate) struct SendArgs {
         help_heading = "What is sent",
         hide_short_help = true
     )]
-    stream: bool,
+    as_stream: bool,
     /// File name of standard input at the receivers
     #[arg(
         long,
@@ -291,11 +294,14 @@ impl SendArgs {
         Ok(SendPlan {
             paths: self.paths.iter().map(|path| NamedPath::parse(path.as_os_str())).collect(),
             streaming: self.streaming()?,
+            choice: self.choice.list(&self.paths)?,
+            dry_run: self.choice.dry_run,
             gather: GatherOptions {
                 stdin_name: self.stdin_name.clone(),
                 prefix: self.prefix.clone(),
                 packing: if self.no_pack { Packing::Never } else { Packing::Small },
                 listed: self.delete,
+                selection: self.choice.selection()?,
             },
             receipts: self.receipts.clone(),
             options,
@@ -311,12 +317,16 @@ impl SendArgs {
 
     /// What is sent once, as it is read, need not be kept; what is sent again is.
     fn streaming(&self) -> Result<Streaming, Failure> {
-        if self.stream && self.paths.len() != 1 {
-            let text = "stream (several paths): a stream is one file, device or pipe. Name one";
+        if self.as_stream && self.paths.len() != 1 {
+            let text = "as-stream (several paths): a stream is one file, device or pipe. Name one";
             return Err(Failure::usage("stream.invalid", text));
         }
-        let again = self.one_way || self.carousel > 0 || self.delete || self.no_pack;
-        Ok(match (self.stream, again || self.layers.is_given()) {
+        let again = self.one_way
+            || self.carousel > 0
+            || self.delete
+            || self.no_pack
+            || self.choice.files_from.is_some();
+        Ok(match (self.as_stream, again || self.layers.is_given()) {
             (true, _) => Streaming::Always,
             (false, true) => Streaming::Never,
             (false, false) => Streaming::Suitable,

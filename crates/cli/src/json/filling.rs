@@ -18,7 +18,7 @@ use super::{
     line::{Line, Message, Progress, ResultLine},
     messages::{Drops, GatewayLine, MemberLine, Members, StatusLine, Way, WayLine},
     receiving::File,
-    sending::{LimitLine, OutcomeLine, ReceiptLine, Receiver, Reported, SlowLine},
+    sending::{LimitLine, OutcomeLine, PlannedLine, ReceiptLine, Receiver, Reported, SlowLine},
 };
 
 /// What a subscriber was given, and what not.
@@ -270,6 +270,16 @@ impl Line {
 
     pub(crate) fn members(status: &GroupStatus) -> Self {
         Self::Members(Members { members: members(status) })
+    }
+
+    pub(crate) fn planned(name: &str, size: u64) -> Self {
+        Self::Planned(PlannedLine { name: name.to_owned(), size })
+    }
+
+    /// Of a sending that only said what it would send.
+    pub(crate) fn dry_run_result(files: u64, would_send: u64, seconds: Option<f64>) -> Self {
+        let (ok, exit) = (true, 0);
+        Self::Result(Box::new(ResultLine::DryRun { ok, exit, files, would_send, seconds }))
     }
 
     pub(crate) fn early_result(exit: u8) -> Self {

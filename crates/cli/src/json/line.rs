@@ -12,8 +12,8 @@ use super::{
         Resumed, Sender,
     },
     sending::{
-        LimitLine, OutcomeLine, ReceiptLine, Receiver, Reported, Resuming, Sending, SlowLine,
-        Waiting,
+        LimitLine, OutcomeLine, PlannedLine, ReceiptLine, Receiver, Reported, Resuming, Sending,
+        SlowLine, Waiting,
     },
 };
 
@@ -22,6 +22,7 @@ use super::{
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Line {
     Start(Start),
+    Planned(PlannedLine),
     Waiting(Waiting),
     Sending(Sending),
     Resuming(Resuming),
@@ -186,6 +187,13 @@ pub(crate) enum ResultLine {
         #[serde(default, skip_serializing_if = "is_zero")]
         overruns: u64,
     },
+    DryRun {
+        ok: bool,
+        exit: u8,
+        files: u64,
+        would_send: u64,
+        seconds: Option<f64>,
+    },
     Publish {
         ok: bool,
         exit: u8,
@@ -289,7 +297,7 @@ mod tests {
     fn every_event_has_an_example_in_the_document() {
         let name = |line: &&str| line.split('"').nth(3).unwrap_or_default().to_owned();
         let documented: BTreeSet<String> = examples().iter().map(name).collect();
-        let all = "start sending resuming receiver progress receipt reported sender object resumed mending file failed gone \
+        let all = "start planned sending resuming receiver progress receipt reported sender object resumed mending file failed gone \
                    warning error result \
                    waiting slow evicted reloaded deleted deletion layers \
                    published sent held message dropped member lost broker gateway subscribed unsubscribed \

@@ -11,6 +11,14 @@ pub(crate) struct Waiting {
     pub(crate) missing: Vec<String>,
 }
 
+/// A file that would be sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlannedLine {
+    pub(crate) name: String,
+    pub(crate) size: u64,
+}
+
 /// Data begins to flow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

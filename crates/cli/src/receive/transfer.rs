@@ -203,7 +203,7 @@ fn show_failed(key: ObjectKey, name: Option<&str>, reason: Reason, place: &Place
     let shown = name.map_or_else(|| format!("object {}", key.object), str::to_owned);
     output.text(&format!("warning: '{shown}' was not received: {}", reason.name()));
     if reason == Reason::Refused && place.target.is_some() {
-        output.text("--to and --stdout take streams: use 'fanfare send --stream'");
+        output.text("--to and --stdout take streams: use 'fanfare send --as-stream'");
     }
     output.event(&Line::Failed(Failed {
         id: key.object.0,

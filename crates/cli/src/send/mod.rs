@@ -1,8 +1,10 @@
 //! `fanfare send`.
 //!
 //! - `plan`: what is to be sent, to whom, and how; `transfer`: it is; `streams`: several at once
+//! - `choice`: which files; what would be sent
 //! - `receipts`: the file of receipts; `roster`, `plain_receivers`, `skipped`: what it warns of once
 
+mod choice;
 mod plain_receivers;
 mod plan;
 mod receipts;

@@ -21,6 +21,10 @@ pub(crate) struct SendPlan {
     pub(crate) paths: Vec<NamedPath>,
     /// What of them is sent, and how it is called.
     pub(crate) gather: GatherOptions,
+    /// The list that names them instead.
+    pub(crate) choice: Option<PathBuf>,
+    /// Nothing is sent, only said.
+    pub(crate) dry_run: bool,
     /// What is sent as it is read.
     pub(crate) streaming: Streaming,
     /// Where receipts are written.

@@ -11,7 +11,7 @@ use fanfare_files::{
 use fanfare_node::proto::CongestionControl;
 
 use super::{
-    plain_receivers::PlainReceivers, plan::SendPlan, receipts::Receipts, roster::Roster,
+    choice, plain_receivers::PlainReceivers, plan::SendPlan, receipts::Receipts, roster::Roster,
     skipped::Skipped,
 };
 use crate::{
@@ -36,6 +36,9 @@ pub(super) fn send(
 ) -> Result<Exit, Failure> {
     if plan.stream().is_none() {
         Sources::check(&plan.paths)?;
+    }
+    if plan.dry_run {
+        return choice::dry_run(&plan, output);
     }
     plan.builder.check()?;
     let receipts = Receipts::open(plan.receipts.as_deref())?;
@@ -98,7 +101,8 @@ fn gather(plan: &SendPlan, output: &Output) -> Result<Sources, Failure> {
         Gathering::SkippedLink(path) => skipped.links.add(path),
         Gathering::SkippedOther(path) => skipped.others.add(path),
     };
-    let sources = Sources::gather_as(&plan.paths, &plan.gather, &mut report)?;
+    let paths = choice::paths(plan)?;
+    let sources = Sources::gather_as(&paths, &plan.gather, &mut report)?;
     skipped.warn(output);
     Ok(sources)
 }

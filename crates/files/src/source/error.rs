@@ -70,7 +70,7 @@ impl fmt::Display for SourceError {
             ),
             Self::NotAStream(path) => write!(
                 f,
-                "cannot send '{}' as a stream: it is a directory. Leave out --stream",
+                "cannot send '{}' as a stream: it is a directory. Leave out --as-stream",
                 path.display()
             ),
             Self::Spool(error) => write!(

@@ -1,6 +1,7 @@
 //! What of the paths is sent, and how it is called.
 
 use super::Packing;
+use crate::selection::Selection;
 
 /// What of the paths is sent, and how it is called.
 #[derive(Debug, Clone, Default)]
@@ -14,6 +15,8 @@ pub struct GatherOptions {
     /// Whether a listing of the directories goes last, by which receivers remove what else they have.
     /// Default none does.
     pub listed: bool,
+    /// What of the directories is sent. Default all.
+    pub selection: Selection,
 }
 
 impl GatherOptions {
