@@ -17,7 +17,7 @@ use crate::{
     ledger::{self, Ledger},
     pack,
     receipt::About,
-    receive::{ReceiveJob, ReceiveOptions, SenderFilter},
+    receive::{ReceiveJob, ReceiveOptions},
     send::{SendJob, SendOptions},
     source::Sources,
     stream::{nowhere::nowhere, target::Sink, writer::Destination},
@@ -136,10 +136,7 @@ impl TransferBuilder {
     ) -> Result<Transfer, TransferError> {
         let waker = Waker::new()?;
         self.clear_up(directory.as_ref());
-        let from = self.receive.as_ref().and_then(|(_, options)| match options.from {
-            SenderFilter::Node(node) => Some(node),
-            _ => None,
-        });
+        let from = self.receive.as_ref().and_then(|(_, options)| options.from.node());
         let mut storage = match &directory {
             Some(directory) => FileStorage::receiving(directory.clone(), from),
             None => FileStorage::default(),
@@ -186,11 +183,8 @@ impl TransferBuilder {
         if let Ok(address) = endpoint.local_addr() {
             session.set_address(address);
         }
-        let (group, interface) = (endpoint.group(), endpoint.interface().cloned());
-        let awaited = match endpoint.awaited() {
-            Some(Awaited::Named(name)) => Some(name.clone()),
-            Some(Awaited::Any) | None => None,
-        };
+        let (group, awaited) = (endpoint.group(), awaited(&endpoint));
+        let interface = endpoint.interface().cloned();
         let hears_layers = receive.is_some() && group.ip().is_multicast();
         let silent = self.network.receiver().silent;
         let layered = hears_layers.then(|| LayeredListener::new(id, group, !seed, silent));
@@ -209,5 +203,13 @@ impl TransferBuilder {
         let (thread, stopper) = setup.start("fanfare-node")?;
         let (commands, events, thread) = (to_driver, Some(events), Some(thread));
         Ok(Transfer { id, group, interface, awaited, stopper, commands, events, thread })
+    }
+}
+
+/// The interface of this name is not up yet.
+fn awaited(endpoint: &Endpoint) -> Option<String> {
+    match endpoint.awaited() {
+        Some(Awaited::Named(name)) => Some(name.clone()),
+        Some(Awaited::Any) | None => None,
     }
 }

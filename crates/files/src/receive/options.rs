@@ -35,6 +35,16 @@ pub enum SenderFilter {
     Name(String),
 }
 
+impl SenderFilter {
+    /// The node id, if it is one.
+    pub(crate) fn node(&self) -> Option<NodeId> {
+        match self {
+            Self::Node(node) => Some(*node),
+            Self::Any | Self::Address(_) | Self::Name(_) => None,
+        }
+    }
+}
+
 /// How to receive.
 #[derive(Debug, Clone, Default)]
 pub struct ReceiveOptions {
