@@ -297,7 +297,7 @@ mod tests {
     fn every_event_has_an_example_in_the_document() {
         let name = |line: &&str| line.split('"').nth(3).unwrap_or_default().to_owned();
         let documented: BTreeSet<String> = examples().iter().map(name).collect();
-        let all = "start planned sending resuming receiver progress receipt reported sender object resumed mending file failed gone \
+        let all = "start planned sending resuming receiver progress receipt reported sender bound object resumed mending file failed gone \
                    warning error result \
                    waiting slow evicted reloaded deleted deletion layers \
                    published sent held message dropped member lost broker gateway subscribed unsubscribed \

@@ -15,7 +15,7 @@ use crate::{
 /// How often wrong bytes are asked for again before an object is given up. Somebody who sends wrong
 /// symbols in the sender's name spoils a few attempts and not the file; a sender whose file is not
 /// what it announced does not go on for ever.
-const MENDED_MAX: u8 = 32;
+const MENDED_MAX: u8 = 3;
 
 impl ReceiveJob {
     /// Asks for what proved wrong.

@@ -178,8 +178,6 @@ fn wrong(job: &Job, found: &Hashed) -> Fault {
     match (&job.manifest, &found.manifest) {
         (Some(manifest), Some(found)) => Fault::Wrong(manifest.wrong(found)),
         (Some(manifest), None) => Fault::Wrong(vec![(0, manifest.size())]),
-        // All of it is asked for again: nothing tells which part is wrong.
-        (None, _) if job.size > 0 => Fault::Wrong(vec![(0, job.size)]),
         (None, _) => Fault::Failed(Reason::HashMismatch),
     }
 }
