@@ -87,8 +87,13 @@ fn a_slip_in_a_command_or_an_option_is_answered_with_the_nearest_one() {
             .lines()
             .filter(|line| line.starts_with("  "))
             .filter_map(|line| line.trim().split(' ').next());
-        let mut options = options.filter(|word| word.starts_with("--") && word.len() > 6);
-        let option = options.next().unwrap_or("--help");
+        let is_name = |word: &str| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+        let options: Vec<&str> =
+            options.filter(|word| word.starts_with("--") && is_name(word)).collect();
+        let shorter = |word: &str| word[..word.len() - 1].to_owned();
+        let chosen =
+            options.iter().find(|word| word.len() > 6 && !options.contains(&&*shorter(word)));
+        let option = chosen.copied().unwrap_or("--help");
         // The last letter is missing.
         let slip = &option[..option.len() - 1];
         let output = run(&[&words[..], &[slip.to_owned(), "x".to_owned()]].concat());
