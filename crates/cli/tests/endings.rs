@@ -194,7 +194,6 @@ fn a_hostile_name_never_leaves_the_directory_and_the_sender_is_told() {
             "-",
             "--stdin-name",
             name,
-            "--no-pack",
             "--json",
             "--interface",
             "127.0.0.1",

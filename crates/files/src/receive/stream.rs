@@ -133,12 +133,16 @@ impl ReceiveJob {
             record.stream = Some(StreamState::Whole);
             let root = object.as_ref().and_then(|object| object.as_piece()).map(|(_, root)| root);
             record.hold(key, None, root.unwrap_or_default());
+            let misplaced = placed.misplaced();
+            if let Some(reason) = misplaced {
+                record.fail(key, None, reason);
+            }
             let elapsed = object.map_or(now, |object| object.begun);
             self.report.files += 1;
             self.report.bytes += placed.size;
             let elapsed = now.since(elapsed);
             out.push(TransferEvent::Receive(ReceiveEvent::File { key, placed, elapsed }));
-            self.update_status(session, key, false);
+            self.update_status(session, key, misplaced.is_some());
         } else if record.gone {
             // These were the last that came of it.
             self.on_stream_gone(key.sender, out);

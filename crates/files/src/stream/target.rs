@@ -15,7 +15,7 @@ use std::{
 use fanfare_disk::{
     OwnFile,
     directory::{Directory, How, Settled, permissions},
-    name::SafeName,
+    name::{NameError, SafeName},
     placement::Conflict,
 };
 use fanfare_proto::ObjectKey;
@@ -257,7 +257,7 @@ impl Sink {
             name_rejected: None,
         };
         match self {
-            Self::Part(part) => part.finish(whole, name.ok()),
+            Self::Part(part) => part.finish(whole, name),
             Self::Pipe(file) => {
                 file.flush()?;
                 Ok(placed(name.unwrap_or_else(|_| unnamed(&whole.hash))))
@@ -314,19 +314,26 @@ impl Raw {
 }
 
 impl Part {
-    fn finish(&self, whole: &Whole<'_>, name: Option<SafeName>) -> Result<Placed, Unfinished> {
+    fn finish(
+        &self,
+        whole: &Whole<'_>,
+        name: Result<SafeName, NameError>,
+    ) -> Result<Placed, Unfinished> {
         let Whole { size, hash, conflict, .. } = *whole;
         let file = self.file.handle();
         file.set_len(size)?;
         file.set_properties(permissions(None), None)?;
         self.file.sync()?;
-        let wanted = name.unwrap_or_else(|| unnamed(&hash));
+        let (wanted, name_rejected) = match name {
+            Ok(name) => (name, None),
+            Err(error) => (unnamed(&hash), Some(error)),
+        };
         let found = self.directory.place(&self.name, &wanted, conflict, (size, &hash))?;
         let Settled::Placed(name, how) = found else { return Err(Unfinished::Taken) };
         if how == How::Already {
             self.directory.remove(&self.name);
         }
-        Ok(Placed { name, size, hash, verified: true, how, name_rejected: None })
+        Ok(Placed { name, size, hash, verified: true, how, name_rejected })
     }
 }
 
