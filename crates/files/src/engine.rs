@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use fanfare_disk::placement::Conflict;
 use fanfare_node::{
-    driver::{Engine, SocketReport},
+    engine::{Engine, SocketReport},
     random_id,
 };
 use fanfare_proto::{Bitrate, Event, RecvMeta, Session, Time, Transmit};

@@ -9,7 +9,7 @@ mod sending;
 use std::net::SocketAddr;
 
 pub use crate::listing::Deleted;
-use fanfare_node::driver::Trouble;
+use fanfare_node::engine::Trouble;
 use fanfare_proto::{NodeId, Stats};
 pub use limit::Limit;
 pub use receiving::{ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport};

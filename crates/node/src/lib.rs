@@ -16,12 +16,13 @@
 //! - [`Network`]: where a node takes part and how it behaves there; [`JoinError`]: what stands
 //!   against it; `segment`: how long segments are
 //! - [`group`]: topics and messages; [`gateway`]: between groups; [`bridge`]: to plain UDP multicast
-//! - [`driver`]: the thread, whatever engine it drives; `clock`, `waker`, `moderation`, `reading`,
-//!   `outbox`: its parts; [`Stopper`]: asking it to end
+//! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `waker`, `moderation`,
+//!   `reading`, `outbox`, `test_drop`: its parts; [`Stopper`]: asks it to end
 
 pub mod bridge;
 mod clock;
 pub mod driver;
+pub mod engine;
 pub mod gateway;
 pub mod group;
 mod join_error;
@@ -31,10 +32,11 @@ mod outbox;
 mod reading;
 pub mod segment;
 mod stopper;
+mod test_drop;
 mod waker;
 
 pub use clock::Clock;
-pub use driver::Engine;
+pub use engine::Engine;
 pub use fanfare_disk::directory::DirectoryError;
 pub use fanfare_group as messaging;
 pub use fanfare_proto as proto;

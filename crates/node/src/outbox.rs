@@ -5,7 +5,7 @@ use std::{
     sync::mpsc::{SyncSender, TrySendError},
 };
 
-use crate::driver::Trouble;
+use crate::engine::Trouble;
 
 /// Events that wait when the channel is full. Beyond it they are lost, and counted.
 const WAITING_MAX: usize = 16_384;

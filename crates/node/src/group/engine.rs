@@ -23,7 +23,7 @@ use super::{
     store::MessageStore,
 };
 use crate::{
-    driver::{Engine, SocketReport},
+    engine::{Engine, SocketReport},
     outbox::Outbox,
 };
 

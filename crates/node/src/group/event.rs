@@ -6,7 +6,7 @@ use fanfare_group::{Description, GroupStats, SubscriptionId};
 use fanfare_proto::{Duration, NodeId, ObjectKey, Stats, StorageError};
 
 use super::{body::Body, gate::Permit, keeper::Damage, refusals::TooLong};
-use crate::driver::Trouble;
+use crate::engine::Trouble;
 
 /// A message for a subscription.
 #[derive(Debug, Clone)]

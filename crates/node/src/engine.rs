@@ -1,0 +1,82 @@
+//! What a driver drives, and what the two tell each other.
+
+use std::{net::SocketAddr, time::Duration};
+
+use fanfare_proto::{RecvMeta, Time, Transmit};
+use fanfare_udp::Endpoint;
+
+use crate::outbox::Outbox;
+
+/// What a driver drives: a protocol machine with its storage, and what is made of its events.
+pub trait Engine {
+    /// What an application asks of it.
+    type Command;
+    /// What it tells an application; a driver's own troubles among it.
+    type Event: From<Trouble>;
+    /// What it came to.
+    type Report;
+
+    /// A run of datagrams arrived, each `stride` bytes long but for the last.
+    fn handle_datagrams(&mut self, now: Time, meta: RecvMeta, run: &[u8], stride: usize);
+    /// A datagram has come alone: of a layer, or about layers? True when it was taken. `epoch`: the
+    /// driver's time zero by the system's clock, since 1970.
+    fn take_layered(
+        &mut self,
+        _at: (Time, Duration),
+        _told: &fanfare_udp::RecvMeta,
+        _datagram: &[u8],
+    ) -> bool {
+        false
+    }
+    /// Something arrived in this turn. Gives true when it wants to be told of overruns.
+    fn on_heard(&mut self, now: Time) -> bool;
+    /// So many runs of datagrams has the system dropped so far.
+    fn set_overruns(&mut self, overruns: u64);
+    /// This machine is so far behind with its reading.
+    fn set_behind(&mut self, behind: Duration);
+    /// What it sends goes out from another address now.
+    fn set_address(&mut self, address: SocketAddr);
+    /// The application asks for something.
+    fn obey(&mut self, now: Time, command: Self::Command);
+    /// It is to tell the others and to end.
+    fn stop(&mut self, now: Time, endpoint: &mut Endpoint);
+    /// Time has passed.
+    fn handle_timeout(&mut self, now: Time);
+    /// Makes something of what has happened.
+    fn react(&mut self, now: Time, endpoint: &mut Endpoint, outbox: &mut Outbox<Self::Event>);
+    /// As [`fanfare_proto::Session::poll_transmit`].
+    fn poll_transmit(&mut self, now: Time, max: usize, buf: &mut Vec<u8>) -> Option<Transmit>;
+    /// When time will have passed.
+    fn next_timeout(&self) -> Option<Time>;
+    /// Whether there is nothing more to do.
+    fn is_done(&self) -> bool;
+    /// What it came to.
+    fn report(self, sockets: SocketReport) -> Self::Report;
+}
+
+/// What a driver cannot mend.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trouble {
+    /// So many events were lost because they were not fetched in time.
+    Overrun(u64),
+    /// The system refuses to send, and says this.
+    SendRefused(String),
+    /// Nothing can be received, or waited for, for now: the system says this.
+    ReceiveFailed(String),
+    /// The interface of this name is there, with another address or number, again or at last: the group
+    /// is joined on it.
+    Rejoined(String),
+    /// The interface of this name is down, or gone.
+    InterfaceDown(String),
+    /// The interface of this name is up again, as it was.
+    InterfaceUp(String),
+}
+
+/// What a driver counts beside its engine.
+#[derive(Debug, Clone, Copy)]
+pub struct SocketReport {
+    /// Datagrams that the system has dropped because they were not read in time.
+    pub overruns: u64,
+    /// Datagrams that were dropped on purpose.
+    pub test_dropped: u64,
+}
