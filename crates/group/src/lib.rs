@@ -12,7 +12,7 @@
 //! - [`cache`]: which objects of others are kept; `source_log`: the state of each object
 //! - `age`: how long ago messages were published
 //! - `frame`: frames between group nodes; `demand`, `outstanding`, `rank`, `origin_timeout`,
-//!   `slice`, `token_bucket`, `repairer`: repairing for others; `requester`: requesting from
+//!   `slice`, `symbol_choice`, `token_bucket`, `repairer`: repairing for others; `requester`: requesting from
 //!   others; `relay`, `coverage`: forwarding without a request
 //! - `request_pool`, `coded_packet`, `equations`: the same across objects: who lacks what, sums of
 //!   it, and what can be solved from them; `nack`: compact requests; `bitmap`: compact sets of
@@ -77,6 +77,7 @@ mod state;
 pub mod stats;
 pub mod subscription;
 mod sum_cache;
+mod symbol_choice;
 mod token_bucket;
 pub mod topic;
 mod trickle;

@@ -9,7 +9,7 @@ use fanfare_proto::{
     FeedbackPath, InstanceId, NodeId, ReceiverConfig, SenderConfig, SessionConfig,
 };
 use fanfare_udp::{
-    Awaited, Endpoint, EndpointConfig, GroupSpec, OpenError, choose_interface, endpoint::Role,
+    Awaited, Endpoint, EndpointConfig, GroupSpec, OpenError, choose_interface, config::Role,
     follow::loopback_interface,
 };
 

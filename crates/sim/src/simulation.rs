@@ -1,13 +1,13 @@
 //! The run itself: takes the next event from the queue until the plan is complete.
 
+mod changes;
 mod gateways;
 mod layered;
 mod shared;
 
-use core::net::SocketAddr;
 use std::rc::Rc;
 
-use fanfare_proto::{Destination, Duration, Ecn, ObjectKey, RecvMeta, RollCalls, Session, Time};
+use fanfare_proto::{Destination, Duration, Ecn, ObjectKey, RecvMeta, Time};
 use fanfare_wire::Message;
 
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
     },
     network::{Delivery, Host, Hosts, Network},
     node::Node,
-    plan::{Change, Plan, Until},
+    plan::{Plan, Until},
     results::{
         report::{HostReport, Report},
         trace,
@@ -30,10 +30,6 @@ use crate::{
 /// FNV-1a: small, and the same everywhere.
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
-
-fn call_roll(session: &mut Session, interval: Duration, awaited: Option<u32>) {
-    session.sender().set_roll_call(Some(RollCalls { content: Vec::new(), interval, awaited }));
-}
 
 fn fnv(mut hash: u64, words: impl IntoIterator<Item = u64>) -> u64 {
     for word in words {
@@ -281,108 +277,6 @@ impl Simulation {
         if self.trace.len() < self.plan.trace_max {
             self.trace.push(trace::line(self.now, from, kind, message, bytes));
         }
-    }
-
-    fn change(&mut self, change: Change) {
-        match change {
-            Change::Start(host) => self.start(host),
-            Change::Crash(host) => {
-                self.set_up(host, false);
-                self.nodes[usize::from(host.0)].crash();
-            }
-            Change::Partition(hosts) => self.set_side(hosts, 1),
-            Change::Heal => self.set_side(Hosts::All, 0),
-            Change::Link(from, to, link) => self.network.set_link(from, to, link),
-            Change::Uplink(from, link) => self.network.set_uplink(from, link),
-            Change::Hop(from, to, hop) => {
-                if let Some(fabric) = &mut self.fabric {
-                    fabric.set_hop(from, to, hop);
-                }
-            }
-            Change::Inject { to, source, bytes } => self.inject(to, source, &bytes),
-            Change::Tamper { like, to, source, patches } => {
-                let mut bytes = self.last_data[usize::from(like.0)].clone();
-                for (offset, patch) in patches {
-                    if let Some(place) = bytes.get_mut(offset..offset + patch.len()) {
-                        place.copy_from_slice(&patch);
-                    }
-                }
-                self.inject(to, source.unwrap_or(like.address()), &bytes);
-            }
-            command => self.command(command),
-        }
-    }
-
-    /// A change that is a call to one host's session.
-    fn command(&mut self, command: Change) {
-        let host = match &command {
-            Change::Send(host, _)
-            | Change::Publish(host, _)
-            | Change::Cancel(host, _)
-            | Change::Requeue(host, _)
-            | Change::End(host)
-            | Change::Rate(host, _)
-            | Change::Hold(host, _)
-            | Change::Watermark(host, _)
-            | Change::RollCall(host, _)
-            | Change::RollCallOf(host, ..)
-            | Change::Status(host, ..)
-            | Change::Confirm(host)
-            | Change::Have(host, _)
-            | Change::Examine(host, _)
-            | Change::Reject(host, ..)
-            | Change::Evict(host, _)
-            | Change::Defer(host, ..) => *host,
-            _ => return,
-        };
-        let node = &mut self.nodes[usize::from(host.0)];
-        let nth = match &command {
-            Change::Requeue(_, nth) => node.transport_id(*nth),
-            _ => None,
-        };
-        let now = self.now;
-        let Some(session) = node.session() else { return };
-        match command {
-            Change::Send(_, object) => node.offer(object),
-            Change::Publish(_, publication) => node.publish(publication),
-            Change::Cancel(_, nth) => node.cancel(nth),
-            Change::Requeue(..) => {
-                if let Some(object) = nth {
-                    session.sender().requeue(object);
-                }
-            }
-            Change::End(_) => session.sender().end(),
-            Change::Rate(_, rate) => session.sender().set_rate(rate),
-            Change::Hold(_, hold) => session.sender().hold(hold),
-            Change::Watermark(_, hosts) => {
-                let nodes: Vec<_> = hosts.into_iter().map(Plan::node_id).collect();
-                session.sender().set_watermark(&nodes);
-            }
-            Change::RollCall(_, interval) => call_roll(session, interval, None),
-            Change::RollCallOf(_, interval, awaited) => {
-                call_roll(session, interval, Some(awaited));
-            }
-            Change::Status(_, status, announce) => {
-                session.receiver().set_status(status, announce);
-            }
-            Change::Confirm(_) => node.confirm(),
-            Change::Have(_, ranges) => node.held_before(ranges),
-            Change::Examine(_, examined) => node.examine(now, examined),
-            Change::Reject(_, nth, bytes) => node.reject(now, nth, bytes),
-            Change::Evict(_, other) => session.sender().evict(Plan::node_id(other)),
-            Change::Defer(_, other, defer) => session.sender().defer(Plan::node_id(other), defer),
-            _ => {}
-        }
-        self.settle(host);
-    }
-
-    fn inject(&mut self, to: Hosts, source: SocketAddr, bytes: &[u8]) {
-        let count = self.nodes.len() as u16;
-        let to = (0..count).map(Host).filter(|host| to.contains(*host)).collect();
-        let (bytes, hash) = (Rc::from(bytes), hash_bytes(bytes));
-        let delivery =
-            Delivery { at: self.now, source, unicast: false, ecn: None, to, bytes, hash };
-        self.happen(ScheduledEvent::Delivery(delivery));
     }
 
     fn is_fulfilled(&mut self) -> bool {

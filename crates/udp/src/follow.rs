@@ -4,7 +4,8 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::choice::choose;
-use crate::endpoint::{Endpoint, EndpointConfig};
+use crate::config::EndpointConfig;
+use crate::endpoint::Endpoint;
 use crate::error::OpenError;
 use crate::interface::{Interface, again, interfaces};
 

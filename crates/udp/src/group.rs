@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use socket2::{Domain, InterfaceIndexOrAddress, Protocol, Socket, Type};
 
-use crate::endpoint::EndpointConfig;
+use crate::config::EndpointConfig;
 use crate::error::OpenError;
 use crate::interface::{Interface, is_link_scope};
 use crate::option;

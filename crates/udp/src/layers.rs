@@ -11,7 +11,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use crate::endpoint::EndpointConfig;
+use crate::config::EndpointConfig;
 use crate::error::OpenError;
 use crate::group;
 use crate::interface::Interface;
@@ -152,7 +152,8 @@ fn refused(group: SocketAddr, interface: &Interface, source: io::Error) -> OpenE
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
-    use crate::endpoint::{Endpoint, Role};
+    use crate::config::Role;
+    use crate::endpoint::Endpoint;
     use crate::receive::Via;
     use std::time::Duration;
 

@@ -9,7 +9,7 @@
 //! Modules in reading order:
 //! - [`address`]: group addresses as a user writes them
 //! - [`interface`]: the interfaces of the system; [`choice`]: which one a group uses
-//! - [`endpoint`]: configuration and the pair of sockets
+//! - [`config`]: how an endpoint is opened; [`endpoint`]: its sockets
 //! - `group`: one group's receiving socket and its membership
 //! - [`follow`]: the interface goes, comes back, or gets another address; `watch`: news of that
 //! - `filter`: drops looped-back datagrams
@@ -20,6 +20,7 @@
 
 pub mod address;
 pub mod choice;
+pub mod config;
 pub mod ecn;
 pub mod endpoint;
 pub mod error;
@@ -40,8 +41,9 @@ mod watch;
 
 pub use address::{GroupSpec, GroupSpecError};
 pub use choice::choose_interface;
+pub use config::{EndpointConfig, Role};
 pub use ecn::Ecn;
-pub use endpoint::{Endpoint, EndpointConfig, Role};
+pub use endpoint::Endpoint;
 pub use error::OpenError;
 pub use follow::{Awaited, Change};
 pub use interface::{Interface, interfaces};

@@ -205,7 +205,8 @@ mod tests {
     /// Sends one run of 20 marked segments to a bare inlet; returns what the kernel handed over.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn receive_run(address: &str, ecn: Option<Ecn>) -> quinn_udp::RecvMeta {
-        use crate::endpoint::{Endpoint, EndpointConfig, Role};
+        use crate::config::{EndpointConfig, Role};
+        use crate::endpoint::Endpoint;
 
         let socket = std::net::UdpSocket::bind((address, 0)).unwrap();
         let group = socket.local_addr().unwrap();

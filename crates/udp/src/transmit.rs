@@ -12,8 +12,8 @@ use std::sync::{Mutex, PoisonError};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::config::EndpointConfig;
 use crate::ecn::Ecn;
-use crate::endpoint::EndpointConfig;
 use crate::error::OpenError;
 use crate::interface::Interface;
 use crate::option;
@@ -233,7 +233,8 @@ fn set_interface_v4(socket: &Socket, interface: &Interface) -> io::Result<()> {
 #[cfg(all(test, any(target_os = "linux", target_os = "android")))]
 mod tests {
     use super::*;
-    use crate::endpoint::{Endpoint, Role};
+    use crate::config::Role;
+    use crate::endpoint::Endpoint;
 
     fn unicast_pair() -> (Endpoint, Transmitter) {
         let port = std::net::UdpSocket::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();

@@ -1,0 +1,98 @@
+//! How an endpoint is opened.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use crate::error::OpenError;
+use crate::follow::Awaited;
+use crate::interface::Interface;
+
+/// What an endpoint hears beside the answers to its own datagrams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// The group, or its own unicast address. NORM senders belong here too: they hear the NACKs
+    /// that receivers send to the group.
+    #[default]
+    Member,
+    /// Nothing: no group is joined. For one-way sending, and for a sender to one unicast receiver
+    /// that may run on the same machine.
+    Sender,
+}
+
+/// How to open an [`crate::Endpoint`].
+#[derive(Clone, Debug)]
+pub struct EndpointConfig {
+    /// The multicast group, or one receiver's unicast address, with the port. Default
+    /// 239.255.42.1:6003.
+    pub group: SocketAddr,
+    /// What to hear. Default the group.
+    pub role: Role,
+    /// The interface to join on and send from; `None` chooses as [`crate::choose_interface`] does for a
+    /// group, and leaves it to the routing table for a unicast address. Default none.
+    pub interface: Option<Interface>,
+    /// `interface` is the loopback interface only until this one is there: [`crate::Endpoint::follow`] goes
+    /// there. Default none.
+    pub awaited: Option<Awaited>,
+    /// Hear the group from this sender only (source-specific multicast, RFC 4607). Default none.
+    pub source: Option<IpAddr>,
+    /// Routers plus one that a multicast datagram may pass; 0 keeps it on this machine, 1 on the
+    /// link. Unicast feedback keeps the system's own value. Default 1.
+    pub ttl: u8,
+    /// Whether members on this machine hear what is sent from it, this endpoint included. The
+    /// loopback interface returns everything either way. Default true.
+    pub loopback: bool,
+    /// Whether this endpoint hears on a group what it has sent itself. Default true; false saves a
+    /// sender the work of a receiver, where the system can tell (Linux), and its group's drops are
+    /// no longer counted, since what is kept from it counts as dropped.
+    pub own: bool,
+    /// Upper six bits of the traffic class (RFC 2474), 0 to 63. Default 0.
+    pub dscp: u8,
+    /// Bytes asked for each receiving socket; the system may give less (Linux:
+    /// `net.core.rmem_max`), or more where it lets this user (Linux, CAP_NET_ADMIN: 32 MiB at
+    /// least, unless less than the default is asked for). Default 4 MiB, 30 ms at 1 Gbit/s.
+    pub receive_buffer: usize,
+    /// Bytes asked for the sending socket. Default 1 MiB; less makes `send` block earlier.
+    pub send_buffer: usize,
+    /// Let the kernel cut segments (UDP_SEGMENT). Default true; false costs about ten times the
+    /// processor time at full speed and is for packet loss tests and broken drivers.
+    pub gso: bool,
+    /// Let the kernel join datagrams (UDP_GRO). Default true; cost of false as with `gso`.
+    pub gro: bool,
+}
+
+impl Default for EndpointConfig {
+    fn default() -> Self {
+        Self {
+            group: SocketAddr::new(Ipv4Addr::new(239, 255, 42, 1).into(), 6003),
+            role: Role::Member,
+            interface: None,
+            awaited: None,
+            source: None,
+            ttl: 1,
+            loopback: true,
+            own: true,
+            dscp: 0,
+            receive_buffer: 4 << 20,
+            send_buffer: 1 << 20,
+            gso: true,
+            gro: true,
+        }
+    }
+}
+
+/// Whether an endpoint can be opened so, as far as that is known before.
+pub(crate) fn check(config: &EndpointConfig) -> Result<(), OpenError> {
+    if config.dscp > 63 {
+        return Err(OpenError::Dscp { dscp: config.dscp });
+    }
+    let group = config.group.ip();
+    match config.source {
+        Some(source)
+            if source.is_multicast()
+                || source.is_ipv4() != group.is_ipv4()
+                || !group.is_multicast() =>
+        {
+            Err(OpenError::Source { source, group })
+        }
+        _ => Ok(()),
+    }
+}
