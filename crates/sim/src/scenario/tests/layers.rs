@@ -55,13 +55,13 @@ fn layers_that_cannot_be_and_sources_without_receivers_are_told_with_their_lines
         mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n")
     };
     assert!(wrong("factor = 1.3", "factor = 0.5").contains("not possible"));
-    assert!(wrong("base = \"12kbps\", factor = 1.3, ", "").contains("has no rates"));
+    assert!(wrong("base = \"12kbps\", factor = 1.3, ", "").contains("have no rates"));
     let unequal = wrong("to = \"r*\"\nlayers", "to = \"r1\"\nlayers");
     assert!(unequal.contains("flow.to (1 nodes): 2 sources need a receiver each"), "{unequal}");
     assert!(wrong("to = \"r*\"\nlayers", "to = \"s1\"\nlayers").contains("is a source"));
     assert!(wrong("\"plm\"", "\"plum\"").contains("plm"));
     let hasty = wrong("join = \"2s\"", "interval = \"0s\"");
-    assert!(hasty.contains("flow.interval (0s): no receiver adapts so often"), "{hasty}");
+    assert!(hasty.contains("flow.interval (0s): out of range"), "{hasty}");
     let lab = Scenario::parse_for_laboratory(LAYERS, &no_files).unwrap_err();
     assert!(lab[0].to_string().contains("runs in the simulator only"), "{lab:?}");
 }
