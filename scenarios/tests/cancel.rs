@@ -27,3 +27,23 @@ fn a_cancelled_object_is_given_up_and_the_next_one_arrives() {
     }
     report.check(report.traffic.data_payload < 1_600_000, "no more of it was sent");
 }
+
+#[test]
+fn the_last_object_is_given_up_though_its_sender_asks_for_an_acknowledgement_of_it() {
+    // No delay: flushes go each 20 ms, and a squelch is confirmed after a second. The flushes name the
+    // object, but they do not say that its sender still has it. Withdrawn at once, and after some of it.
+    for at in [0, 10] {
+        let report = plan(1)
+            .sender(SenderConfig::default())
+            .receivers(2)
+            .link(Link::default().delay(ms(0)))
+            .send(Object::file("kept", 1_000))
+            .send(Object::file("withdrawn", 3_000_000))
+            .at(ms(0), Change::Watermark(SENDER, vec![Host(1), Host(2)]))
+            .at(ms(at), Change::Cancel(SENDER, 1))
+            .until(Until::Limit, secs(8))
+            .run();
+        let is_done = |event: &Event| matches!(event, Event::WatermarkDone { .. }).then_some(());
+        report.check(report.events(SENDER, is_done) == [()], "the sender is done");
+    }
+}

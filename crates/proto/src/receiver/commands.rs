@@ -71,7 +71,6 @@ impl RemoteSender {
             return;
         };
         self.note_coding(fec_id);
-        self.squelched.contradict(object);
         let Some(objects) = &mut self.objects else { return };
         if flush.payload_id.as_bytes().iter().all(|&byte| byte == 0xff) {
             // NRL's name for the end of an empty object: its INFO is all there is to request.
