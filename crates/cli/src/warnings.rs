@@ -2,7 +2,39 @@
 
 use std::net::SocketAddr;
 
+use fanfare_command::Output;
+use fanfare_files::TransferEvent;
 use fanfare_node::proto::NodeId;
+
+/// What concerns this end of a transfer, sender or receiver; nothing for other events.
+pub(crate) fn of_transfer(event: &TransferEvent, output: &Output) {
+    match event {
+        TransferEvent::SendRefused { why } => {
+            output.warn("send.refused", format!("the system refuses to send: {why}"));
+        }
+        TransferEvent::ReceiveFailed { why } => {
+            output.warn("receive.failed", format!("nothing can be received: {why}"));
+        }
+        TransferEvent::Rejoined { interface } => {
+            output.warn("interface.back", rejoined(interface));
+        }
+        TransferEvent::InterfaceDown { interface } => {
+            output.warn("interface.down", interface_down(interface));
+        }
+        TransferEvent::InterfaceUp { interface } => {
+            output.warn("interface.up", interface_up(interface));
+        }
+        TransferEvent::NodeIdTaken { id, own, other, new } => {
+            output.warn("node_id.taken", id_taken(*id, *own, *other, *new));
+        }
+        TransferEvent::Overrun { lost } => {
+            output.warn("overrun", format!("{lost} events were lost"));
+        }
+        TransferEvent::Send(_)
+        | TransferEvent::Receive(_)
+        | TransferEvent::BufferOverrun { .. } => {}
+    }
+}
 
 /// What to say of an interface on which this node goes on, or begins.
 pub(crate) fn rejoined(interface: &str) -> String {

@@ -21,7 +21,7 @@ use crate::{
     json::{
         Bound, Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start,
     },
-    warnings::{id_taken, interface_awaited, interface_down, interface_up, rejoined},
+    warnings,
 };
 
 /// How often to look whether the node still lives; events come at once.
@@ -55,7 +55,7 @@ fn receive(
     let group = node.group();
     match node.awaited() {
         None => output.text(&format!("receiving from {group}{on} into {place} as {name}")),
-        Some(interface) => output.warn("interface.awaited", interface_awaited(interface)),
+        Some(interface) => output.warn("interface.awaited", warnings::interface_awaited(interface)),
     }
     watch(&node, &place, output, reload);
     output.clear();
@@ -68,33 +68,13 @@ fn watch(node: &Transfer, place: &Place, output: &Output, mut reload: Reload<Rec
         reload.on_hangup(node, output);
         match node.next_event(POLL) {
             Ok(TransferEvent::Receive(event)) => show(&event, place, output),
-            Ok(TransferEvent::SendRefused { why }) => {
-                output.warn("send.refused", format!("the system refuses to send: {why}"));
-            }
-            Ok(TransferEvent::ReceiveFailed { why }) => {
-                output.warn("receive.failed", format!("nothing can be received: {why}"));
-            }
-            Ok(TransferEvent::Rejoined { interface }) => {
-                output.warn("interface.back", rejoined(&interface));
-            }
-            Ok(TransferEvent::InterfaceDown { interface }) => {
-                output.warn("interface.down", interface_down(&interface));
-            }
-            Ok(TransferEvent::InterfaceUp { interface }) => {
-                output.warn("interface.up", interface_up(&interface));
-            }
-            Ok(TransferEvent::NodeIdTaken { id, own, other, new }) => {
-                output.warn("node_id.taken", id_taken(id, own, other, new));
-            }
-            Ok(TransferEvent::Overrun { lost }) => {
-                output.warn("overrun", format!("{lost} events were lost"));
-            }
             Ok(TransferEvent::BufferOverrun { runs }) => {
                 if let Some(text) = overruns.on_overrun(runs) {
                     output.warn("receive.overrun", text);
                 }
             }
-            Ok(TransferEvent::Send(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(event) => warnings::of_transfer(&event, output),
+            Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
     }

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     config::Reload,
     json::{Line, Resuming, Sending, Start, Waiting},
-    warnings::{id_taken, interface_down, interface_up, rejoined},
+    warnings,
 };
 
 /// How often to look whether the node still lives; events come at once.
@@ -127,29 +127,8 @@ fn watch(node: &Transfer, output: &Output, watched: &mut Watched, mut reload: Re
                 }
                 show(&event, output, &mut watched.receipts);
             }
-            Ok(TransferEvent::SendRefused { why }) => {
-                output.warn("send.refused", format!("the system refuses to send: {why}"));
-            }
-            Ok(TransferEvent::ReceiveFailed { why }) => {
-                output.warn("receive.failed", format!("nothing can be received: {why}"));
-            }
-            Ok(TransferEvent::Rejoined { interface }) => {
-                output.warn("interface.back", rejoined(&interface));
-            }
-            Ok(TransferEvent::InterfaceDown { interface }) => {
-                output.warn("interface.down", interface_down(&interface));
-            }
-            Ok(TransferEvent::InterfaceUp { interface }) => {
-                output.warn("interface.up", interface_up(&interface));
-            }
-            Ok(TransferEvent::NodeIdTaken { id, own, other, new }) => {
-                output.warn("node_id.taken", id_taken(id, own, other, new));
-            }
-            Ok(TransferEvent::Overrun { lost }) => {
-                output.warn("overrun", format!("{lost} events were lost"));
-            }
-            Ok(TransferEvent::Receive(_) | TransferEvent::BufferOverrun { .. })
-            | Err(RecvTimeoutError::Timeout) => {}
+            Ok(event) => warnings::of_transfer(&event, output),
+            Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
     }
