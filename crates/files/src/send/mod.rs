@@ -228,8 +228,9 @@ impl SendJob {
 
     /// Puts slow receivers off, or out.
     fn judge(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
-        let (rate, reports) = (session.sender().rate(), self.open_reports(session));
-        for (node, verdict, rate) in self.slow.judge(rate, &reports) {
+        let pace = (session.sender().rate(), session.sender().rate_reason().node());
+        let reports = self.open_reports(session);
+        for (node, verdict, rate) in self.slow.judge(pace, &reports) {
             match verdict {
                 SlowVerdict::Deferred => session.sender().defer(node, true),
                 SlowVerdict::Restored => session.sender().defer(node, false),

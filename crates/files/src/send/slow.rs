@@ -94,10 +94,11 @@ impl SlowReceivers {
     }
 
     /// Decisions due by these reports, of receivers that are still to be served, at the sender's
-    /// `rate`; and what each of those receivers gets.
+    /// `rate`; and what each of those receivers gets. Where the rate itself is below what a receiver
+    /// must get, only the receiver that limits it is slow, and the others get less because of it.
     pub(super) fn judge(
         &mut self,
-        rate: Bitrate,
+        (rate, limiting): (Bitrate, Option<NodeId>),
         reports: &[ReceiverReport],
     ) -> Vec<(NodeId, SlowVerdict, Bitrate)> {
         // Nobody is slow below nothing; but who was put off before that is restored.
@@ -107,7 +108,10 @@ impl SlowReceivers {
         for report in reports {
             let gets = rate_of(rate, report);
             let standing = self.standings.entry(report.node).or_default();
-            standing.note(report, gets < least);
+            let slow = gets < least;
+            if !slow || rate >= least || limiting == Some(report.node) {
+                standing.note(report, slow);
+            }
             if let Some(verdict) = standing.verdict(self.policy) {
                 verdicts.push((report.node, verdict, gets));
             }
@@ -208,6 +212,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn where_a_slow_receiver_lowers_the_rate_it_alone_is_given_up() {
+        let policy = Slow::Evict { min_rate: Bitrate::mbps(12) };
+        let given_up = |limiting| {
+            let mut slow = SlowReceivers::new(policy);
+            let seconds = (1..=12).flat_map(|second| {
+                slow.judge((RATE, limiting), &[report(1, 1.0, second), report(2, 0.5, second)])
+            });
+            seconds.map(|(node, ..)| node.0).collect::<Vec<_>>()
+        };
+        assert!(!given_up(Some(NodeId(2))).contains(&1));
+        assert!(given_up(Some(NodeId(2))).contains(&2));
+        assert_eq!(given_up(None), [0; 0]);
+    }
+
     /// Verdicts with the second in which each fell; each report is seen five times.
     fn judged(
         policy: Slow,
@@ -217,7 +236,7 @@ mod tests {
         let mut all = Vec::new();
         for second in 1..=12 {
             for _ in 0..5 {
-                let verdicts = slow.judge(RATE, &reports(second));
+                let verdicts = slow.judge((RATE, None), &reports(second));
                 all.extend(
                     verdicts.into_iter().map(|(node, verdict, _)| (second, node.0, verdict)),
                 );
@@ -259,7 +278,7 @@ mod tests {
         for policy in [Slow::Keep, Slow::Evict { min_rate: Bitrate::mbps(1) }] {
             let mut slow = SlowReceivers::new(Slow::Tail { min_rate: Some(Bitrate::mbps(5)) });
             let judged = |slow: &mut SlowReceivers, second| {
-                let verdicts = slow.judge(RATE, &[report(1, 0.3, second)]);
+                let verdicts = slow.judge((RATE, None), &[report(1, 0.3, second)]);
                 verdicts.into_iter().map(|(_, verdict, _)| verdict).collect::<Vec<_>>()
             };
             assert_eq!(judged(&mut slow, 1), []);

@@ -1,5 +1,6 @@
-//! CMD(EOT): the sender leaves. While something is missing this is believed only when it was said
-//! twice, a GRTT apart, and nothing else of the sender is heard for some time after.
+//! CMD(EOT): the sender leaves. A receiver that lacks nothing believes the second one, a GRTT after
+//! the first. One that lacks something believes one when it hears nothing else of the sender for some
+//! time after: silence proves more than repetition, and the second may be lost.
 
 use crate::time::{Duration, Time};
 
@@ -18,15 +19,15 @@ impl Farewell {
     /// CMD(EOT) was heard. `lacking`: something would be given up. True when it counts at once.
     pub(crate) fn on_end(&mut self, now: Time, grtt: Duration, lacking: bool) -> bool {
         let first = *self.first.get_or_insert(now);
-        if now == first || now.since(first) < grtt {
+        if lacking {
+            self.leaves.get_or_insert(now + SILENCE);
             return false;
         }
-        if !lacking {
+        let confirmed = now > first && now.since(first) >= grtt;
+        if confirmed {
             *self = Self::default();
-            return true;
         }
-        self.leaves.get_or_insert(now + SILENCE);
-        false
+        confirmed
     }
 
     /// Anything else of the sender was heard.
@@ -61,8 +62,8 @@ mod tests {
         assert!(!farewell.on_end(at(0), GRTT, false));
         assert!(farewell.on_end(at(1), GRTT, false));
         assert!(!farewell.on_end(at(10), GRTT, true));
-        assert!(!farewell.on_end(at(20), GRTT, true));
-        assert!(!farewell.on_timeout(at(2_019)) && farewell.on_timeout(at(2_020)));
+        assert!(!farewell.on_end(at(20), GRTT, true), "the first counts");
+        assert!(!farewell.on_timeout(at(2_009)) && farewell.on_timeout(at(2_010)));
         assert_eq!(farewell.next_timeout(), None);
     }
 
