@@ -16,6 +16,8 @@
 //! `14: [place in the round, objects in a round, rounds to come]`: there an object comes under
 //! another id in each round.
 //!
+//! All have `30`, 8 random bytes of this sending, where an acknowledgement is wanted.
+//!
 //! The name comes first and alone is enough, so that NRL's receivers name the file rightly and
 //! NRL's senders, which give only a name, are understood.
 
@@ -25,6 +27,7 @@ use fanfare_disk::{
 };
 use minicbor::{Decode, Encode};
 
+use crate::receipt::proof::Nonce;
 pub use crate::stream::piece::Piece;
 
 /// Format of [`Details`] that this program writes and reads.
@@ -84,6 +87,9 @@ pub struct Details {
     /// What of a stream it is, if it is a piece of one.
     #[n(20)]
     pub piece: Option<Piece>,
+    /// Which sending this is: see [`crate::receipt::proof`].
+    #[cbor(n(30), with = "minicbor::bytes")]
+    pub nonce: Option<Nonce>,
 }
 
 /// Which object of a carousel it is, whatever its id.
@@ -148,6 +154,7 @@ impl Details {
             follows: None,
             turn: None,
             piece: None,
+            nonce: None,
         }
     }
 

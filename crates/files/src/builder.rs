@@ -7,7 +7,7 @@ use std::{
 
 use fanfare_disk::directory::Directory;
 use fanfare_node::{Clock, Network, Outbox, Waker, driver::Setup, segment};
-use fanfare_proto::{AckPolicy, NodeId, Session};
+use fanfare_proto::{AckPolicy, NodeId, Session, rng::Rng};
 use fanfare_udp::{Awaited, Endpoint};
 
 use crate::{
@@ -165,7 +165,8 @@ impl TransferBuilder {
             _ => None,
         };
         let sender = self.network.sender();
-        let about = (About::new(id, sender.instance_id), sender.segment_size);
+        let nonce = Rng::new(seed ^ u64::from(id.0)).next_u64().to_be_bytes();
+        let about = (About::new(id, sender.instance_id), sender.segment_size, nonce);
         let (to_driver, commands) = sync_channel(16);
         let (to_application, events) = sync_channel(EVENTS);
         let mut outbox = Outbox::new(to_application);

@@ -8,7 +8,7 @@
 //! NORM_INFO
 //! ```text
 //! NUL | CBOR map {0: version, 1: "manifest", 2: root, 3: size, 4: log2 of bytes in a group,
-//!                 5: some groups are all zeros, 14: as in an announcement}
+//!                 5: some groups are all zeros, 14 and 30: as in an announcement}
 //! ```
 //! where 5 says that a bit for each group follows the hashes, lowest first, set where the group is
 //! all zeros: it need not travel, and becomes a hole. Like all that is held from before, it is
@@ -26,7 +26,7 @@ use blake3::{
 };
 use minicbor::{Decode, Encode};
 
-use crate::announcement::Turn;
+use crate::{announcement::Turn, receipt::proof::Nonce};
 
 const VERSION: u8 = 1;
 const KIND: &str = "manifest";
@@ -71,6 +71,9 @@ pub struct Head {
     /// Which object of a carousel it is.
     #[n(14)]
     pub turn: Option<Turn>,
+    /// Which sending this is: see [`crate::receipt::proof`].
+    #[cbor(n(30), with = "minicbor::bytes")]
+    pub nonce: Option<Nonce>,
 }
 
 impl Head {
@@ -116,15 +119,15 @@ impl Manifest {
     /// The NORM_INFO that announces it.
     #[must_use]
     pub fn info(&self) -> Vec<u8> {
-        self.info_in(None)
+        self.info_in(None, None)
     }
 
-    /// The same in a carousel.
+    /// The same in a carousel, and in a sending that wants acknowledgements.
     #[must_use]
-    pub fn info_in(&self, turn: Option<Turn>) -> Vec<u8> {
+    pub fn info_in(&self, turn: Option<Turn>, nonce: Option<Nonce>) -> Vec<u8> {
         let mut info = vec![0];
         // Writing into memory cannot fail.
-        let _ = minicbor::encode(&Head { turn, ..self.head.clone() }, &mut info);
+        let _ = minicbor::encode(&Head { turn, nonce, ..self.head.clone() }, &mut info);
         info
     }
 
@@ -316,6 +319,7 @@ impl GroupHasher {
             group_log2: self.group_log2,
             zeros: any.then_some(true),
             turn: None,
+            nonce: None,
         };
         (root, size, Some(Manifest { head, groups: self.groups, zeros }))
     }

@@ -4,6 +4,8 @@
 //! word on the wire, so bytes after the map are ignored. The [`Holdings`] digest stands for every
 //! object held at once: equal digests at both ends are a receipt for each object.
 
+pub mod proof;
+
 use std::collections::BTreeMap;
 
 use blake3::Hasher;
@@ -11,6 +13,7 @@ use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 use minicbor::{Decode, Encode};
 
 use crate::root_set;
+use proof::{Nonce, Proof};
 
 const VERSION: u8 = 1;
 /// What fits into an acknowledgement beside the other extensions of its header.
@@ -191,6 +194,9 @@ pub struct Status {
     /// Roots that it has whole, as a set that may hold a few others too (`root_set`).
     #[cbor(n(9), with = "minicbor::bytes")]
     pub whole: Option<Vec<u8>>,
+    /// It has heard this transfer: see [`proof`]. `None` before it has.
+    #[cbor(n(10), with = "minicbor::bytes")]
+    pub proof: Option<Proof>,
 }
 
 impl Status {
@@ -208,6 +214,7 @@ impl Status {
             free,
             parts: None,
             whole: None,
+            proof: None,
         }
     }
 
@@ -222,6 +229,13 @@ impl Status {
         let start = root_set::start(root);
         let whole = self.whole.as_deref().unwrap_or_default();
         root_set::contains(whole, &start) || self.part_roots().any(|part| part == start)
+    }
+
+    /// Whether it shows that this receiver has heard the transfer with this nonce.
+    #[must_use]
+    pub fn proves(&self, nonce: Nonce, about: About, receiver: NodeId) -> bool {
+        let proof = proof::prove(nonce, about, receiver, &self.digest);
+        self.about == Some(about) && self.proof == Some(proof)
     }
 
     /// At most 960 bytes: failures, whole roots and parts that do not fit are left out.

@@ -141,6 +141,8 @@ pub enum Outcome {
     Complete,
     /// A plain NORM receiver acknowledged everything, but cannot say what it holds.
     Unverified,
+    /// It acknowledged everything, but did not show that it has heard any of it.
+    Unproved,
     /// It lacks objects.
     Partial {
         /// How many it holds.
@@ -165,6 +167,7 @@ impl Outcome {
         match self {
             Self::Complete => "complete",
             Self::Unverified => "unverified",
+            Self::Unproved => "unproved",
             Self::Partial { .. } => "partial",
             Self::Unanswered => "unanswered",
             Self::Evicted => "evicted",

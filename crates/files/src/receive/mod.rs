@@ -32,7 +32,7 @@ use crate::event::Outbox;
 use binding::Binding;
 use deletion::Deletions;
 use fanfare_disk::directory::Directory;
-use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, Session, Time};
+use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, ObjectTransportId, Session, Time};
 pub(crate) use layered::LayeredProgress;
 pub use options::{ReceiveOptions, SenderFilter, Until};
 use record::Record;
@@ -269,10 +269,20 @@ impl ReceiveJob {
     fn update_status(&mut self, session: &mut Session, key: ObjectKey, announce: bool) {
         let about = About::new(key.sender, key.instance);
         let ready = self.ready();
-        let status = self.record_of(key).status(ready, about).encode();
+        let own = session.node_id();
+        let status = self.record_of(key).status(ready, about, own).encode();
         let mut receiver = session.receiver();
         receiver.set_ack_content((key.sender, key.instance), status.clone());
         receiver.set_status_to((key.sender, key.instance), status, announce);
+    }
+
+    /// This node has another id: what it says of itself is bound to that.
+    pub(crate) fn on_renamed(&mut self, session: &mut Session) {
+        let lives: Vec<(NodeId, InstanceId)> = self.records.keys().copied().collect();
+        for (sender, instance) in lives {
+            let object = ObjectTransportId(0);
+            self.update_status(session, ObjectKey { sender, instance, object }, false);
+        }
     }
 
     /// What whoever calls the roll is told before it has sent anything.

@@ -67,12 +67,14 @@ impl ReceiveJob {
         object.manifest = Head::parse(info).filter(|head| head.body_len() == object.size);
         if let Some(head) = &object.manifest {
             object.turn = head.turn;
-            return;
+            let nonce = head.nonce;
+            return self.record_of(key).on_nonce(nonce);
         }
         let announcement = Announcement::parse(info);
         let (name, size) = (announcement.shown_name(), object.size);
         object.announcement = Some(announcement.clone());
         let details = announcement.details.filter(|d| d.size == size);
+        self.record_of(key).on_nonce(details.as_ref().and_then(|details| details.nonce));
         if details.as_ref().is_some_and(|details| details.as_piece().is_some()) {
             return self.on_piece(now, session, storage, key, out);
         }

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use fanfare_proto::{ObjectKey, ObjectTransportId, Time};
+use fanfare_proto::{NodeId, ObjectKey, ObjectTransportId, Time};
 
 use super::LayeredProgress;
 use crate::{
     announcement::{Announcement, Details, Piece, Turn},
     manifest::Head,
-    receipt::{About, Failure, Holdings, Reason, State, Status},
+    receipt::{
+        About, Failure, Holdings, Reason, State, Status,
+        proof::{Nonce, prove},
+    },
     verify::{Held, Origin},
 };
 
@@ -124,9 +127,16 @@ pub(super) struct Record {
     pub(super) evicted: bool,
     /// A stream of it has begun.
     pub(super) stream: Option<StreamState>,
+    /// Which sending this is.
+    pub(super) nonce: Option<Nonce>,
 }
 
 impl Record {
+    /// What an announcement says of its sending: the latest counts.
+    pub(super) fn on_nonce(&mut self, nonce: Option<Nonce>) {
+        self.nonce = nonce.or(self.nonce);
+    }
+
     pub(super) fn fail(&mut self, key: ObjectKey, turn: Option<Turn>, reason: Reason) {
         let place = turn.map(|turn| turn.place);
         if reason.is_failure() {
@@ -224,12 +234,13 @@ impl Record {
     }
 
     /// What to tell its sender; `ready` is what any sender is told.
-    pub(super) fn status(&self, ready: Status, about: About) -> Status {
+    pub(super) fn status(&self, ready: Status, about: About, own: NodeId) -> Status {
         let mut status = ready;
         status.state = self.state();
         status.about = Some(about);
         status.held = self.holdings.len();
         status.digest = self.holdings.digest();
+        status.proof = self.nonce.map(|nonce| prove(nonce, about, own, &status.digest));
         status.failures.clone_from(&self.failures);
         status
     }
@@ -237,7 +248,7 @@ impl Record {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
+    use fanfare_proto::{InstanceId, ObjectTransportId};
 
     use super::*;
 
@@ -250,7 +261,7 @@ mod tests {
     }
 
     fn state(record: &Record) -> State {
-        record.status(Status::ready("a", 0), About::new(NodeId(1), InstanceId(1))).state
+        record.status(Status::ready("a", 0), About::new(NodeId(1), InstanceId(1)), NodeId(7)).state
     }
 
     #[test]

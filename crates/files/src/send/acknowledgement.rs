@@ -65,6 +65,9 @@ impl SendJob {
             self.tell(session, node, &news, out);
         }
         self.stalls.on_acknowledged(node);
+        if !self.is_proved(node, status.as_ref()) {
+            return self.on_unproved(now, session, node);
+        }
         if !self.queue.is_last_watermark() || !self.peers.is_open(node) {
             return;
         }
@@ -86,6 +89,25 @@ impl SendJob {
             outcome
         };
         self.peers.settle(now, node, outcome);
+    }
+
+    /// Whether an acknowledgement comes from who has heard this transfer. A plain NORM receiver cannot
+    /// say so; one of ours has told its status before.
+    fn is_proved(&self, node: NodeId, status: Option<&Status>) -> bool {
+        let Some(nonce) = self.queue.nonce() else { return true };
+        match status {
+            None => !self.peers.is_ours(node),
+            Some(status) => status.proves(nonce, self.about, node),
+        }
+    }
+
+    fn on_unproved(&mut self, now: Time, session: &mut Session, node: NodeId) {
+        if self.unproved.ask_again(now, node) {
+            session.sender().remove_acking_node(node);
+            session.sender().add_acking_node(node);
+        } else {
+            self.peers.settle(now, node, Outcome::Unproved);
+        }
     }
 
     /// Manifests are held before their files.

@@ -23,6 +23,7 @@ mod report;
 mod rounds;
 mod slow;
 mod stalls;
+mod unproved;
 
 use std::time::Duration;
 
@@ -39,12 +40,13 @@ use queue::{Economy, Queue};
 use slow::SlowReceivers;
 pub use slow::{Slow, SlowVerdict};
 use stalls::Stalls;
+use unproved::Unproved;
 
 use crate::{
     event::{Outcome, SendEnd, SendEvent, TransferEvent},
     file_storage::FileStorage,
     invitation::Invitation,
-    receipt::About,
+    receipt::{About, proof::Nonce},
     source::Sources,
 };
 
@@ -83,6 +85,7 @@ pub(crate) struct SendJob {
     limits: Limits,
     slow: SlowReceivers,
     stalls: Stalls,
+    unproved: Unproved,
     /// Not leaving before.
     stay: Option<Time>,
     segment_size: u64,
@@ -96,7 +99,7 @@ impl SendJob {
         storage: &mut FileStorage,
         sources: Sources,
         options: SendOptions,
-        (about, segment_size): (About, u16),
+        (about, segment_size, nonce): (About, u16, Nonce),
         out: &mut Outbox,
     ) -> Result<Self, EnqueueFailed> {
         check_announcements(&sources, segment_size, options.carousel)?;
@@ -113,10 +116,12 @@ impl SendJob {
             limits: Limits::default(),
             slow: SlowReceivers::new(options.slow),
             stalls: Stalls::default(),
+            unproved: Unproved::default(),
             stay: None,
             segment_size: u64::from(segment_size),
             options,
         };
+        job.queue.set_nonce(nonce);
         session.sender().hold(!job.options.one_way);
         job.call_roll(session, ROLL_GATHERING);
         job.tell_waiting(out);

@@ -90,6 +90,9 @@ pub(super) fn check_announcements(
         if let Some(details) = announcement.details.as_mut().filter(|d| d.is_listing()) {
             details.follows = Some(Follows { objects: u64::MAX, digest: [0; 32] });
         }
+        if let Some(details) = &mut announcement.details {
+            details.nonce = Some([0; 8]);
+        }
         let bytes = announcement.encode().len();
         if bytes > max {
             let error = EnqueueError::InfoTooLong { bytes, max };

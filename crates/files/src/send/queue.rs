@@ -16,7 +16,7 @@ use fanfare_proto::{EnqueueError, ObjectKey, ObjectTransportId, Session};
 use super::carousel::Carousel;
 use crate::{
     announcement::Follows,
-    receipt::Holdings,
+    receipt::{Holdings, proof::Nonce},
     source::{SourceFile, Sources},
     stream::piece::PIECE_MAX,
 };
@@ -100,6 +100,8 @@ pub(super) struct Queue {
     again: bool,
     carousel: Carousel,
     one_way: bool,
+    /// What announcements say of this sending, where acknowledgements are wanted.
+    nonce: Option<Nonce>,
     pub(super) changed: Vec<PathBuf>,
 }
 
@@ -127,6 +129,7 @@ impl Queue {
             again: false,
             carousel: Carousel::new(rounds),
             one_way,
+            nonce: None,
             changed: Vec::new(),
         }
     }
@@ -137,6 +140,16 @@ impl Queue {
         let manifests = self.to_come.iter().filter(|file| self.has_manifest(file)).count();
         self.total = self.files + manifests as u64;
         self.carousel.plan(self.total, 2 * HALF);
+    }
+
+    /// Before anything has been enqueued: what acknowledgements have to prove that they have heard.
+    pub(super) fn set_nonce(&mut self, nonce: Nonce) {
+        self.nonce = Some(nonce).filter(|_| !self.one_way);
+    }
+
+    /// What everybody announces, if acknowledgements are wanted.
+    pub(super) fn nonce(&self) -> Option<Nonce> {
+        self.nonce
     }
 
     pub(super) fn manifests(&self) -> u64 {

@@ -10,6 +10,7 @@ use crate::{
     file_storage::FileStorage,
     manifest::Manifest,
     read_at::ReadAt,
+    receipt::proof::Nonce,
     source::SourceFile,
 };
 
@@ -67,7 +68,7 @@ impl Queue {
         }
         let turn = self.carousel.turn((self.shed + self.sent.len()) as u64, self.total);
         if let Some(manifest) = file.manifest.clone().filter(|_| self.owes_manifest()) {
-            let object = manifest_object(&manifest, turn);
+            let object = manifest_object(&manifest, turn, self.nonce);
             let key = offer(now, session, file, object)?;
             key.inspect(|key| self.take_manifest(*key, &manifest, storage));
             return Ok(key.is_some());
@@ -91,7 +92,7 @@ impl Queue {
         let SentObject { file, is_manifest, .. } = &self.sent[place];
         let manifest = file.manifest.clone().filter(|_| *is_manifest);
         let key = match (&manifest, file.open()) {
-            (Some(manifest), _) => offer(now, session, file, manifest_object(manifest, turn))?
+            (Some(manifest), _) => offer(now, session, file, manifest_object(manifest, turn, self.nonce))?
                 .inspect(|key| storage.add_bytes(*key, manifest.body())),
             (None, Some(open)) => {
                 let ask = self.economy.sync || (self.economy.manifests && file.is_sparse());
@@ -119,6 +120,7 @@ impl Queue {
         let mut announcement = self.announcement_of(file, pass == FirstPass::OnDemand);
         if let Some(details) = &mut announcement.details {
             details.turn = turn;
+            details.nonce = self.nonce;
             details.follows = self.follows.filter(|_| details.is_listing());
         }
         NewObject { kind: file.kind(), size: file.size, info: Some(announcement.encode()), pass }
@@ -221,11 +223,15 @@ impl Queue {
     }
 }
 
-fn manifest_object(manifest: &Manifest, turn: Option<Turn>) -> NewObject {
+fn manifest_object(
+    manifest: &Manifest,
+    turn: Option<Turn>,
+    nonce: Option<Nonce>,
+) -> NewObject {
     NewObject {
         kind: ObjectKind::Data,
         size: manifest.body().len() as u64,
-        info: Some(manifest.info_in(turn)),
+        info: Some(manifest.info_in(turn, nonce)),
         pass: FirstPass::Whole,
     }
 }
