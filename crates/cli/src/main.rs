@@ -4,6 +4,7 @@
 //! - `send`, `receive`: files; `publish`, `subscribe`: messages, and `group`: what they share
 //! - `node`: a member that is always there, with `local`: its socket; `bridge`: to other groups, plain
 //!   UDP multicast and NATS
+//! - `keys`: keys that a group shares
 //! - `demo`, `doctor`: a file per command; `laboratory`: commands of `fanfare-lab`
 //! - `json`: lines of `--json`; `warnings`: what more than one command warns of
 
@@ -17,6 +18,7 @@ mod demo;
 mod doctor;
 mod group;
 mod json;
+mod keys;
 mod laboratory;
 mod local;
 mod node;
@@ -73,6 +75,7 @@ fn run(task: Task) -> Exit {
         Task::Demo(args) => demo::run(&args),
         Task::Doctor(plan) => doctor::run(&plan),
         Task::Laboratory(command, args) => laboratory::run(command, &args),
+        Task::Key(args) => keys::run(&args),
         Task::Config(args) => config::run(&args, &GRAMMAR),
         Task::Completions(args) => generate::completions(&args, program()),
         Task::Man(args) => generate::man(&args, program()),

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use fanfare_command::Output;
+use fanfare_command::{Exit, Failure, Output};
 use fanfare_files::TransferEvent;
 use fanfare_node::proto::NodeId;
 
@@ -27,12 +27,36 @@ pub(crate) fn of_transfer(event: &TransferEvent, output: &Output) {
         TransferEvent::NodeIdTaken { id, own, other, new } => {
             output.warn("node_id.taken", id_taken(*id, *own, *other, *new));
         }
+        TransferEvent::NotOpened { code, text, .. } => output.warn(code, text.clone()),
         TransferEvent::Overrun { lost } => {
             output.warn("overrun", format!("{lost} events were lost"));
         }
         TransferEvent::Send(_)
         | TransferEvent::Receive(_)
         | TransferEvent::BufferOverrun { .. } => {}
+    }
+}
+
+/// A mistake with keys that this node has seen in others' packets, or in its own.
+#[derive(Debug, Default)]
+pub(crate) struct KeyMistake(Option<(&'static str, String)>);
+
+impl KeyMistake {
+    /// Notes what the event says of keys.
+    pub(crate) fn on_event(&mut self, event: &TransferEvent) {
+        if let TransferEvent::NotOpened { code, text, mistake: true } = event {
+            self.0 = Some((code, text.clone()));
+        }
+    }
+
+    /// Where it failed although packets came, keys were why.
+    pub(crate) fn explain(self, failure: Option<Failure>) -> Option<Failure> {
+        let failure = failure?;
+        let unexplained = matches!(failure.exit, Exit::Nobody | Exit::Failed | Exit::Partial);
+        Some(match self.0.filter(|_| unexplained) {
+            Some((code, text)) => Failure::new(Exit::Permission, code, format!("key: {text}")),
+            None => failure,
+        })
     }
 }
 

@@ -134,7 +134,7 @@ impl TransferBuilder {
         (directory, sink): (Option<Arc<Directory>>, Option<Sink>),
         (id, seed): (NodeId, u64),
     ) -> Result<Transfer, TransferError> {
-        let waker = Waker::new()?;
+        let (waker, sealed) = (Waker::new()?, self.network.seal()?);
         self.clear_up(directory.as_ref());
         let from = self.receive.as_ref().and_then(|(_, options)| options.from.node());
         let mut storage = match &directory {
@@ -197,6 +197,7 @@ impl TransferBuilder {
             outbox,
             commands,
             waker,
+            sealed,
             message_size: usize::from(sender.segment_size) + segment::HEADER_MAX,
             // Another sequence than the session's, from the same seed.
             test_drop: (self.network.test_drop_chance(), !seed),

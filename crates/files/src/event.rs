@@ -59,6 +59,15 @@ pub enum TransferEvent {
         /// Its name.
         interface: String,
     },
+    /// Datagrams were dropped because of keys. Told every ten seconds at most.
+    NotOpened {
+        /// Stable name of the reason.
+        code: &'static str,
+        /// What people read.
+        text: String,
+        /// Keys, clocks or options have to be changed somewhere.
+        mistake: bool,
+    },
     /// Another node on the group has this node's id.
     NodeIdTaken {
         /// The id.
@@ -85,6 +94,7 @@ impl From<Trouble> for TransferEvent {
             Trouble::Rejoined(interface) => Self::Rejoined { interface },
             Trouble::InterfaceDown(interface) => Self::InterfaceDown { interface },
             Trouble::InterfaceUp(interface) => Self::InterfaceUp { interface },
+            Trouble::NotOpened { code, text, mistake } => Self::NotOpened { code, text, mistake },
         }
     }
 }

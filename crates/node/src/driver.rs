@@ -17,6 +17,7 @@ use crate::{
     moderation::Moderation,
     outbox::Outbox,
     reading::Reading,
+    sealed::Sealed,
     stopper::Stopper,
     test_drop::TestDrop,
     waker::Waker,
@@ -51,6 +52,8 @@ pub struct Setup<E: Engine> {
     pub waker: Waker,
     /// Bytes of a full message, which decides how many go in one system call.
     pub message_size: usize,
+    /// Between its sockets and its engine.
+    pub sealed: Sealed,
     /// Loses received datagrams with this probability; with it the seed that decides which.
     pub test_drop: (f64, u64),
 }
@@ -78,7 +81,8 @@ where
             stopper: stopper.clone(),
             ready: all_ready(),
             moderation: Moderation::new(self.endpoint.receive_room(), now),
-            outgoing: Outgoing::new(&self.endpoint, self.message_size),
+            outgoing: Outgoing::new(&self.endpoint, self.message_size + self.sealed.overhead()),
+            sealed: self.sealed,
             endpoint: self.endpoint,
             test_drop: TestDrop::new(drop, seed),
             reading: Reading::new(now),
@@ -104,6 +108,7 @@ struct Driver<E: Engine> {
     ready: Ready,
     moderation: Moderation,
     outgoing: Outgoing,
+    sealed: Sealed,
     test_drop: TestDrop,
     reading: Reading,
     /// When to look next what the system has dropped.
@@ -152,6 +157,8 @@ impl<E: Engine> Driver<E> {
             }
             self.engine.handle_timeout(now);
             self.engine.react(now, &mut self.endpoint, &mut self.outbox);
+            self.sealed.advance(now, &self.endpoint);
+            self.tell_not_opened(now);
             self.transmit();
             self.engine.react(now, &mut self.endpoint, &mut self.outbox);
             self.outbox.flush();
@@ -160,6 +167,15 @@ impl<E: Engine> Driver<E> {
             }
             self.follow(now);
             self.wait();
+        }
+    }
+
+    /// What was dropped because of keys.
+    fn tell_not_opened(&mut self, now: Time) {
+        while let Some(notice) = self.sealed.poll_notice(now) {
+            let (code, mistake) = (notice.code(), notice.is_mistake());
+            let text = notice.to_string();
+            self.outbox.push(Trouble::NotOpened { code, text, mistake }.into());
         }
     }
 
@@ -193,7 +209,7 @@ impl<E: Engine> Driver<E> {
     }
 
     fn receive_datagrams(&mut self) {
-        let Self { clock, endpoint, engine, test_drop, ready, reading, .. } = self;
+        let Self { clock, endpoint, engine, test_drop, ready, reading, sealed, .. } = self;
         let (mut heard, mut bytes_read, mut newest) = (false, 0, Duration::ZERO);
         let epoch = clock.epoch();
         let received = endpoint.receive_runs(*ready, |told, run, stride| {
@@ -209,12 +225,14 @@ impl<E: Engine> Driver<E> {
             };
             bytes_read += run.len();
             test_drop.leave(run, stride, |bytes| {
-                heard = true;
-                // What has to do with layers comes alone.
-                if bytes.len() <= stride && engine.take_layered((now, epoch), told, bytes) {
-                    return;
-                }
-                engine.handle_datagrams(now, meta, bytes, stride);
+                sealed.open(now, told.source, (bytes, stride), |bytes, stride| {
+                    heard = true;
+                    // What has to do with layers comes alone.
+                    if bytes.len() <= stride && engine.take_layered((now, epoch), told, bytes) {
+                        return;
+                    }
+                    engine.handle_datagrams(now, meta, bytes, stride);
+                });
             });
         });
         let now = self.clock.now();
@@ -252,6 +270,7 @@ impl<E: Engine> Driver<E> {
                 let polled = self.engine.poll_transmit(now, *segments, buffer);
                 let Some(transmit) = polled else { return };
                 self.outgoing.unsent = Some((transmit, 0));
+                self.sealed.begin();
             }
             if !self.send_unsent() {
                 return;
@@ -270,8 +289,9 @@ impl<E: Engine> Driver<E> {
         if bytes.is_empty() {
             return true;
         }
-        let ecn = transmit.ecn.map(udp_ecn_of);
-        match self.endpoint.send(to, transmit.segment_size, ecn, bytes) {
+        let (ecn, now) = (transmit.ecn.map(udp_ecn_of), self.clock.now());
+        let each = (to, transmit.segment_size);
+        match self.sealed.send(now, &self.endpoint, each, ecn, bytes) {
             Ok(sent) if sent < bytes.len() => {
                 self.outgoing.unsent = Some((transmit, start + sent));
             }
@@ -299,7 +319,7 @@ impl<E: Engine> Driver<E> {
     fn wait(&mut self) {
         let now = self.clock.now();
         let outbox = self.outbox.is_waiting().then(|| now + OUTBOX_RETRY);
-        let next = [self.engine.next_timeout(), outbox, self.next_look];
+        let next = [self.engine.next_timeout(), outbox, self.next_look, self.sealed.next_timeout()];
         let next = next.into_iter().flatten().min();
         let timeout = next.map(|at| at.since(now));
         let waker = Some(self.stopper.waker().as_fd());

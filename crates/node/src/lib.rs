@@ -17,7 +17,7 @@
 //!   against it; `segment`: how long segments are
 //! - [`group`]: topics and messages; [`gateway`]: between groups; [`bridge`]: to plain UDP multicast
 //! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `waker`, `moderation`,
-//!   `reading`, `outbox`, `test_drop`: its parts; [`Stopper`]: asks it to end
+//!   `reading`, `outbox`, `test_drop`: its parts; `sealed`: between it and its sockets; [`Stopper`]: asks it to end
 
 pub mod bridge;
 mod clock;
@@ -30,6 +30,7 @@ mod moderation;
 mod network;
 mod outbox;
 mod reading;
+mod sealed;
 pub mod segment;
 mod stopper;
 mod test_drop;
@@ -40,10 +41,12 @@ pub use engine::Engine;
 pub use fanfare_disk::directory::DirectoryError;
 pub use fanfare_group as messaging;
 pub use fanfare_proto as proto;
+pub use fanfare_seal as seal;
 pub use fanfare_udp::{GroupSpec, GroupSpecError, Interface, OpenError, interfaces};
 pub use fanfare_wire::FieldSize;
 pub use join_error::JoinError;
 pub use network::{Network, random, random_id};
 pub use outbox::Outbox;
+pub use sealed::{Keys, Sealed};
 pub use stopper::Stopper;
 pub use waker::Waker;

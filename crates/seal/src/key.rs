@@ -125,6 +125,13 @@ impl Key {
         format!("{HEAD}\nepoch {}\nsecret {digits}\n", self.epoch)
     }
 
+    /// Number and secret in one line, for an environment variable.
+    #[must_use]
+    pub fn to_line(&self) -> String {
+        let digits: String = self.secret.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{}:{digits}", self.epoch)
+    }
+
     /// The secret.
     #[must_use]
     pub(crate) const fn secret(&self) -> &[u8; 32] {

@@ -6,6 +6,7 @@
 mod choice;
 pub(crate) mod doctor;
 pub(crate) mod group;
+pub(crate) mod key;
 mod layers;
 pub(crate) mod network;
 pub(crate) mod node;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
+    keys::KeyLine,
     messages::{
         Broker, Cancelled, Dropped, Drops, GatewayLine, Held, Lost, Member, Members, MessageLine,
         Published, Sent, StatusLine, Subscribed, Unsubscribed, Way, WayLine,
@@ -57,6 +58,7 @@ pub(crate) enum Line {
     Cancelled(Cancelled),
     Members(Members),
     Status(Box<StatusLine>),
+    Key(KeyLine),
     Reloaded(Reloaded),
     Warning(Message),
     Error(Message),

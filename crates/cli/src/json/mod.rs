@@ -5,6 +5,7 @@
 
 mod content;
 mod filling;
+mod keys;
 mod line;
 mod messages;
 mod receiving;
@@ -12,6 +13,7 @@ mod sending;
 
 pub(crate) use content::message_line;
 pub(crate) use filling::{Taken, hex};
+pub(crate) use keys::KeyLine;
 pub(crate) use line::{Line, Reloaded, Start, StreamLine};
 #[cfg(feature = "nats")]
 pub(crate) use messages::Broker;

@@ -21,7 +21,7 @@ use crate::{
     json::{
         Bound, Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start,
     },
-    warnings,
+    warnings::{self, KeyMistake},
 };
 
 /// How often to look whether the node still lives; events come at once.
@@ -57,13 +57,18 @@ fn receive(
         None => output.text(&format!("receiving from {group}{on} into {place} as {name}")),
         Some(interface) => output.warn("interface.awaited", warnings::interface_awaited(interface)),
     }
-    watch(&node, &place, output, reload);
+    let keys = watch(&node, &place, output, reload);
     output.clear();
-    Ok(conclude(output, node.finish(), &timeout))
+    Ok(conclude(output, node.finish(), keys, &timeout))
 }
 
-fn watch(node: &Transfer, place: &Place, output: &Output, mut reload: Reload<ReceivePlan>) {
-    let mut overruns = Overruns::default();
+fn watch(
+    node: &Transfer,
+    place: &Place,
+    output: &Output,
+    mut reload: Reload<ReceivePlan>,
+) -> KeyMistake {
+    let (mut overruns, mut keys) = (Overruns::default(), KeyMistake::default());
     loop {
         reload.on_hangup(node, output);
         match node.next_event(POLL) {
@@ -73,9 +78,12 @@ fn watch(node: &Transfer, place: &Place, output: &Output, mut reload: Reload<Rec
                     output.warn("receive.overrun", text);
                 }
             }
-            Ok(event) => warnings::of_transfer(&event, output),
+            Ok(event) => {
+                keys.on_event(&event);
+                warnings::of_transfer(&event, output);
+            }
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Disconnected) => return keys,
         }
     }
 }
@@ -211,12 +219,12 @@ fn show_layers(event: &ReceiveEvent, output: &Output) {
     }
 }
 
-fn conclude(output: &Output, finished: Finished, timeout: &str) -> Exit {
+fn conclude(output: &Output, finished: Finished, keys: KeyMistake, timeout: &str) -> Exit {
     let Some(report) = finished.received else { return Exit::Failed };
     if finished.overruns > 0 {
         output.text(&overruns::summary(finished.overruns));
     }
-    let failure = failure_of(&report, timeout);
+    let failure = keys.explain(failure_of(&report, timeout));
     let exit = failure.as_ref().map_or(Exit::Done, |failure| failure.exit);
     match &failure {
         Some(failure) if exit != Exit::Interrupted => output.failure(failure),

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     config::Reload,
     json::{Line, Resuming, Sending, Start, Waiting},
-    warnings,
+    warnings::{self, KeyMistake},
 };
 
 /// How often to look whether the node still lives; events come at once.
@@ -51,6 +51,7 @@ pub(super) fn send(
         receipts,
         plain: PlainReceivers::new(sources.has_packs() || is_stream),
         roster: Roster::default(),
+        keys: KeyMistake::default(),
     };
     let (expect, wait) = (options.expect.clone(), options.wait);
     let node = match (&layered, sources.files.front()) {
@@ -88,7 +89,8 @@ pub(super) fn send(
     watched.receipts.close()?;
     let waited = format!("{group} in {}", units::seconds(wait));
     let doctor = format!("fanfare doctor --group {group}{on_interface}");
-    Ok(conclude(output, finished, &expect, (&waited, &doctor)))
+    let explain = |failure| watched.keys.explain(failure);
+    Ok(conclude(output, finished, explain, &expect, (&waited, &doctor)))
 }
 
 fn gather(plan: &SendPlan, output: &Output) -> Result<Sources, Failure> {
@@ -112,6 +114,7 @@ struct Watched {
     receipts: Receipts,
     plain: PlainReceivers,
     roster: Roster,
+    keys: KeyMistake,
 }
 
 fn watch(node: &Transfer, output: &Output, watched: &mut Watched, mut reload: Reload<SendPlan>) {
@@ -127,7 +130,10 @@ fn watch(node: &Transfer, output: &Output, watched: &mut Watched, mut reload: Re
                 }
                 show(&event, output, &mut watched.receipts);
             }
-            Ok(event) => warnings::of_transfer(&event, output),
+            Ok(event) => {
+                watched.keys.on_event(&event);
+                warnings::of_transfer(&event, output);
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
@@ -195,10 +201,16 @@ fn describe(p: &SendProgress) -> String {
 }
 
 /// The last words, and the exit code.
-fn conclude(output: &Output, finished: Finished, expect: &Expect, hints: (&str, &str)) -> Exit {
+fn conclude(
+    output: &Output,
+    finished: Finished,
+    explain: impl FnOnce(Option<Failure>) -> Option<Failure>,
+    expect: &Expect,
+    hints: (&str, &str),
+) -> Exit {
     let Some(report) = finished.sent else { return Exit::Failed };
     table(output, &report);
-    let failure = failure_of(&report, expect, hints);
+    let failure = explain(failure_of(&report, expect, hints));
     let exit = failure.as_ref().map_or(Exit::Done, |failure| failure.exit);
     match &failure {
         Some(failure) if exit != Exit::Interrupted => output.failure(failure),
