@@ -31,12 +31,7 @@ pub fn shortened(wanted: u16, interface: &Interface, group: IpAddr, beside: u16)
 /// longer as long as they and all receivers take it. Beyond a router (`ttl` above 1) packets may be
 /// shorter again, and on the loopback interface there is nothing to be saved.
 /// `beside`: bytes of other headers.
-pub fn fitting(
-    wanted: u16,
-    interface: &Interface,
-    group: IpAddr,
-    (ttl, beside): (u8, u16),
-) -> u16 {
+pub fn fitting(wanted: u16, interface: &Interface, group: IpAddr, (ttl, beside): (u8, u16)) -> u16 {
     let is_jumbo = interface.mtu > ETHERNET_MTU && !interface.loopback && ttl <= 1;
     if !is_jumbo {
         return shortened(wanted, interface, group, beside);

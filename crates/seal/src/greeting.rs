@@ -108,8 +108,8 @@ impl Greeting {
 
     /// When [`Self::poll`] has something.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        let answer = (!self.answers.is_empty())
-            .then(|| self.answered.map_or(Time::ZERO, |at| at + ANSWER));
+        let answer =
+            (!self.answers.is_empty()).then(|| self.answered.map_or(Time::ZERO, |at| at + ANSWER));
         let ask = self.stranger.map(|_| self.asked.map_or(Time::ZERO, |at| at + ASK));
         answer.into_iter().chain(ask).min()
     }

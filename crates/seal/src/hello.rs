@@ -87,12 +87,7 @@ impl HelloHead {
     }
 
     /// What is in it; `None` when it was not made with this key.
-    pub(crate) fn open(
-        &self,
-        epoch: &Epoch,
-        context: &[u8; 8],
-        datagram: &[u8],
-    ) -> Option<Hello> {
+    pub(crate) fn open(&self, epoch: &Epoch, context: &[u8; 8], datagram: &[u8]) -> Option<Hello> {
         let (head, sealed) = datagram.split_at_checked(HEAD)?;
         let mut inside = Vec::with_capacity(sealed.len());
         let cipher = self.cipher(epoch)?;

@@ -107,9 +107,9 @@ impl Member {
         let ahead_of_us = head.generation.wrapping_sub(self.generation as u8) & 3;
         let opened = match ahead_of_us {
             0 => self.current.open(number, (ahead, context), sealed, out),
-            1 => self.next().map_or(Err(Forged), |next| {
-                next.open(number, (ahead, context), sealed, out)
-            }),
+            1 => self
+                .next()
+                .map_or(Err(Forged), |next| next.open(number, (ahead, context), sealed, out)),
             3 => match &self.previous {
                 Some((old, until)) if now < *until => {
                     old.open(number, (ahead, context), sealed, out)

@@ -56,30 +56,23 @@ impl Notice {
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = count_of(self);
+        let plural = if count == 1 { "" } else { "s" };
+        if !matches!(self, Self::Clock(..)) {
+            write!(f, "dropped {count} packet{plural} of this group: ")?;
+        }
         match self {
-            Self::Clear(count) => write!(
+            Self::Clear(_) => f.write_str("not sealed. Their sender needs --key, too"),
+            Self::NoKey(_) => f.write_str("sealed, and this node has no key. Give --key"),
+            Self::OtherKey { theirs, ours, .. } => write!(
                 f,
-                "{count} packets on this group are not sealed and were dropped. Their sender needs \
-                 --key, too"
+                "sealed with another key than ours (key id {theirs} instead of {ours}). Compare \
+                 'fanfare key fingerprint' on both machines"
             ),
-            Self::NoKey(count) => write!(
-                f,
-                "{count} packets on this group are sealed, and this node has no key. Give --key"
+            Self::Form(_) => f.write_str(
+                "sealed in the other form. Give --seal-short on all machines, or on none",
             ),
-            Self::OtherKey { count, theirs, ours } => write!(
-                f,
-                "{count} packets on this group are not for our key (key id {theirs} instead of \
-                 {ours}). Compare 'fanfare key fingerprint' on both machines"
-            ),
-            Self::Form(count) => write!(
-                f,
-                "{count} packets on this group are sealed in the other form. Give --seal-short on all \
-                 machines, or on none"
-            ),
-            Self::Forged(count) => write!(
-                f,
-                "{count} packets on this group were changed on their way or made up, and were dropped"
-            ),
+            Self::Forged(_) => f.write_str("changed on their way, or made up"),
             Self::Clock(_, by) => write!(
                 f,
                 "a sender's clock and ours differ by {}, so its packets may be recorded ones and were \
@@ -170,8 +163,8 @@ mod tests {
         assert_eq!(notices.poll(Time::ZERO), None);
         notices.on_refusal(other, ours);
         let told = notices.poll(Time::ZERO).unwrap().to_string();
-        let says = "1240 packets on this group are not for our key (key id 3f000002 instead of \
-                    91000001)";
+        let says = "dropped 1240 packets of this group: sealed with another key than ours (key id \
+                    3f000002 instead of 91000001)";
         assert!(told.starts_with(says), "{told}");
         notices.on_refusal(other, ours);
         assert_eq!(notices.poll(Time::ZERO + Duration::from_secs(9)), None);

@@ -214,12 +214,7 @@ impl Seal {
         self.sealer.slot() & mask == slot & mask
     }
 
-    fn on_hello(
-        &mut self,
-        at: Moment,
-        source: SocketAddr,
-        datagram: &[u8],
-    ) -> Result<(), Refusal> {
+    fn on_hello(&mut self, at: Moment, source: SocketAddr, datagram: &[u8]) -> Result<(), Refusal> {
         let own = (self.sealer.salt(), &self.question);
         let (hello, off) = self.opener.on_hello(at, datagram, &self.settings.context, own)?;
         if hello.asks && self.settings.speaks {

@@ -83,8 +83,7 @@ fn sealed_messages_are_those_of_an_independent_program() {
 #[test]
 fn a_hello_is_that_of_an_independent_program() {
     let epoch = Epoch::of(&key());
-    let head =
-        HelloHead { epoch: EPOCH as u8, slot: SLOT, key: epoch.id, salt: salt(), number: 7 };
+    let head = HelloHead { epoch: EPOCH as u8, slot: SLOT, key: epoch.id, salt: salt(), number: 7 };
     let hello = Hello {
         clock: Duration::from_micros(1_790_000_000_123_456),
         next: 12_345,

@@ -23,8 +23,7 @@ fn refused(code: &'static str, text: String) -> Failure {
 pub(crate) fn read(path: &Path) -> Result<Key, Failure> {
     let text = read_private("key", path)?;
     Key::parse(&text).map_err(|error| {
-        let text =
-            format!("key ({}): {error}. Make one with 'fanfare key new'", path.display());
+        let text = format!("key ({}): {error}. Make one with 'fanfare key new'", path.display());
         refused("key.invalid", text)
     })
 }
@@ -99,7 +98,7 @@ pub(crate) fn write_private(what: &str, path: &Path, text: &str) -> Result<(), F
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
@@ -121,7 +120,7 @@ mod tests {
         assert_eq!(read(&path).unwrap(), key);
         let again = write_private("key", &path, "").unwrap_err();
         assert!(again.text.contains("it is kept"), "{}", again.text);
-        let set = |mode| std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        let set = |mode| std::fs::set_permissions(&path, <std::fs::Permissions as PermissionsExt>::from_mode(mode)).unwrap();
         set(0o644);
         let says = "key (F): others may read or change it (mode 644). Run 'chmod 600 F', and make \
                     another key if others may have read it";

@@ -109,7 +109,19 @@ impl World {
         let (receivers, told, scratches) = (Vec::new(), Vec::new(), vec![scratch]);
         let (now, rng) = (start, Rng::new(seed));
         let latest = Duration::from_millis(1);
-        Self { sender, receivers, told, now, files, latest, sent: 0, said: Vec::new(), loss, rng, scratches }
+        Self {
+            sender,
+            receivers,
+            told,
+            now,
+            files,
+            latest,
+            sent: 0,
+            said: Vec::new(),
+            loss,
+            rng,
+            scratches,
+        }
     }
 
     fn join(&mut self, silent: bool) {
@@ -396,9 +408,7 @@ fn what_a_transfer_brings_beyond_the_limits_is_refused() {
 
 /// What an invented receiver says: it is ready, or it has this point and everything before.
 fn invented(world: &World, flush: Option<&fanfare_wire::cmd::Flush<'_>>) -> Vec<u8> {
-    use fanfare_wire::{
-        Ack, AckKind, FlushAck, Sequence, ext::Extensions, header::FeedbackFields,
-    };
+    use fanfare_wire::{Ack, AckKind, FlushAck, Sequence, ext::Extensions, header::FeedbackFields};
     let mut status = crate::receipt::Status::ready("invented", 1 << 40);
     status.state = crate::receipt::State::Done;
     status.about = Some(world.sender.job.about);

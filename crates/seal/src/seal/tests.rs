@@ -106,7 +106,8 @@ fn of_another_key_or_epoch_both_ids_are_told() {
 
 #[test]
 fn while_keys_change_who_has_both_understands_both() {
-    let (mut old, mut new) = (seal_of(1, Form::Long), Seal::new(settings(&[2], Form::Long), [2; 16]));
+    let (mut old, mut new) =
+        (seal_of(1, Form::Long), Seal::new(settings(&[2], Form::Long), [2; 16]));
     let mut both = Seal::new(settings(&[2, 1], Form::Long), [3; 16]);
     for seal in [&mut old, &mut new] {
         let hello = seal.hello(at(0), None);
@@ -251,9 +252,8 @@ fn over_ten_thousand_crashes_copies_and_snapshots_no_key_meets_a_number_twice() 
     // running machine, which finds that its clock has jumped.
     use std::collections::BTreeSet;
     let mut rng = fanfare_units::Rng::new(1);
-    let draw = |rng: &mut fanfare_units::Rng| -> Salt {
-        std::array::from_fn(|_| rng.next_u64() as u8)
-    };
+    let draw =
+        |rng: &mut fanfare_units::Rng| -> Salt { std::array::from_fn(|_| rng.next_u64() as u8) };
     let mut used = BTreeSet::new();
     for _ in 0..10_000 {
         let (mut life, mut moment) = (seal_of(0, Form::Long), at(0));

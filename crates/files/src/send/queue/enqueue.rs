@@ -92,8 +92,10 @@ impl Queue {
         let SentObject { file, is_manifest, .. } = &self.sent[place];
         let manifest = file.manifest.clone().filter(|_| *is_manifest);
         let key = match (&manifest, file.open()) {
-            (Some(manifest), _) => offer(now, session, file, manifest_object(manifest, turn, self.nonce))?
-                .inspect(|key| storage.add_bytes(*key, manifest.body())),
+            (Some(manifest), _) => {
+                offer(now, session, file, manifest_object(manifest, turn, self.nonce))?
+                    .inspect(|key| storage.add_bytes(*key, manifest.body()))
+            }
             (None, Some(open)) => {
                 let ask = self.economy.sync || (self.economy.manifests && file.is_sparse());
                 let pass = if ask { FirstPass::OnDemand } else { FirstPass::Whole };
@@ -223,11 +225,7 @@ impl Queue {
     }
 }
 
-fn manifest_object(
-    manifest: &Manifest,
-    turn: Option<Turn>,
-    nonce: Option<Nonce>,
-) -> NewObject {
+fn manifest_object(manifest: &Manifest, turn: Option<Turn>, nonce: Option<Nonce>) -> NewObject {
     NewObject {
         kind: ObjectKind::Data,
         size: manifest.body().len() as u64,
