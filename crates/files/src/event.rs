@@ -15,6 +15,7 @@ pub use limit::Limit;
 pub use receiving::{ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport};
 pub use sending::{
     Outcome, Receipt, ReceiverResult, ReceiverView, SendEnd, SendEvent, SendProgress, SendReport,
+    Signed,
 };
 
 /// Where a transfer's events go.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use blake3::Hasher;
 use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
+use fanfare_seal::{PublicKey, Purpose, Signature};
 use minicbor::{Decode, Encode};
 
 use crate::root_set;
@@ -197,6 +198,12 @@ pub struct Status {
     /// It has heard this transfer: see [`proof`]. `None` before it has.
     #[cbor(n(10), with = "minicbor::bytes")]
     pub proof: Option<Proof>,
+    /// Its public key, where its sender has signed what it sends.
+    #[cbor(n(11), with = "minicbor::bytes")]
+    pub key: Option<[u8; 32]>,
+    /// Its signature: see [`proof::signed`].
+    #[cbor(n(12), with = "minicbor::bytes")]
+    pub signature: Option<Signature>,
 }
 
 impl Status {
@@ -215,6 +222,8 @@ impl Status {
             parts: None,
             whole: None,
             proof: None,
+            key: None,
+            signature: None,
         }
     }
 
@@ -236,6 +245,14 @@ impl Status {
     pub fn proves(&self, nonce: Nonce, about: About, receiver: NodeId) -> bool {
         let proof = proof::prove(nonce, about, receiver, &self.digest);
         self.about == Some(about) && self.proof == Some(proof)
+    }
+
+    /// Whose signature says that this receiver holds what it says, if it is right.
+    #[must_use]
+    pub fn signer(&self, nonce: Nonce, receiver: NodeId) -> Option<PublicKey> {
+        let (key, about) = (PublicKey(self.key?), self.about?);
+        let signed = proof::signed(nonce, about, receiver, &self.digest);
+        key.verifies(Purpose::Receipt, &signed, &self.signature?).then_some(key)
     }
 
     /// At most 960 bytes: failures, whole roots and parts that do not fit are left out.
@@ -313,6 +330,11 @@ impl Holdings {
         let hash = hasher.finalize();
         let words = hash.as_bytes().as_chunks().0.iter().copied().map(u64::from_be_bytes);
         self.sum.iter_mut().zip(words).for_each(|(sum, word)| *sum = add(*sum, word));
+    }
+
+    /// Object ids, or places in a round, and hashes.
+    pub fn roots(&self) -> impl Iterator<Item = (u16, [u8; 32])> {
+        self.roots.iter().map(|(number, root)| ((number & 0xffff) as u16, *root))
     }
 
     /// Objects held.

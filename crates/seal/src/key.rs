@@ -31,8 +31,12 @@ pub struct KeyId(pub [u8; 4]);
 pub enum KeyError {
     /// There is nothing in it.
     Empty,
-    /// It is a key of another kind.
+    /// It is a key of another kind: one that signs.
     OtherKind,
+    /// It is a key of another kind: one that a group shares.
+    Shared,
+    /// It is no public key.
+    NotPublic,
     /// Its first line is not that of a key.
     NotAKey,
     /// It ends before its secret.
@@ -48,7 +52,9 @@ impl fmt::Display for KeyError {
         match self {
             Self::Empty => f.write_str("it is empty"),
             Self::OtherKind => f.write_str("it is a key that signs, not one that a group shares"),
-            Self::NotAKey => write!(f, "its first line is not '{HEAD}'"),
+            Self::Shared => f.write_str("it is a key that a group shares, not one that signs"),
+            Self::NotPublic => f.write_str("a public key begins with 'ed25519:'"),
+            Self::NotAKey => f.write_str("it is no key of fanfare"),
             Self::Truncated => f.write_str("it ends before its secret"),
             Self::Length(digits) => {
                 write!(f, "its secret has {digits} hexadecimal digits instead of 64")
@@ -121,15 +127,13 @@ impl Key {
     /// The key file.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let digits: String = self.secret.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{HEAD}\nepoch {}\nsecret {digits}\n", self.epoch)
+        format!("{HEAD}\nepoch {}\nsecret {}\n", self.epoch, to_hex(&self.secret))
     }
 
     /// Number and secret in one line, for an environment variable.
     #[must_use]
     pub fn to_line(&self) -> String {
-        let digits: String = self.secret.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{}:{digits}", self.epoch)
+        format!("{}:{}", self.epoch, to_hex(&self.secret))
     }
 
     /// The secret.
@@ -159,7 +163,11 @@ impl Key {
     }
 }
 
-fn from_hex(digits: &str) -> Result<[u8; 32], KeyError> {
+pub(crate) fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(crate) fn from_hex(digits: &str) -> Result<[u8; 32], KeyError> {
     if digits.len() != 64 {
         return Err(KeyError::Length(digits.len()));
     }

@@ -44,11 +44,14 @@
 //! - `sealer`: what goes out; `opener`, `member`, `window`: what comes in; `greeting`: when to say hello
 //! - [`Seal`]: all of it; [`Refusal`]: why something does not open; [`Notice`]: what people are told
 //!
+//! Beside all this, [`identity`]: a node's own key pair and signatures; [`trust`]: whose are believed.
+//!
 //! `testdata/vectors.txt` is made by `testdata/vectors.py`, which shares no code with this crate.
 
 mod cipher;
 mod greeting;
 mod hello;
+pub mod identity;
 pub mod key;
 mod member;
 mod notice;
@@ -59,14 +62,17 @@ mod refusal;
 mod schedule;
 mod seal;
 mod sealer;
+pub mod trust;
 #[cfg(test)]
 mod vectors;
 mod window;
 
+pub use identity::{Identity, PublicKey, Purpose, Signature};
 pub use key::{Key, KeyError, KeyId};
 pub use notice::Notice;
 pub use packet::Form;
 pub use refusal::Refusal;
+pub use trust::Trusted;
 pub use seal::{Keyless, Moment, Seal, Settings};
 
 /// Random bytes drawn anew at each start: they keep the same key and number from being used twice.

@@ -131,7 +131,7 @@ mod tests {
             ("fanfare-key 1\nepoch 3\nsecr", "it ends before its secret"),
             ("fanfare-key 1\nsecret 0707", "its secret has 4 hexadecimal digits instead of 64"),
             ("", "it is empty"),
-            ("-----BEGIN PGP-----", "its first line is not 'fanfare-key 1'"),
+            ("-----BEGIN PGP-----", "it is no key of fanfare"),
             ("fanfare-identity 1", "it is a key that signs, not one that a group shares"),
         ] {
             std::fs::write(&path, text).unwrap();

@@ -3,10 +3,11 @@
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
 use fanfare_proto::{Bitrate, NodeId};
+use fanfare_seal::{PublicKey, Signature};
 
 use super::Limit;
 use crate::{
-    receipt::{Reason, State},
+    receipt::{About, Reason, State, proof::Nonce},
     send::SlowVerdict,
 };
 
@@ -49,6 +50,8 @@ pub enum SendEvent {
     Progress(SendProgress),
     /// A receiver holds an object.
     Receipt(Receipt),
+    /// A receiver has signed that it holds everything; told ahead of its receipts.
+    Signed(Signed),
     /// A receiver reports something about an object.
     Reported {
         /// Which receiver.
@@ -132,6 +135,23 @@ pub struct Receipt {
     pub files: Option<u64>,
     /// Since data began to flow.
     pub elapsed: Duration,
+}
+
+/// A receiver has signed that it holds everything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signed {
+    /// The receiver.
+    pub receiver: ReceiverView,
+    /// Its public key.
+    pub key: PublicKey,
+    /// Its signature of [`crate::receipt::proof::signed`].
+    pub signature: Signature,
+    /// Which sending it was.
+    pub nonce: Nonce,
+    /// Whose.
+    pub about: About,
+    /// Object ids and hashes of all that it holds: their digest is what is signed.
+    pub objects: Vec<(u16, [u8; 32])>,
 }
 
 /// How it ended for one receiver.

@@ -31,6 +31,17 @@ pub fn prove(nonce: Nonce, about: About, receiver: NodeId, digest: &[u8; 32]) ->
     proof
 }
 
+/// What a receiver signs: in which sending of whom it holds this digest, and as which node.
+#[must_use]
+pub fn signed(nonce: Nonce, about: About, receiver: NodeId, digest: &[u8; 32]) -> Vec<u8> {
+    let mut bytes = nonce.to_vec();
+    bytes.extend(about.sender.to_be_bytes());
+    bytes.extend(about.instance.to_be_bytes());
+    bytes.extend(receiver.0.to_be_bytes());
+    bytes.extend(digest);
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use fanfare_proto::InstanceId;

@@ -270,7 +270,11 @@ impl ReceiveJob {
         let about = About::new(key.sender, key.instance);
         let ready = self.ready();
         let own = session.node_id();
-        let status = self.record_of(key).status(ready, about, own).encode();
+        let identity = self.options.identity.clone();
+        let record = self.record_of(key);
+        let mut status = record.status(ready, about, own);
+        record.sign(&mut status, own, identity.as_deref());
+        let status = status.encode();
         let mut receiver = session.receiver();
         receiver.set_ack_content((key.sender, key.instance), status.clone());
         receiver.set_status_to((key.sender, key.instance), status, announce);

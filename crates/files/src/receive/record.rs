@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use fanfare_proto::{NodeId, ObjectKey, ObjectTransportId, Time};
+use fanfare_seal::{Identity, Purpose};
 
 use super::LayeredProgress;
 use crate::{
@@ -10,7 +11,7 @@ use crate::{
     manifest::Head,
     receipt::{
         About, Failure, Holdings, Reason, State, Status,
-        proof::{Nonce, prove},
+        proof::{Nonce, prove, signed},
     },
     verify::{Held, Origin},
 };
@@ -129,6 +130,8 @@ pub(super) struct Record {
     pub(super) stream: Option<StreamState>,
     /// Which sending this is.
     pub(super) nonce: Option<Nonce>,
+    /// What it sends is signed, and it wants signed receipts.
+    pub(super) signed: bool,
 }
 
 impl Record {
@@ -198,6 +201,16 @@ impl Record {
     /// It has failed, and was not announced anew.
     pub(super) fn is_given_up(&self, key: ObjectKey) -> bool {
         !self.open.contains_key(&key) && self.failed.contains_key(&key.object.0)
+    }
+
+    /// Signs what is held, where its sender wants that and nothing is to come for now.
+    pub(super) fn sign(&self, status: &mut Status, own: NodeId, identity: Option<&Identity>) {
+        let Some(identity) = identity.filter(|_| self.signed && self.is_settled()) else { return };
+        if let (Some(nonce), Some(about)) = (self.nonce, status.about) {
+            let what = signed(nonce, about, own, &status.digest);
+            status.key = Some(identity.public().0);
+            status.signature = Some(identity.sign(Purpose::Receipt, &what));
+        }
     }
 
     /// Nothing of it is under way any more.

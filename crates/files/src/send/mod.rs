@@ -102,7 +102,8 @@ impl SendJob {
         (about, segment_size, nonce): (About, u16, Nonce),
         out: &mut Outbox,
     ) -> Result<Self, EnqueueFailed> {
-        check_announcements(&sources, segment_size, options.carousel)?;
+        let signs = options.identity.is_some();
+        check_announcements(&sources, segment_size, (options.carousel, signs))?;
         let gathering = Gathering::new(now, options.wait);
         let phase = if options.one_way { Phase::Sending } else { Phase::Gathering(gathering) };
         let mut job = Self {
@@ -122,6 +123,7 @@ impl SendJob {
             options,
         };
         job.queue.set_nonce(nonce);
+        job.queue.set_identity(job.options.identity.clone());
         session.sender().hold(!job.options.one_way);
         job.call_roll(session, ROLL_GATHERING);
         job.tell_waiting(out);

@@ -9,9 +9,10 @@
 mod enqueue;
 mod fed;
 
-use std::{collections::VecDeque, path::PathBuf};
+use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
 use fanfare_proto::{EnqueueError, ObjectKey, ObjectTransportId, Session};
+use fanfare_seal::Identity;
 
 use super::carousel::Carousel;
 use crate::{
@@ -102,6 +103,8 @@ pub(super) struct Queue {
     one_way: bool,
     /// What announcements say of this sending, where acknowledgements are wanted.
     nonce: Option<Nonce>,
+    /// Signs announcements.
+    identity: Option<Arc<Identity>>,
     pub(super) changed: Vec<PathBuf>,
 }
 
@@ -130,6 +133,7 @@ impl Queue {
             carousel: Carousel::new(rounds),
             one_way,
             nonce: None,
+            identity: None,
             changed: Vec::new(),
         }
     }
@@ -145,6 +149,11 @@ impl Queue {
     /// Before anything has been enqueued: what acknowledgements have to prove that they have heard.
     pub(super) fn set_nonce(&mut self, nonce: Nonce) {
         self.nonce = Some(nonce).filter(|_| !self.one_way);
+    }
+
+    /// Before anything has been enqueued: who signs what is announced.
+    pub(super) fn set_identity(&mut self, identity: Option<Arc<Identity>>) {
+        self.identity = identity;
     }
 
     /// What everybody announces, if acknowledgements are wanted.

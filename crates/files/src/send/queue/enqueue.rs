@@ -125,7 +125,11 @@ impl Queue {
             details.nonce = self.nonce;
             details.follows = self.follows.filter(|_| details.is_listing());
         }
-        NewObject { kind: file.kind(), size: file.size, info: Some(announcement.encode()), pass }
+        let info = match &self.identity {
+            Some(identity) => announcement.encode_signed(identity),
+            None => announcement.encode(),
+        };
+        NewObject { kind: file.kind(), size: file.size, info: Some(info), pass }
     }
 
     fn pass_of(&self, file: &SourceFile, all_have: AllHave<'_>) -> FirstPass {
