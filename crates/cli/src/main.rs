@@ -4,7 +4,7 @@
 //! - `send`, `receive`: files; `publish`, `subscribe`: messages, and `group`: what they share
 //! - `node`: a member that is always there, with `local`: its socket; `bridge`: to other groups, plain
 //!   UDP multicast and NATS
-//! - `keys`: keys that a group shares
+//! - `keys`: keys, signatures, and receipts verified later
 //! - `demo`, `doctor`: a file per command; `laboratory`: commands of `fanfare-lab`
 //! - `json`: lines of `--json`; `warnings`: what more than one command warns of
 
@@ -76,6 +76,9 @@ fn run(task: Task) -> Exit {
         Task::Doctor(plan) => doctor::run(&plan),
         Task::Laboratory(command, args) => laboratory::run(command, &args),
         Task::Key(args) => keys::run(&args),
+        Task::Id(args) => keys::identity::show(&args),
+        Task::Trust(args) => keys::trust::run(&args),
+        Task::Receipts(args) => keys::receipts::run(&args),
         Task::Config(args) => config::run(&args, &GRAMMAR),
         Task::Completions(args) => generate::completions(&args, program()),
         Task::Man(args) => generate::man(&args, program()),

@@ -49,6 +49,30 @@ impl KeyMistake {
         }
     }
 
+    /// A receiver's key is not believed.
+    pub(crate) fn on_refused_key(&mut self, receiver: &str, key: Option<&str>, revoked: bool) {
+        let text = match (key, revoked) {
+            (None, _) => {
+                format!("receiver {receiver} did not sign its receipt. Check its identity file")
+            }
+            (Some(_), true) => format!("the key of receiver {receiver} was revoked"),
+            (Some(key), false) => format!(
+                "receiver {receiver} has signed with a key that is not in the list ({key}). Add it with \
+                 'fanfare trust add' if it is right"
+            ),
+        };
+        self.0 = Some(("trust.unknown_key", text));
+    }
+
+    /// What a sender has sent is not signed with the key that the user named.
+    pub(crate) fn on_other_signer(&mut self, sender: String) {
+        let text = format!(
+            "what sender {sender} sent is not signed with the key of --from. Check that it sends with --sign, \
+             and compare the key with 'fanfare id' there"
+        );
+        self.0 = Some(("sender.other_key", text));
+    }
+
     /// Where it failed although packets came, keys were why.
     pub(crate) fn explain(self, failure: Option<Failure>) -> Option<Failure> {
         let failure = failure?;

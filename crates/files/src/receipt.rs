@@ -155,6 +155,12 @@ pub struct About {
 }
 
 impl About {
+    /// Which sender, and which life of it.
+    #[must_use]
+    pub fn parts(&self) -> (NodeId, InstanceId) {
+        (NodeId(self.sender), InstanceId(self.instance))
+    }
+
     /// The life of this sender.
     #[must_use]
     pub fn new(sender: NodeId, instance: InstanceId) -> Self {

@@ -72,8 +72,8 @@ pub use key::{Key, KeyError, KeyId};
 pub use notice::Notice;
 pub use packet::Form;
 pub use refusal::Refusal;
-pub use trust::Trusted;
 pub use seal::{Keyless, Moment, Seal, Settings};
+pub use trust::Trusted;
 
 /// Random bytes drawn anew at each start: they keep the same key and number from being used twice.
 pub type Salt = [u8; 16];

@@ -175,7 +175,10 @@ mod tests {
     fn one_key_has_one_name_and_one_name_one_key() {
         let refused = |text: String| Trusted::parse(&text).unwrap_err().to_string();
         let (one, two) = (key(1), key(2));
-        assert_eq!(refused(format!("a {one}\nb {one}")), "line 2 gives one key two names (a and b)");
+        assert_eq!(
+            refused(format!("a {one}\nb {one}")),
+            "line 2 gives one key two names (a and b)"
+        );
         assert_eq!(refused(format!("a {one}\na {two}")), "line 2 gives a a second key");
         assert_eq!(refused("a\n".to_owned()), "line 1 is not a name and a key (ed25519:...)");
         assert_eq!(refused("a rsa:1\n".to_owned()), "line 1 is not a name and a key (ed25519:...)");

@@ -12,4 +12,5 @@ pub(crate) mod network;
 pub(crate) mod node;
 pub(crate) mod receive;
 pub(crate) mod send;
+pub(crate) mod signing;
 mod streams;

@@ -1,22 +1,28 @@
 //! Options of `fanfare send`, and what they come to.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::{Args, ValueEnum};
 use fanfare_files::{Expect, GatherOptions, NamedPath, Packing, SendOptions, Slow, Transfer};
 use fanfare_node::{
     FieldSize,
     proto::{Bitrate, CongestionControl, FecConfig, FecId, SenderConfig},
+    seal::Trusted,
 };
 
 use super::{
     choice::ChoiceArgs,
     layers::LayersArgs,
     network::{NameArgs, NetArgs},
+    signing::SigningArgs,
     streams::StreamsArgs,
 };
 use crate::{
     config::FileArgs,
+    keys::trust,
     send::{SendPlan, Streaming},
 };
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
@@ -208,6 +214,8 @@ pub(crate) struct SendArgs {
     #[command(flatten)]
     name: NameArgs,
     #[command(flatten)]
+    signing: SigningArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -259,7 +267,7 @@ enum SlowPolicy {
 
 impl SendArgs {
     pub(crate) fn plan(&self) -> Result<SendPlan, Failure> {
-        let expect = self.expect()?;
+        let (expect, trusted) = self.expect()?;
         let default_wait = if expect == Expect::Anyone { 10 } else { 30 };
         let wait = match &self.wait {
             Some(text) => units::time("wait", text)?,
@@ -290,7 +298,10 @@ impl SendArgs {
             sync: self.sync,
             slow: self.slow(rate)?,
             name: self.name.get(),
+            identity: None,
+            trusted,
         };
+        let signing = self.signing.signing(options.trusted.is_some());
         Ok(SendPlan {
             paths: self.paths.iter().map(|path| NamedPath::parse(path.as_os_str())).collect(),
             streaming: self.streaming()?,
@@ -304,6 +315,7 @@ impl SendArgs {
                 selection: self.choice.selection()?,
             },
             receipts: self.receipts.clone(),
+            signing,
             options,
             congestion,
             rate,
@@ -372,11 +384,13 @@ impl SendArgs {
         given.map(units::rate).transpose()
     }
 
-    fn expect(&self) -> Result<Expect, Failure> {
-        let Some(text) = &self.expect else { return Ok(Expect::Anyone) };
+    /// Who is expected, and whose keys they have.
+    fn expect(&self) -> Result<(Expect, Option<Trusted>), Failure> {
+        let Some(text) = &self.expect else { return Ok((Expect::Anyone, None)) };
         let wrong = |why: &str| {
-            let text =
-                format!("expect ({text}): {why}. Give a number such as 3, or names such as a,b");
+            let text = format!(
+                "expect ({text}): {why}. Give a number such as 3, names such as a,b, or a list of keys"
+            );
             Failure::usage("expect.invalid", text)
         };
         if self.one_way {
@@ -385,14 +399,22 @@ impl SendArgs {
         if text.chars().all(|c| c.is_ascii_digit()) {
             return match text.parse() {
                 Ok(0) | Err(_) => Err(wrong("not a number of receivers")),
-                Ok(count) => Ok(Expect::Count(count)),
+                Ok(count) => Ok((Expect::Count(count), None)),
+            };
+        }
+        if text.contains('/') || Path::new(text).is_file() {
+            let trusted = trust::read(Path::new(text))?;
+            let names: Vec<String> = trusted.names().map(str::to_owned).collect();
+            return match names.is_empty() {
+                true => Err(wrong("nobody is in this list")),
+                false => Ok((Expect::Names(names), Some(trusted))),
             };
         }
         let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
         if names.iter().any(String::is_empty) {
             Err(wrong("a name is empty"))
         } else {
-            Ok(Expect::Names(names))
+            Ok((Expect::Names(names), None))
         }
     }
 

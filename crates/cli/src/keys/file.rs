@@ -120,7 +120,13 @@ mod tests {
         assert_eq!(read(&path).unwrap(), key);
         let again = write_private("key", &path, "").unwrap_err();
         assert!(again.text.contains("it is kept"), "{}", again.text);
-        let set = |mode| std::fs::set_permissions(&path, <std::fs::Permissions as PermissionsExt>::from_mode(mode)).unwrap();
+        let set = |mode| {
+            std::fs::set_permissions(
+                &path,
+                <std::fs::Permissions as PermissionsExt>::from_mode(mode),
+            )
+            .unwrap()
+        };
         set(0o644);
         let says = "key (F): others may read or change it (mode 644). Run 'chmod 600 F', and make \
                     another key if others may have read it";

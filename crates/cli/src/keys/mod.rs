@@ -1,8 +1,12 @@
-//! Keys that a group shares: made, shown and compared.
+//! Keys: those that a group shares are made, shown and compared here.
 //!
-//! `file`: files that hold secrets.
+//! `file`: files that hold secrets; `identity`: this node's own key pair; `trust`: whose signatures are
+//! believed; `receipts`: signed ones, verified later.
 
 pub(crate) mod file;
+pub(crate) mod identity;
+pub(crate) mod receipts;
+pub(crate) mod trust;
 
 use std::{io::BufRead as _, path::PathBuf};
 

@@ -4,7 +4,7 @@ use std::{sync::mpsc::RecvTimeoutError, time::Duration};
 
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
 use fanfare_files::{
-    How, ReceiveEvent, Transfer, TransferEvent,
+    How, ReceiveEvent, SenderFilter, Transfer, TransferEvent,
     event::{Finished, ReceiveEnd, ReceiveReport},
     receipt::Reason,
 };
@@ -38,7 +38,9 @@ fn receive(
     reload: Reload<ReceivePlan>,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let ReceivePlan { dir, network, options, timeout, .. } = plan;
+    let ReceivePlan { dir, network, mut options, signing, timeout, .. } = plan;
+    options.identity = signing.of_receiver()?;
+    let keyed = matches!(options.from, SenderFilter::Key(_));
     let name = options.name.clone();
     let place = Place::new(dir, options.to.as_ref());
     let node = Transfer::over(network).receive(&place.dir, options).start()?;
@@ -57,14 +59,14 @@ fn receive(
         None => output.text(&format!("receiving from {group}{on} into {place} as {name}")),
         Some(interface) => output.warn("interface.awaited", warnings::interface_awaited(interface)),
     }
-    let keys = watch(&node, &place, output, reload);
+    let keys = watch(&node, (&place, keyed), output, reload);
     output.clear();
     Ok(conclude(output, node.finish(), keys, &timeout))
 }
 
 fn watch(
     node: &Transfer,
-    place: &Place,
+    (place, keyed): (&Place, bool),
     output: &Output,
     mut reload: Reload<ReceivePlan>,
 ) -> KeyMistake {
@@ -72,7 +74,12 @@ fn watch(
     loop {
         reload.on_hangup(node, output);
         match node.next_event(POLL) {
-            Ok(TransferEvent::Receive(event)) => show(&event, place, output),
+            Ok(TransferEvent::Receive(event)) => {
+                if let (ReceiveEvent::SenderRefused { id, .. }, true) = (&event, keyed) {
+                    keys.on_other_signer(id.to_string());
+                }
+                show(&event, place, output);
+            }
             Ok(TransferEvent::BufferOverrun { runs }) => {
                 if let Some(text) = overruns.on_overrun(runs) {
                     output.warn("receive.overrun", text);

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     config::Reload,
-    json::{Line, Resuming, Sending, Start, Waiting},
+    json::{Line, Resuming, Sending, SignedLine, Start, Waiting},
     warnings::{self, KeyMistake},
 };
 
@@ -43,7 +43,8 @@ pub(super) fn send(
     plan.builder.check()?;
     let receipts = Receipts::open(plan.receipts.as_deref())?;
     let sources = gather(&plan, output)?;
-    let SendPlan { options, congestion, rate, builder, layered, .. } = plan;
+    let SendPlan { mut options, signing, congestion, rate, builder, layered, .. } = plan;
+    signing.apply(&mut options)?;
     let (files, is_stream) = (sources.file_count(), sources.is_stream());
     let objects = sources.files.len() as u64 + u64::from(is_stream);
     let bytes = sources.bytes;
@@ -125,6 +126,10 @@ fn watch(node: &Transfer, output: &Output, watched: &mut Watched, mut reload: Re
                 if let Some(message) = watched.plain.on_event(&event) {
                     output.warn("packs.unreadable", message);
                 }
+                if let SendEvent::KeyRefused { receiver, key, revoked } = &event {
+                    let key = key.map(|key| key.to_string());
+                    watched.keys.on_refused_key(&receiver.label(), key.as_deref(), *revoked);
+                }
                 if let SendEvent::Receiver(view) = &event {
                     watched.roster.on_receiver(view, output);
                 }
@@ -174,12 +179,17 @@ fn show(event: &SendEvent, output: &Output, receipts: &mut Receipts) {
             output.event(&line);
             receipts.write(&output.line_text(&line));
         }
+        SendEvent::Signed(signed) => {
+            let line = Line::Signed(SignedLine::of(signed));
+            output.event(&line);
+            receipts.write(&output.line_text(&line));
+        }
         SendEvent::Reported { receiver, name, reason } => {
             output.event(&Line::reported(receiver, name, *reason));
             let label = receiver.label();
             output.text(&format!("receiver {label}: '{name}': {}", reason.name()));
         }
-        SendEvent::SourceChanged(_) => {}
+        SendEvent::SourceChanged(_) | SendEvent::KeyRefused { .. } => {}
     }
 }
 

@@ -50,6 +50,15 @@ pub enum SendEvent {
     Progress(SendProgress),
     /// A receiver holds an object.
     Receipt(Receipt),
+    /// A receiver's receipt does not count: it is not signed, or with a key that is not believed.
+    KeyRefused {
+        /// Which receiver.
+        receiver: ReceiverView,
+        /// Its key, if it has signed.
+        key: Option<PublicKey>,
+        /// It was revoked.
+        revoked: bool,
+    },
     /// A receiver has signed that it holds everything; told ahead of its receipts.
     Signed(Signed),
     /// A receiver reports something about an object.

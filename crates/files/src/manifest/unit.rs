@@ -61,6 +61,7 @@ pub(crate) fn join(units: &[Unit], size: u64) -> ([u8; 32], Option<Manifest>) {
         zeros: any.then_some(true),
         turn: None,
         nonce: None,
+        signer: None,
     };
     (root, Some(Manifest { head, groups, zeros: if any { zeros } else { Vec::new() } }))
 }

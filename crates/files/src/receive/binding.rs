@@ -14,6 +14,7 @@ use crate::{
     announcement::Announcement,
     event::{Outbox, ReceiveEvent, TransferEvent},
     invitation::Invitation,
+    manifest::Head,
 };
 
 /// With [`Until::SenderEnded`], a sender whose transfer has begun may be silent for so long. A laptop
@@ -79,7 +80,9 @@ impl ReceiveJob {
     /// Whether an object may be taken by what is announced of it; one that is not is refused.
     pub(super) fn is_from_whom(&self, info: &[u8]) -> bool {
         match &self.options.from {
-            SenderFilter::Key(key) => Announcement::signer(info) == Some(*key),
+            SenderFilter::Key(key) => {
+                Announcement::signer(info).or_else(|| Head::signer(info)) == Some(*key)
+            }
             _ => true,
         }
     }

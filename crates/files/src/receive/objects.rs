@@ -67,12 +67,8 @@ impl ReceiveJob {
         info: &[u8],
         out: &mut Outbox,
     ) {
-        let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
-        object.manifest = Head::parse(info).filter(|head| head.body_len() == object.size);
-        if let Some(head) = &object.manifest {
-            object.turn = head.turn;
-            let nonce = head.nonce;
-            return self.record_of(key).on_nonce(nonce);
+        if !self.record_of(key).open.contains_key(&key) {
+            return;
         }
         if !self.is_from_whom(info) {
             return self.refuse_signer(session, storage, key, out);
@@ -80,10 +76,18 @@ impl ReceiveJob {
         if self.binds_late() {
             self.bind(session, key, out);
         }
+        let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
+        object.manifest = Head::parse(info).filter(|head| head.body_len() == object.size);
+        if let Some(head) = &object.manifest {
+            object.turn = head.turn;
+            let nonce = head.nonce;
+            return self.record_of(key).on_nonce(nonce);
+        }
         let announcement = Announcement::parse(info);
         let signed = announcement.details.as_ref().is_some_and(|d| d.signer.is_some());
         self.record_of(key).signed |= signed;
         let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
+        object.signed = true;
         let (name, size) = (announcement.shown_name(), object.size);
         object.announcement = Some(announcement.clone());
         let details = announcement.details.filter(|d| d.size == size);
@@ -209,6 +213,11 @@ impl ReceiveJob {
         if let Some(head) = object.manifest.clone() {
             return self.on_manifest(now, session, storage, key, head, out);
         }
+        let signed = object.signed;
+        if self.binds_late() && !signed {
+            return self.refuse_signer(session, storage, key, out);
+        }
+        let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
         if object.as_piece().is_some() {
             return self.on_piece_whole(now, session, storage, key, out);
         }

@@ -35,6 +35,8 @@ pub(super) struct OpenObject {
     pub(super) examined: bool,
     /// Times that what came from the network proved wrong.
     pub(super) mended: u8,
+    /// Its announcement is signed by whom the user named.
+    pub(super) signed: bool,
     /// What is in its place already: found there, or what another object with the same content
     /// became.
     pub(super) held: Option<Held>,
@@ -59,6 +61,7 @@ impl OpenObject {
             origin: Origin::Received,
             examined: false,
             mended: 0,
+            signed: false,
             held: None,
             turn: None,
             repeats: false,

@@ -66,7 +66,7 @@ impl SendJob {
         }
         self.stalls.on_acknowledged(node);
         if !self.is_proved(node, status.as_ref()) {
-            return self.on_unproved(now, session, node);
+            return self.on_unproved(now, session, (node, status.as_ref()), out);
         }
         if !self.queue.is_last_watermark() || !self.peers.is_open(node) {
             return;
@@ -131,12 +131,26 @@ impl SendJob {
         })));
     }
 
-    fn on_unproved(&mut self, now: Time, session: &mut Session, node: NodeId) {
+    fn on_unproved(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        (node, status): (NodeId, Option<&Status>),
+        out: &mut Outbox,
+    ) {
         if self.unproved.ask_again(now, node) {
             session.sender().remove_acking_node(node);
             session.sender().add_acking_node(node);
         } else {
             self.peers.settle(now, node, Outcome::Unproved);
+            let key = self.queue.nonce().zip(status).and_then(|(nonce, s)| s.signer(nonce, node));
+            let revoked = |key| self.options.trusted.as_ref().and_then(|t| t.find(key));
+            let revoked = key.as_ref().and_then(revoked).is_some_and(|entry| entry.revoked);
+            if self.options.trusted.is_some() {
+                let receiver = self.peers.view(node);
+                let refused = SendEvent::KeyRefused { receiver, key, revoked };
+                out.push(TransferEvent::Send(refused));
+            }
         }
     }
 

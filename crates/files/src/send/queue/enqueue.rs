@@ -10,7 +10,6 @@ use crate::{
     file_storage::FileStorage,
     manifest::Manifest,
     read_at::ReadAt,
-    receipt::proof::Nonce,
     source::SourceFile,
 };
 
@@ -68,7 +67,7 @@ impl Queue {
         }
         let turn = self.carousel.turn((self.shed + self.sent.len()) as u64, self.total);
         if let Some(manifest) = file.manifest.clone().filter(|_| self.owes_manifest()) {
-            let object = manifest_object(&manifest, turn, self.nonce);
+            let object = self.manifest_object(&manifest, turn);
             let key = offer(now, session, file, object)?;
             key.inspect(|key| self.take_manifest(*key, &manifest, storage));
             return Ok(key.is_some());
@@ -92,10 +91,8 @@ impl Queue {
         let SentObject { file, is_manifest, .. } = &self.sent[place];
         let manifest = file.manifest.clone().filter(|_| *is_manifest);
         let key = match (&manifest, file.open()) {
-            (Some(manifest), _) => {
-                offer(now, session, file, manifest_object(manifest, turn, self.nonce))?
-                    .inspect(|key| storage.add_bytes(*key, manifest.body()))
-            }
+            (Some(manifest), _) => offer(now, session, file, self.manifest_object(manifest, turn))?
+                .inspect(|key| storage.add_bytes(*key, manifest.body())),
             (None, Some(open)) => {
                 let ask = self.economy.sync || (self.economy.manifests && file.is_sparse());
                 let pass = if ask { FirstPass::OnDemand } else { FirstPass::Whole };
@@ -130,6 +127,15 @@ impl Queue {
             None => announcement.encode(),
         };
         NewObject { kind: file.kind(), size: file.size, info: Some(info), pass }
+    }
+
+    fn manifest_object(&self, manifest: &Manifest, turn: Option<Turn>) -> NewObject {
+        NewObject {
+            kind: ObjectKind::Data,
+            size: manifest.body().len() as u64,
+            info: Some(manifest.info_in(turn, self.nonce, self.identity.as_deref())),
+            pass: FirstPass::Whole,
+        }
     }
 
     fn pass_of(&self, file: &SourceFile, all_have: AllHave<'_>) -> FirstPass {
@@ -226,15 +232,6 @@ impl Queue {
             self.recent.pop_front();
         }
         self.recent.push_back(Recent { id: key.object, place, passed: false });
-    }
-}
-
-fn manifest_object(manifest: &Manifest, turn: Option<Turn>, nonce: Option<Nonce>) -> NewObject {
-    NewObject {
-        kind: ObjectKind::Data,
-        size: manifest.body().len() as u64,
-        info: Some(manifest.info_in(turn, nonce)),
-        pass: FirstPass::Whole,
     }
 }
 
