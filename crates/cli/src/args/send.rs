@@ -1,20 +1,17 @@
 //! Options of `fanfare send`, and what they come to.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
 use fanfare_files::{Expect, GatherOptions, NamedPath, Packing, SendOptions, Slow, Transfer};
 use fanfare_node::{
     FieldSize,
     proto::{Bitrate, CongestionControl, FecConfig, FecId, SenderConfig},
-    seal::Trusted,
 };
 
 use super::{
     choice::ChoiceArgs,
+    expect,
     layers::LayersArgs,
     network::{NameArgs, NetArgs},
     signing::SigningArgs,
@@ -22,7 +19,6 @@ use super::{
 };
 use crate::{
     config::FileArgs,
-    keys::trust,
     send::{SendPlan, Streaming},
 };
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
@@ -71,10 +67,11 @@ pub(crate) struct SendArgs {
     /// and times of directories do not.
     #[arg(required_unless_present_any = ["streams", "files_from"], value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Wait for this many receivers, or for these names
+    /// Wait for this many receivers, for these names, or for those in a list of keys
     ///
-    /// Names have commas between. Without it, everybody who answers is a receiver.
-    #[arg(long, value_name = "N|NAMES")]
+    /// Names have commas between. A FILE has a name and a key in each line ('fanfare trust'): only receipts
+    /// signed with these keys count. Without it, everybody who answers is a receiver.
+    #[arg(long, value_name = "N|NAMES|FILE")]
     expect: Option<String>,
     /// How long a receiver may be silent [default: 30s with --expect, else 10s]
     ///
@@ -267,7 +264,7 @@ enum SlowPolicy {
 
 impl SendArgs {
     pub(crate) fn plan(&self) -> Result<SendPlan, Failure> {
-        let (expect, trusted) = self.expect()?;
+        let (expect, trusted) = expect::expect(self.expect.as_deref(), self.one_way)?;
         let default_wait = if expect == Expect::Anyone { 10 } else { 30 };
         let wait = match &self.wait {
             Some(text) => units::time("wait", text)?,
@@ -382,40 +379,6 @@ impl SendArgs {
     fn given_rate(&self) -> Result<Option<Bitrate>, Failure> {
         let given = self.rate.as_deref().filter(|text| *text != "auto");
         given.map(units::rate).transpose()
-    }
-
-    /// Who is expected, and whose keys they have.
-    fn expect(&self) -> Result<(Expect, Option<Trusted>), Failure> {
-        let Some(text) = &self.expect else { return Ok((Expect::Anyone, None)) };
-        let wrong = |why: &str| {
-            let text = format!(
-                "expect ({text}): {why}. Give a number such as 3, names such as a,b, or a list of keys"
-            );
-            Failure::usage("expect.invalid", text)
-        };
-        if self.one_way {
-            return Err(wrong("nobody can be expected with --one-way"));
-        }
-        if text.chars().all(|c| c.is_ascii_digit()) {
-            return match text.parse() {
-                Ok(0) | Err(_) => Err(wrong("not a number of receivers")),
-                Ok(count) => Ok((Expect::Count(count), None)),
-            };
-        }
-        if text.contains('/') || Path::new(text).is_file() {
-            let trusted = trust::read(Path::new(text))?;
-            let names: Vec<String> = trusted.names().map(str::to_owned).collect();
-            return match names.is_empty() {
-                true => Err(wrong("nobody is in this list")),
-                false => Ok((Expect::Names(names), Some(trusted))),
-            };
-        }
-        let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
-        if names.iter().any(String::is_empty) {
-            Err(wrong("a name is empty"))
-        } else {
-            Ok((Expect::Names(names), None))
-        }
     }
 
     fn slow(&self, rate: Bitrate) -> Result<Slow, Failure> {

@@ -118,7 +118,7 @@ pub(crate) fn run(args: &KeyCommandArgs) -> Exit {
 
 fn make(args: &NewArgs, output: &Output) -> Result<(), Failure> {
     let epoch = match &args.replaces {
-        Some(old) => file::read(old)?.epoch().checked_add(1).unwrap_or(u32::MAX),
+        Some(old) => file::read(old)?.epoch().saturating_add(1),
         None => args.epoch.unwrap_or(1),
     };
     let key = if args.passphrase {

@@ -9,6 +9,7 @@ mod layers;
 mod overruns;
 mod pack;
 mod resume;
+mod sealed;
 mod senders;
 mod sparse;
 mod stream;
