@@ -49,6 +49,7 @@ mod sender;
 pub mod session;
 pub mod stats;
 pub mod storage;
+mod stray_sources;
 pub mod timer;
 
 pub use fanfare_congestion as congestion;

@@ -342,9 +342,10 @@ impl ReceiveJob {
     }
 
     fn check_end(&mut self, now: Time, session: &mut Session, storage: &mut FileStorage) {
+        let quiet = self.is_quiet(now, session);
         let over = match self.options.until {
             Until::Stopped => false,
-            Until::SenderEnded if self.is_quiet(now) => true,
+            Until::SenderEnded if quiet => true,
             Until::SenderEnded => self
                 .records
                 .values()
@@ -353,9 +354,7 @@ impl ReceiveJob {
         };
         let timed_out = self.options.timeout.is_some_and(|t| now.since(self.last_news) >= t);
         self.phase = match (over, timed_out) {
-            (true, _) if self.has_senders_gone() || self.is_quiet(now) => {
-                Phase::Done(ReceiveEnd::Complete)
-            }
+            (true, _) if self.has_senders_gone() || quiet => Phase::Done(ReceiveEnd::Complete),
             (true, _) => Phase::Lingering(ReceiveEnd::Complete, now + LINGER),
             (false, true) => Phase::Done(ReceiveEnd::TimedOut),
             (false, false) if self.silent_at(session).is_some_and(|at| now >= at) => {
@@ -366,9 +365,17 @@ impl ReceiveJob {
         };
     }
 
-    /// Everything begun is settled, something has come, and nothing more is heard.
-    fn is_quiet(&self, now: Time) -> bool {
-        self.is_settled_with_something() && now.since(self.last_heard) >= QUIET
+    /// Everything begun is settled, something has come, and nothing more is heard of those who sent it.
+    /// What others say does not count: anybody can say something.
+    fn is_quiet(&self, now: Time, session: &mut Session) -> bool {
+        self.is_settled_with_something() && now.since(self.last_heard_of(session)) >= QUIET
+    }
+
+    fn last_heard_of(&self, session: &mut Session) -> Time {
+        let receiver = session.receiver();
+        let involved = self.records.iter().filter(|(_, record)| record.has_anything());
+        let heard = involved.filter_map(|((sender, _), _)| receiver.heard(*sender)).max();
+        heard.map_or(self.last_news, |heard| heard.max(self.last_news))
     }
 
     fn is_settled_with_something(&self) -> bool {

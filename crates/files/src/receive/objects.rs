@@ -332,7 +332,9 @@ impl ReceiveJob {
             }
             match result {
                 Ok(held) => self.on_held(now, session, storage, key, held, out),
-                Err(Fault::Wrong(runs)) => self.mend(now, session, storage, key, &runs, out),
+                Err(Fault::Wrong(runs, found)) => {
+                    self.mend(now, (session, storage), key, (&runs, found), out);
+                }
                 Err(Fault::Failed(reason)) => {
                     if reason == Reason::Conflict {
                         // It is not wanted: nothing of it is kept.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fanfare_proto::{NodeId, ObjectKey, ObjectTransportId, Time};
 use fanfare_seal::{Identity, Purpose};
 
-use super::LayeredProgress;
+use super::{LayeredProgress, mending::Mended};
 use crate::{
     announcement::{Announcement, Details, Piece, Turn},
     manifest::Head,
@@ -34,7 +34,7 @@ pub(super) struct OpenObject {
     /// With the verifier for that.
     pub(super) examined: bool,
     /// Times that what came from the network proved wrong.
-    pub(super) mended: u8,
+    pub(super) mended: Mended,
     /// Its announcement is signed by whom the user named.
     pub(super) signed: bool,
     /// What is in its place already: found there, or what another object with the same content
@@ -60,7 +60,7 @@ impl OpenObject {
             manifest: None,
             origin: Origin::Received,
             examined: false,
-            mended: 0,
+            mended: Mended::default(),
             signed: false,
             held: None,
             turn: None,
