@@ -22,6 +22,7 @@ mod repair;
 mod sender_table;
 #[cfg(test)]
 mod tests;
+mod way;
 
 use crate::{
     config::{FeedbackPath, ReceiverConfig},
