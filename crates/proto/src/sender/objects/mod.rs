@@ -1,6 +1,7 @@
 //! Objects, blocks and symbols, and what of them must be sent.
 //!
-//! - `object`, `block`, `block_ranges`: one object; `cache`: all of them
+//! - `object`, `block`, `block_ranges`: one object; `stream_object`: what is different with a stream;
+//!   `cache`: all of them
 //! - `coding`: payload ids; `parity`: parity symbols, computed on demand
 //! - `object_message`: symbols as messages; `stream_detector`: whether objects come in a row
 
@@ -12,3 +13,4 @@ pub(in crate::sender) mod object;
 pub(in crate::sender) mod object_message;
 pub(in crate::sender) mod parity;
 pub(in crate::sender) mod stream_detector;
+mod stream_object;
