@@ -115,6 +115,12 @@ impl SenderHandle<'_> {
         self.with(|s, _| s.release_stream(stream, u64::MAX));
     }
 
+    /// Of a stream nothing that was packed so far is of use to anybody any more, but for the last
+    /// `keep` bytes: whole blocks of the rest are neither sent nor repaired.
+    pub fn expire_stream(&mut self, stream: ObjectTransportId, keep: u64) {
+        self.with(|s, _| s.expire_stream(stream, keep));
+    }
+
     /// The object enqueued next gets this id; those before it are gone. For a process that goes on
     /// where an earlier one stopped, under the same instance id: an id must never stand for two
     /// objects.
@@ -465,8 +471,8 @@ impl ReceiverHandle<'_> {
     }
 
     /// Appends bytes of a stream to `out`, in order, until there are `most` of them or up to a symbol
-    /// more. A watermark in the stream is acknowledged when it was read past it. After
-    /// [`StreamRead::End`] the stream is complete, and gone.
+    /// more. A watermark in the stream is acknowledged when it was read past it; one at its end, after
+    /// [`StreamRead::End`], when [`Self::finish_stream`] says so.
     pub fn read_stream(
         &mut self,
         now: Time,
@@ -479,11 +485,24 @@ impl ReceiverHandle<'_> {
         let session = &mut *self.session;
         let mut ctx = context!(session, storage);
         let Some(receiver) = &mut session.receiver else { return StreamRead::Gone };
-        let read = receiver.read_stream(&mut ctx, stream, most, out);
-        if matches!(read, StreamRead::End { .. }) {
+        receiver.read_stream(&mut ctx, stream, most, out)
+    }
+
+    /// A stream was read to its end, and is done with: it is complete, and that is acknowledged.
+    pub fn finish_stream(&mut self, now: Time, stream: ObjectKey, storage: &mut dyn Storage) {
+        self.session.advance(now);
+        let session = &mut *self.session;
+        let mut ctx = context!(session, storage);
+        if let Some(receiver) = &mut session.receiver {
             receiver.finish_stream(&mut ctx, stream);
         }
-        read
+    }
+
+    /// Waits no longer for what is missing of a stream before the next symbol that is here: it counts as
+    /// lost. False when nothing is missing, or nothing is here behind it.
+    pub fn skip_stream_gap(&mut self, stream: ObjectKey) -> bool {
+        let receiver = self.session.receiver.as_mut();
+        receiver.is_some_and(|receiver| receiver.skip_stream_gap(stream))
     }
 
     /// Where the reading of a stream stands. `None` when it is not being received.

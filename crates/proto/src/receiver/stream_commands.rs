@@ -1,6 +1,6 @@
 //! Commands of the application that concern streams.
 
-use super::{Entry, RemoteSenders};
+use super::{Entry, RemoteSenders, object::ReceiveObject};
 use crate::{
     context::Context, event::AbortReason, storage::ObjectKey, stream::{StreamRead, StreamView},
 };
@@ -45,6 +45,13 @@ impl RemoteSenders {
             }
             sender.watermark_progress(ctx.now, local);
         }
+    }
+
+    /// What is missing before the next symbol that is here counts as lost.
+    pub(crate) fn skip_stream_gap(&mut self, key: ObjectKey) -> bool {
+        let Some((_, sender, object)) = self.find(key) else { return false };
+        let open = sender.objects.as_mut().and_then(|objects| objects.open_mut(object));
+        open.is_some_and(ReceiveObject::skip_gap)
     }
 
     /// Where the reading of a stream stands.

@@ -301,7 +301,12 @@ impl World {
         }
         match session.receiver().read_stream(now, key, most, storage, bytes) {
             StreamRead::Empty => {}
-            read => told.push(read),
+            read => {
+                told.push(read);
+                if matches!(read, StreamRead::End { .. }) {
+                    session.receiver().finish_stream(now, key, storage);
+                }
+            }
         }
     }
 

@@ -201,6 +201,8 @@ impl ReceiveObject {
         let index = stream.index(id.block.0, id.symbol.0);
         let here = || (stream.next..=index).all(|at| stream.is_settled(&self.blocks, at));
         match stream.next > index {
+            // That it was read to its end is for the driver to say.
+            true if stream.end == Some(index) => StreamReached::Unread,
             true => StreamReached::Yes,
             false if index - stream.next < stream.slots() && here() => StreamReached::Unread,
             false => StreamReached::No,

@@ -105,6 +105,18 @@ impl ReceiveObject {
         }
     }
 
+    /// What is missing before the next symbol that is here counts as lost.
+    pub(in crate::receiver) fn skip_gap(&mut self) -> bool {
+        let Self { stream, blocks, .. } = self;
+        let Some(stream) = stream else { return false };
+        let next = stream.lost.first_gap(stream.next);
+        let Some(here) = (next..stream.heard).find(|at| stream.is_settled(blocks, *at)) else {
+            return false;
+        };
+        stream.lost.insert(next, here);
+        here > next
+    }
+
     /// Position of the next byte to be read, and slots of its ring.
     pub(in crate::receiver) fn stream_state(&self) -> Option<(u64, u64)> {
         self.stream.as_ref().map(|stream| (stream.offset, stream.slots()))

@@ -497,7 +497,7 @@ mod tests {
         let mut watermark = Watermark::new(3, Duration::ZERO);
         watermark.add(Time::ZERO, NodeId(7));
         assert!(watermark.is_done() && watermark.due_at().is_none());
-        let point = Point { ordinal: 9, object: OBJECT, id: id(3) };
+        let point = Point { ordinal: 9, object: OBJECT, id: id(3), until: 0 };
         watermark.set(Time::ZERO, Some(point), &[]);
         assert_eq!(watermark.on_flushed(Time::ZERO, INTERVAL, 10, Time::ZERO), [NodeId(7)]);
     }

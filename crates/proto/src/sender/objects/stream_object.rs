@@ -118,18 +118,31 @@ impl TransmitObject {
         };
         let before = stream.low;
         let made = stream.make_place(now, standing, quiet);
-        let low = stream.low;
-        if low > before {
-            self.blocks = self.blocks.split_off(&low);
-            self.pending = self.pending.split_off(&low);
-            if let Some(last) = low.checked_sub(1) {
-                self.repeats.remove_through(last);
-            }
-            if self.cursor.0 < low {
-                self.cursor = (low, 0);
-            }
-        }
+        self.on_dropped(before);
         made
+    }
+
+    /// Blocks before the last `keep` symbols are neither sent nor repaired any more.
+    pub(in crate::sender) fn expire(&mut self, keep: u64) {
+        let before = self.low();
+        if let Some(stream) = &mut self.stream {
+            stream.expire(keep);
+        }
+        self.on_dropped(before);
+    }
+
+    /// Blocks from `before` up to the lowest are gone.
+    fn on_dropped(&mut self, before: u32) {
+        let low = self.low();
+        if low <= before {
+            return;
+        }
+        self.blocks = self.blocks.split_off(&low);
+        self.pending = self.pending.split_off(&low);
+        self.repeats.remove_through(low - 1);
+        if self.cursor.0 < low {
+            self.cursor = (low, 0);
+        }
     }
 
     /// Something of a stream's block was sent, or requested.

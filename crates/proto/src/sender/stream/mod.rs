@@ -145,6 +145,15 @@ impl Sender {
         }
     }
 
+    /// Nothing but the last `keep` bytes of what was packed is of use any more.
+    pub(crate) fn expire_stream(&mut self, id: ObjectTransportId, keep: u64) {
+        let segment = u64::from(self.coding.segment_size);
+        if let Some((ordinal, object)) = self.stream_mut(id) {
+            object.expire(keep.div_ceil(segment));
+            self.cache.refresh(ordinal);
+        }
+    }
+
     /// How far a stream has come.
     pub(crate) fn stream_progress(&self, id: ObjectTransportId) -> Option<StreamProgress> {
         let Found::Cached(ordinal) = self.cache.find(id) else { return None };

@@ -154,12 +154,24 @@ impl SendStream {
             if self.free_from(standing, quiet).is_none_or(|at| now < at) {
                 return false;
             }
-            self.low += 1;
-            self.touched.pop_front();
-            let below = u64::from(self.low) * u64::from(self.block_len);
-            self.short = self.short.split_off(&below);
+            self.drop_lowest();
         }
         true
+    }
+
+    fn drop_lowest(&mut self) {
+        self.low += 1;
+        self.touched.pop_front();
+        let below = u64::from(self.low) * u64::from(self.block_len);
+        self.short = self.short.split_off(&below);
+    }
+
+    /// Blocks before the last `keep` symbols go.
+    pub(in crate::sender) fn expire(&mut self, keep: u64) {
+        let first = self.written.saturating_sub(keep) / u64::from(self.block_len);
+        while u64::from(self.low) < first {
+            self.drop_lowest();
+        }
     }
 
     /// Something of `block` was sent, or asked for.
