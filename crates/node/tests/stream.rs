@@ -111,7 +111,7 @@ fn a_receiver_that_does_not_read_holds_a_lossless_stream_and_gets_all_of_it_late
 }
 
 #[test]
-fn a_receiver_that_was_given_up_is_told_apart_from_those_that_have_everything() {
+fn a_receiver_that_has_left_is_told_apart_from_those_that_have_everything() {
     let network = network(3);
     let gone = network.clone().receive_stream(options("gone")).unwrap();
     let reader = read_all(network.clone().receive_stream(options("here")).unwrap());
@@ -126,7 +126,7 @@ fn a_receiver_that_was_given_up_is_told_apart_from_those_that_have_everything() 
     assert!(reader.join().unwrap() == sent);
     let of = |name: &str| report.receivers.iter().find(|(_, n, _)| n == name).unwrap().2.clone();
     assert!(matches!(of("here"), Outcome::Whole(Some(_))), "{report:?}");
-    assert_eq!(of("gone"), Outcome::Silent);
+    assert_eq!(of("gone"), Outcome::Left);
 }
 
 #[test]

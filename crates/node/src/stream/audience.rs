@@ -25,7 +25,8 @@ pub enum Expect {
 struct Member {
     name: String,
     acknowledged: bool,
-    silent: bool,
+    /// It is asked no more: it has left, or fallen silent.
+    gone: Option<Outcome>,
     receipt: Option<Receipt>,
 }
 
@@ -90,7 +91,7 @@ impl Audience {
 
     /// Those who are still asked.
     pub(super) fn open(&self) -> Vec<NodeId> {
-        let open = self.members.iter().filter(|(_, member)| !member.silent);
+        let open = self.members.iter().filter(|(_, member)| member.gone.is_none());
         open.map(|(node, _)| *node).collect()
     }
 
@@ -106,11 +107,11 @@ impl Audience {
         }
     }
 
-    /// It does not answer any more.
-    pub(super) fn on_silent(&mut self, node: NodeId) {
-        if let Some(member) = self.members.get_mut(&node) {
-            member.silent = true;
-        }
+    /// It does not count any more, for this reason; true when that is new.
+    pub(super) fn on_gone(&mut self, node: NodeId, outcome: Outcome) -> bool {
+        let member = self.members.get_mut(&node);
+        let member = member.filter(|member| member.gone.is_none() && !member.acknowledged);
+        member.map(|member| member.gone = Some(outcome)).is_some()
     }
 
     /// Who did not come.
@@ -129,7 +130,7 @@ impl Audience {
     /// What became of each, of `length` bytes.
     pub(super) fn outcomes(&self, length: u64) -> Vec<(NodeId, String, Outcome)> {
         let outcome = |member: &Member| match member.receipt {
-            _ if !member.acknowledged => Outcome::Silent,
+            _ if !member.acknowledged => member.gone.clone().unwrap_or(Outcome::Silent),
             Some(receipt) if !receipt.is_whole() => Outcome::Gaps(receipt),
             Some(receipt) if receipt.length != length => Outcome::Differs(receipt),
             receipt => Outcome::Whole(receipt),

@@ -11,6 +11,8 @@ use super::framing::Framing;
 const INFO_MARK: u8 = 0;
 /// Before a receipt, and before a receiver's name in its status.
 const RECEIPT_MARK: [u8; 2] = [0, b'S'];
+/// What a receiver says that reads no further.
+pub(super) const LEAVING: [u8; 2] = [0, b'L'];
 /// Longest name believed, bytes.
 const NAME_MAX: usize = 64;
 

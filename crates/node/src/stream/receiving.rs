@@ -11,7 +11,7 @@ use fanfare_udp::Endpoint;
 use super::{
     delivery::{Delivery, Item},
     options::ReceiveOptions,
-    receipt::{Announcement, Receipt},
+    receipt::{self, Announcement, Receipt},
     report::{ReceiveReport, StreamEvent},
     rings::Rings,
 };
@@ -25,6 +25,9 @@ const CHUNK: usize = 256 << 10;
 /// A sender that has been told everything says good-bye within this time of its last word, or does not
 /// say it at all, as NRL's.
 const LINGER: Duration = Duration::from_secs(3);
+
+/// So long to say that nothing more is read.
+const LEAVE: Duration = Duration::from_millis(300);
 
 type Outbox = Events<StreamEvent>;
 
@@ -51,6 +54,8 @@ pub(super) struct Receiving {
     /// The sender was told.
     told: Option<Time>,
     sender_gone: bool,
+    /// The sender is told that nothing more is read.
+    leaving: Option<Time>,
     stopped: bool,
 }
 
@@ -77,6 +82,7 @@ impl Receiving {
             heard: Time::ZERO,
             told: None,
             sender_gone: false,
+            leaving: None,
             stopped: false,
         }
     }
@@ -158,6 +164,19 @@ impl Receiving {
         Receipt { first: self.first.unwrap_or(0), length, lost: self.lost, hash }
     }
 
+    /// The application reads no further: the sender is told, so that it does not wait.
+    fn leave(&mut self, now: Time) {
+        if !self.delivery.is_closed() || self.told.is_some() {
+            return;
+        }
+        let leaving = self.leaving.is_some();
+        let at = *self.leaving.get_or_insert(now);
+        if !leaving && self.key.is_some() {
+            self.session.receiver().set_status(receipt::LEAVING.to_vec(), true);
+        }
+        self.stopped |= self.key.is_none() || at + LEAVE <= now;
+    }
+
     /// The application has kept everything: the sender is told.
     fn tell(&mut self, now: Time) {
         let (Some(key), Some(length), None) = (self.key, self.length, self.told) else { return };
@@ -233,7 +252,7 @@ impl Engine for Receiving {
         }
         self.pump(now);
         self.tell(now);
-        self.stopped |= self.delivery.is_closed();
+        self.leave(now);
         if let Some(told) = self.told {
             self.stopped |= self.sender_gone || self.lingers_until(told) <= now;
         }
@@ -247,7 +266,8 @@ impl Engine for Receiving {
         let session = self.session.poll_timeout().map(|(at, _)| at);
         let gap = self.held_since.zip(self.lifetime).map(|(since, lifetime)| since + lifetime);
         let linger = self.told.map(|told| self.lingers_until(told));
-        [session, gap, linger].into_iter().flatten().min()
+        let leave = self.leaving.map(|at| at + LEAVE);
+        [session, gap, linger, leave].into_iter().flatten().min()
     }
 
     fn is_done(&self) -> bool {

@@ -29,6 +29,13 @@ pub enum StreamEvent {
     },
     /// Sending: it goes on.
     Resumed,
+    /// Sending: a receiver has left.
+    Left {
+        /// Which.
+        node: NodeId,
+        /// What it is called.
+        name: String,
+    },
     /// Sending: a receiver was silent for too long, and does not count any more.
     GivenUp {
         /// Which.
@@ -76,6 +83,8 @@ pub enum Outcome {
     Gaps(Receipt),
     /// It has something else than was sent.
     Differs(Receipt),
+    /// It has left before the end.
+    Left,
     /// It has fallen silent.
     Silent,
 }

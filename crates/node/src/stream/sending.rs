@@ -18,7 +18,7 @@ use super::{
     mailbox::{Mail, Mailbox, Note},
     options::Flush,
     receipt::{self, Receipt},
-    report::{SendReport, SendStatus, StreamEvent},
+    report::{Outcome, SendReport, SendStatus, StreamEvent},
     rings::Rings,
 };
 use crate::{
@@ -134,6 +134,14 @@ impl Sending {
     fn on_event(&mut self, now: Time, event: Event, outbox: &mut Outbox) {
         match event {
             Event::StreamWritable { .. } => self.stuck = None,
+            Event::ReceiverStatus { node, status } if status.starts_with(&receipt::LEAVING) => {
+                if self.audience.on_gone(node, Outcome::Left) {
+                    let name = self.audience.name(node);
+                    self.session.sender().evict(node);
+                    outbox.push(StreamEvent::Left { node, name });
+                }
+                self.leave_if_alone(now);
+            }
             Event::ReceiverStatus { node, status } => {
                 let Some(name) = receipt::name_of(&status) else { return };
                 if self.audience.on_name(node, &name) {
@@ -167,7 +175,7 @@ impl Sending {
         let silent = outcomes.iter().filter(|(_, o)| *o == WatermarkOutcome::Unanswered);
         let silent: Vec<NodeId> = silent.map(|(node, _)| *node).collect();
         for node in &silent {
-            self.audience.on_silent(*node);
+            self.audience.on_gone(*node, Outcome::Silent);
             self.session.sender().evict(*node);
             let name = self.audience.name(*node);
             outbox.push(StreamEvent::GivenUp { node: *node, name });
@@ -176,8 +184,16 @@ impl Sending {
             // All others have it.
             self.session.sender().release_stream(self.setting.key.object);
         }
-        let nobody = self.audience.is_wanted() && self.audience.open().is_empty();
-        if self.phase == Phase::Closing || nobody {
+        if self.phase == Phase::Closing {
+            self.leave(now);
+        }
+        self.leave_if_alone(now);
+    }
+
+    /// Nobody is left who counts.
+    fn leave_if_alone(&mut self, now: Time) {
+        let gathering = matches!(self.phase, Phase::Gathering { .. });
+        if self.audience.is_wanted() && !gathering && self.audience.open().is_empty() {
             self.leave(now);
         }
     }
