@@ -71,7 +71,10 @@ fn three_have_what_went_in_though_each_loses_two_percent() {
     assert_eq!((&last["ok"], &last["bytes"]), (&true.into(), &(20 * MIB).into()));
     let hash = blake3::hash(&sent).to_hex().to_string();
     for receiver in last["receivers"].as_array().unwrap() {
-        assert_eq!((&receiver["outcome"], &receiver["hash"]), (&"whole".into(), &hash.clone().into()));
+        assert_eq!(
+            (&receiver["outcome"], &receiver["hash"]),
+            (&"whole".into(), &hash.clone().into())
+        );
     }
 }
 

@@ -14,6 +14,7 @@ mod first_packet;
 mod rate;
 mod raw;
 mod receive_cost;
+mod stamps;
 mod star;
 mod streams;
 mod transfer;
@@ -22,9 +23,9 @@ use crate::{
     error::LabError,
     host::Host,
     peer::{Parity, Peer, System, Tools},
-    privileges,
-    scratch::Scratch,
     stop::Stop,
+    system::privileges,
+    system::scratch::Scratch,
     trials,
 };
 pub use rate::{
@@ -32,6 +33,7 @@ pub use rate::{
     Reaction, Shortfall, Spread,
 };
 use serde::Serialize;
+pub use stamps::{Delays, StampedDelays, stamps};
 use star::Star;
 use std::path::PathBuf;
 pub use streams::StreamsResult;

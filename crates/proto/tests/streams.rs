@@ -3,9 +3,7 @@
 
 mod lossy;
 
-use fanfare_proto::{
-    Duration, FecConfig, JoinPolicy, ReceiverConfig, SenderConfig, StreamPolicy,
-};
+use fanfare_proto::{Duration, FecConfig, JoinPolicy, ReceiverConfig, SenderConfig, StreamPolicy};
 use lossy::{Line, Plan, World};
 
 /// So many seeds in a quick run; `FANFARE_SEEDS` asks for more.

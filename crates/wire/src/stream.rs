@@ -49,11 +49,8 @@ impl<'a> StreamSymbol<'a> {
     /// [`WireError::Truncated`] for a symbol without a whole header, or with fewer bytes than it
     /// claims; [`WireError::Value`] for a message that begins behind its end.
     pub fn parse(symbol: &'a [u8]) -> Result<Self, WireError> {
-        let truncated = |need| WireError::Truncated {
-            what: "stream symbol",
-            need,
-            have: symbol.len(),
-        };
+        let truncated =
+            |need| WireError::Truncated { what: "stream symbol", need, have: symbol.len() };
         let (header, content) =
             symbol.split_first_chunk::<STREAM_HEADER>().ok_or(truncated(STREAM_HEADER))?;
         let [l0, l1, s0, s1, offset @ ..] = *header;
@@ -170,9 +167,6 @@ mod tests {
     #[test]
     fn a_code_that_nobody_defined_is_told_apart_from_the_end() {
         let symbol = hex("0000 0007 00000009");
-        assert_eq!(
-            StreamSymbol::parse(&symbol),
-            Ok(StreamSymbol::Control { code: 7, offset: 9 })
-        );
+        assert_eq!(StreamSymbol::parse(&symbol), Ok(StreamSymbol::Control { code: 7, offset: 9 }));
     }
 }

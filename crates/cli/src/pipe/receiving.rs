@@ -68,7 +68,9 @@ fn run(plan: PipeReceivePlan, output: &Output) -> Result<Exit, Failure> {
             });
         }
         let end = match child.as_mut().and_then(|child| child.stdin.take()) {
-            Some(mut pipe) => copy(&mut receiver, &mut pipe, (gaps, from_start), &mut tally, output),
+            Some(mut pipe) => {
+                copy(&mut receiver, &mut pipe, (gaps, from_start), &mut tally, output)
+            }
             None => {
                 let mut stdout = io::stdout().lock();
                 copy(&mut receiver, &mut stdout, (gaps, from_start), &mut tally, output)
@@ -175,7 +177,10 @@ fn conclude(
         (_, Exit::Interrupted) => {}
         (_, Exit::Failed) => {
             let status = failed.unwrap_or_default();
-            return failure("exec", format!("exec ({status}): the command failed. See what it said"));
+            return failure(
+                "exec",
+                format!("exec ({status}): the command failed. See what it said"),
+            );
         }
         (End::Timeout, Exit::Nobody) => {
             let text = "stream: nothing arrived in time. Check the group and the interface with \

@@ -176,7 +176,9 @@ fn conclude(
     let (bytes, expired) = (report.bytes, report.expired);
     output.text(&match expected {
         Expect::Nobody => format!("sent {bytes} bytes"),
-        _ => format!("{whole} of {} have all {bytes} bytes", receivers.len() + report.missing.len()),
+        _ => {
+            format!("{whole} of {} have all {bytes} bytes", receivers.len() + report.missing.len())
+        }
     });
     let (ok, missing) = (exit == Exit::Done, &report.missing);
     let repairs = report.stats.parity_repair_sent + report.stats.explicit_repair_sent;

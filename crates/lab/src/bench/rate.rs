@@ -29,13 +29,14 @@ mod transfer;
 use crate::{
     error::LabError,
     peer::{Peer, System, Tools},
-    privileges,
-    scratch::Scratch,
     stop::Stop,
+    system::privileges,
+    system::scratch::Scratch,
     trials::Trials,
 };
 pub use cell::{Buffer, Condition, RateCell};
 pub use check::{RateCheck, Shortfall};
+pub(super) use load::Load;
 use network::Network;
 pub use reaction::Reaction;
 pub use row::{RateRow, Spread};

@@ -14,10 +14,19 @@ use crate::waker::Waker;
 pub(super) enum Item {
     /// What the sender says of messages.
     Framing(Framing),
-    Bytes { bytes: Vec<u8>, offset: u64, msg_start: Option<usize> },
-    Gap { from: u64, to: u64 },
+    Bytes {
+        bytes: Vec<u8>,
+        offset: u64,
+        msg_start: Option<usize>,
+    },
+    Gap {
+        from: u64,
+        to: u64,
+    },
     /// The stream is over, after so many bytes.
-    End { length: u64 },
+    End {
+        length: u64,
+    },
     /// It will not go on, and why.
     Broken(String),
 }

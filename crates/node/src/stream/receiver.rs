@@ -142,7 +142,9 @@ impl StreamReceiver {
         match self.delivery.next(deadline) {
             Some(item) => Ok(item),
             None if self.delivery.is_ended() => Err(broken("it was stopped")),
-            None => Err(io::Error::new(io::ErrorKind::TimedOut, "stream: nothing has come in time")),
+            None => {
+                Err(io::Error::new(io::ErrorKind::TimedOut, "stream: nothing has come in time"))
+            }
         }
     }
 

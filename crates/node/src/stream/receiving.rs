@@ -110,9 +110,7 @@ impl Receiving {
             Event::ObjectAborted { key, reason } if self.key == Some(key) => {
                 self.delivery.push(Item::Broken(why(reason).to_owned()));
             }
-            Event::SenderEnded { sender }
-                if self.key.is_some_and(|key| key.sender == sender) =>
-            {
+            Event::SenderEnded { sender } if self.key.is_some_and(|key| key.sender == sender) => {
                 self.sender_gone = true;
             }
             _ => {}

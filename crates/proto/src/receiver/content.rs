@@ -107,7 +107,8 @@ impl RemoteSender {
         let has_info = data.flags.has(ObjectFlags::INFO);
         let objects = self.objects.as_mut()?;
         let open = objects.ensure_open(ctx, object, format, has_info, &local.config);
-        let seen = objects.open_mut(object).map_or(Some(id), |o| o.view(ctx, id, local.config.join));
+        let seen =
+            objects.open_mut(object).map_or(Some(id), |o| o.view(ctx, id, local.config.join));
         let id = seen?;
         let new = open && self.symbol(ctx, object, (id, sum), data.payload);
         if new {

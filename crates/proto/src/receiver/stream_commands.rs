@@ -2,7 +2,10 @@
 
 use super::{Entry, RemoteSenders, object::ReceiveObject};
 use crate::{
-    context::Context, event::AbortReason, storage::ObjectKey, stream::{StreamRead, StreamView},
+    context::Context,
+    event::AbortReason,
+    storage::ObjectKey,
+    stream::{StreamRead, StreamView},
 };
 use alloc::vec::Vec;
 

@@ -1,6 +1,8 @@
 //! Writes the message of the machine that sends next.
 
-use super::{Sender, TransmitObject, ack::Point, repair_adv, roll_call::CallTiming, schedule::NextMessage};
+use super::{
+    Sender, TransmitObject, ack::Point, repair_adv, roll_call::CallTiming, schedule::NextMessage,
+};
 use crate::{
     congestion::{Mode, Probing},
     context::Context,

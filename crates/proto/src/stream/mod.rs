@@ -4,9 +4,11 @@
 //! and says how far may be written; `receiver::stream` says from where on a stream is read, what is
 //! there in order, and what is lost.
 //!
-//! - [`layout`]: blocks, and their numbers, which wrap on the wire
+//! - `commands`: what an application asks
+//! - `layout`: blocks, and their numbers, which wrap on the wire
 //! - [`ring`]: the memory behind a stream
 
+mod commands;
 pub(crate) mod layout;
 pub mod ring;
 

@@ -120,8 +120,7 @@ impl World {
     pub(crate) fn new(seed: u64, plan: Plan) -> Self {
         let now = Time::ZERO;
         let instance_id = InstanceId(7);
-        let sender =
-            SenderConfig { rate: Bitrate::mbps(1), instance_id, ..plan.sender.clone() };
+        let sender = SenderConfig { rate: Bitrate::mbps(1), instance_id, ..plan.sender.clone() };
         let config =
             SessionConfig { node_id: NodeId(1), sender: Some(sender), ..SessionConfig::default() };
         let mut sender = Session::new(config, seed, now);
@@ -167,7 +166,8 @@ impl World {
     }
 
     fn chance(&mut self, probability: f64) -> bool {
-        (self.rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64 <= probability && probability > 0.0
+        (self.rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64 <= probability
+            && probability > 0.0
     }
 
     fn below(&mut self, limit: u64) -> u64 {

@@ -1,16 +1,9 @@
 //! What is different of an object that is a stream.
 
 use super::window::{Admission, ReceiveStream};
-use crate::receiver::{
-    block::ReceiveBlock,
-    object::ReceiveObject,
-};
+use crate::receiver::{block::ReceiveBlock, object::ReceiveObject};
 use crate::{
-    config::JoinPolicy,
-    context::Context,
-    event::Event,
-    stats::DropReason,
-    storage::StorageError,
+    config::JoinPolicy, context::Context, event::Event, stats::DropReason, storage::StorageError,
 };
 use alloc::vec::Vec;
 use fanfare_wire::{DataBatch, FecPayloadId, STREAM_HEADER, SourceBlockNumber, StreamSymbol};
@@ -109,8 +102,7 @@ impl ReceiveObject {
 
     /// Whether all symbols of a row can.
     pub(in crate::receiver) fn is_sound_batch(&self, batch: &DataBatch<'_>) -> bool {
-        self.stream.is_none()
-            || batch.symbols().all(|symbol| StreamSymbol::parse(symbol).is_ok())
+        self.stream.is_none() || batch.symbols().all(|symbol| StreamSymbol::parse(symbol).is_ok())
     }
 
     /// A symbol was kept: source symbols up to `symbol` of `block` were sent, all of them where it is
@@ -218,7 +210,12 @@ impl ReceiveObject {
     }
 
     /// The sender says what it no longer has of the stream. False: that is not believed yet.
-    pub(in crate::receiver) fn on_stream_squelch(&mut self, ctx: &mut Context<'_>, block: u32, grtt: crate::time::Duration) {
+    pub(in crate::receiver) fn on_stream_squelch(
+        &mut self,
+        ctx: &mut Context<'_>,
+        block: u32,
+        grtt: crate::time::Duration,
+    ) {
         let Self { stream, blocks, .. } = self;
         let Some(stream) = stream else { return };
         let block = stream.whole_number(block);

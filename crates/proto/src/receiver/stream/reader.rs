@@ -2,9 +2,7 @@
 
 use super::window::ReceiveStream;
 use crate::receiver::{blocks::BlockSet, object::ReceiveObject};
-use crate::{
-    context::Context, stats::DropReason, storage::StorageError, stream::StreamRead,
-};
+use crate::{context::Context, stats::DropReason, storage::StorageError, stream::StreamRead};
 use alloc::vec::Vec;
 use fanfare_wire::SourceBlockNumber;
 

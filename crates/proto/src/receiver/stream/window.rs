@@ -141,7 +141,12 @@ impl ReceiveStream {
 
     /// A symbol of `block` is heard, which is not a repair unless `repair` says so: where to begin,
     /// and whether it is in view.
-    pub(super) fn admit(&mut self, blocks: &mut BlockSet, block: u32, join: JoinPolicy) -> Admission {
+    pub(super) fn admit(
+        &mut self,
+        blocks: &mut BlockSet,
+        block: u32,
+        join: JoinPolicy,
+    ) -> Admission {
         if !self.begun {
             self.begun = true;
             let first = match join {
@@ -223,12 +228,15 @@ impl ReceiveStream {
         block: u32,
         (now, grtt): (Time, Duration),
     ) -> bool {
-        if self.index(block, 0) > self.heard || blocks.first_incomplete().is_none_or(|n| n >= block) {
+        if self.index(block, 0) > self.heard || blocks.first_incomplete().is_none_or(|n| n >= block)
+        {
             return true;
         }
         let absent = |need: BlockNeed<'_>| matches!(need, BlockNeed::Absent { .. });
         let from = self.block_of(self.next);
-        if !self.read && from < block && blocks.needs(u64::from(block)).all(absent)
+        if !self.read
+            && from < block
+            && blocks.needs(u64::from(block)).all(absent)
             && !(from..block).any(|block| blocks.is_complete(block))
         {
             self.begin_at(blocks, block);

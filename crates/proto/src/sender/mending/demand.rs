@@ -290,8 +290,8 @@ impl Span {
     ) -> bool {
         let block = self.first.block.0;
         let source = object.block_len(block);
-        let there = object.stream.is_none()
-            || (object.low()..object.blocks_sent()).contains(&block);
+        let there =
+            object.stream.is_none() || (object.low()..object.blocks_sent()).contains(&block);
         if self.last.block.0 != block || source == 0 || !there {
             return false;
         }

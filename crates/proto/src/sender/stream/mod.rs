@@ -6,19 +6,14 @@
 mod packer;
 pub(in crate::sender) mod window;
 
-use crate::sender::{
-    Sender,
-    ack::Point,
-    cache::Found,
-    object::TransmitObject,
-};
+use crate::sender::{Sender, ack::Point, cache::Found, object::TransmitObject};
 use crate::{
     enqueue::EnqueueError,
     event::{Event, EventQueue, WatermarkOutcome},
     partition::Partition,
+    storage::ObjectKey,
     storage::Storage,
     stream::{NewStream, StreamFlush, StreamProgress},
-    storage::ObjectKey,
     time::Time,
 };
 use alloc::boxed::Box;
@@ -52,10 +47,7 @@ impl Sender {
         Ok(key)
     }
 
-    fn stream_mut(
-        &mut self,
-        id: ObjectTransportId,
-    ) -> Option<(u64, &mut TransmitObject)> {
+    fn stream_mut(&mut self, id: ObjectTransportId) -> Option<(u64, &mut TransmitObject)> {
         let Found::Cached(ordinal) = self.cache.find(id) else { return None };
         let object = self.cache.get_mut(ordinal)?;
         object.stream.is_some().then_some((ordinal, object))
@@ -191,10 +183,7 @@ impl Sender {
     }
 
     /// A watermark has ended: what all have acknowledged may give way.
-    pub(in crate::sender) fn on_watermark_done(
-        &mut self,
-        outcomes: &[(NodeId, WatermarkOutcome)],
-    ) {
+    pub(in crate::sender) fn on_watermark_done(&mut self, outcomes: &[(NodeId, WatermarkOutcome)]) {
         let all = outcomes.iter().all(|(_, outcome)| *outcome == WatermarkOutcome::Acknowledged);
         if let Some(point) = self.watermark.last_point().filter(|_| all && !outcomes.is_empty()) {
             self.release_stream(point.object, point.until);

@@ -240,10 +240,7 @@ impl SendStream {
     ///
     /// # Errors
     /// What the store says.
-    pub(in crate::sender) fn end(
-        &mut self,
-        storage: &mut dyn Storage,
-    ) -> Result<(), StorageError> {
+    pub(in crate::sender) fn end(&mut self, storage: &mut dyn Storage) -> Result<(), StorageError> {
         let mut symbol = alloc::vec![0; usize::from(self.slot)];
         let end = StreamSymbol::end(self.packer.written() as u32);
         symbol[..STREAM_HEADER].copy_from_slice(&end);

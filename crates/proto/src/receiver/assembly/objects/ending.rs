@@ -112,8 +112,7 @@ impl Objects {
         let may_be_whole = |entry: &Entry| matches!(entry, Entry::Open(open) if open.is_examined() && !open.wants_info());
         // What is here of a stream to its end is still read.
         let whole = |entry: &Entry| matches!(entry, Entry::Open(open) if open.is_stream_whole());
-        let lacking =
-            |entry: &Entry| !entry.is_settled() && !may_be_whole(entry) && !whole(entry);
+        let lacking = |entry: &Entry| !entry.is_settled() && !may_be_whole(entry) && !whole(entry);
         self.abort_where(ctx, AbortReason::SenderGone, lacking);
     }
 
