@@ -16,6 +16,7 @@
 //! - [`Network`]: where a node takes part and how it behaves there; [`JoinError`]: what stands
 //!   against it; `segment`: how long segments are
 //! - [`group`]: topics and messages; [`gateway`]: between groups; [`bridge`]: to plain UDP multicast
+//! - [`stream`]: bytes without an end, written and read like a pipe's
 //! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `fanout`, `waker`,
 //!   `moderation`, `reading`, `outbox`, `test_drop`: its parts; [`Stopper`]: asks it to end
 
@@ -34,6 +35,7 @@ mod outbox;
 mod reading;
 pub mod segment;
 mod stopper;
+pub mod stream;
 mod test_drop;
 mod waker;
 
