@@ -1,5 +1,6 @@
 //! The tests of the command are one program, so that it is linked once; a file is one part of the command.
 
+mod archive;
 mod bridge;
 #[cfg(feature = "nats")]
 mod broker;

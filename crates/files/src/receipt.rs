@@ -102,6 +102,16 @@ pub enum Reason {
     /// Held, but beside another file that keeps its name, as its user wants.
     #[n(12)]
     KeptBeside,
+    /// A link leads out of the directory, and its user has not allowed that.
+    #[n(13)]
+    LinkRefused,
+    /// A directory is where a link or a file belongs, or the other way round.
+    #[n(14)]
+    InTheWay,
+    /// Held, but without owners, attributes or special bits: its user, or its system, does not allow
+    /// them.
+    #[n(15)]
+    MetadataRefused,
 }
 
 impl Reason {
@@ -121,12 +131,15 @@ impl Reason {
             Self::DeleteIncomplete => "delete-incomplete",
             Self::DeleteUnsafe => "delete-unsafe",
             Self::KeptBeside => "kept-beside",
+            Self::LinkRefused => "link-refused",
+            Self::InTheWay => "in-the-way",
+            Self::MetadataRefused => "metadata-refused",
         }
     }
     /// Whether the object is missing at the receiver.
     #[must_use]
     pub const fn is_failure(self) -> bool {
-        !matches!(self, Self::NameRejected | Self::KeptBeside)
+        !matches!(self, Self::NameRejected | Self::KeptBeside | Self::MetadataRefused)
     }
 }
 

@@ -7,6 +7,7 @@ mod choice;
 pub(crate) mod doctor;
 pub(crate) mod group;
 mod layers;
+mod metadata;
 pub(crate) mod network;
 pub(crate) mod node;
 pub(crate) mod receive;

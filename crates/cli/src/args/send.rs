@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
-use fanfare_files::{Expect, GatherOptions, NamedPath, Packing, SendOptions, Slow, Transfer};
+use fanfare_files::{Expect, GatherOptions, Links, NamedPath, Packing, SendOptions, Slow, Transfer};
 use fanfare_node::{
     FieldSize,
     proto::{Bitrate, CongestionControl, FecConfig, FecId, SenderConfig},
@@ -12,6 +12,7 @@ use fanfare_node::{
 use super::{
     choice::ChoiceArgs,
     layers::LayersArgs,
+    metadata::CarryArgs,
     network::{NameArgs, NetArgs},
     streams::StreamsArgs,
 };
@@ -60,9 +61,9 @@ pub(crate) struct SendArgs {
     /// Files and directories to send; - is standard input
     ///
     /// PATH=NAME sends a path under another name. Two paths that receivers would give one name are
-    /// refused. Names, content, permission bits and times of files travel, and empty directories.
-    /// Links, pipes, sockets, devices, owners, extended attributes, the setuid bit, and permissions
-    /// and times of directories do not.
+    /// refused. Files and directories, symbolic and hard links, holes, names, permissions and times
+    /// arrive as they are. Owners, extended attributes, ACLs and the setuid bit need --archive or
+    /// their own option. Pipes, sockets and devices are left out and named.
     #[arg(required_unless_present_any = ["streams", "files_from"], value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Wait for this many receivers, or for these names
@@ -174,6 +175,14 @@ pub(crate) struct SendArgs {
     prefix: Option<String>,
     #[command(flatten)]
     choice: ChoiceArgs,
+    /// What to do about symbolic links that lead out of their directory [default: refuse]
+    ///
+    /// Links that stay inside are always sent as links. A link that is absolute, or goes up after it
+    /// went down, counts as one that leads out. A link named on the command line is followed.
+    #[arg(long, value_enum, help_heading = "What is sent", hide_short_help = true)]
+    links: Option<LinksPolicy>,
+    #[command(flatten)]
+    carry: CarryArgs,
     /// Send one file, device or pipe as it is read
     ///
     /// For receivers with --to or --stdout. Standard input and block devices are sent in this way
@@ -246,6 +255,17 @@ impl Cc {
     }
 }
 
+/// `--links`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LinksPolicy {
+    /// Send them as links, for receivers with --outside-links
+    Keep,
+    /// Send what they lead to
+    Follow,
+    /// Leave them out
+    Skip,
+}
+
 /// `--slow`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum SlowPolicy {
@@ -301,6 +321,8 @@ impl SendArgs {
                 prefix: self.prefix.clone(),
                 packing: if self.no_pack { Packing::Never } else { Packing::Small },
                 listed: self.delete,
+                links: self.links(),
+                carried: self.carry.carried(),
                 selection: self.choice.selection()?,
             },
             receipts: self.receipts.clone(),
@@ -313,6 +335,16 @@ impl SendArgs {
             place: (self.net.group()?.group, self.net.interface()),
             output: self.output,
         })
+    }
+
+    fn links(&self) -> Links {
+        match self.links {
+            Some(LinksPolicy::Keep) => Links::Keep,
+            Some(LinksPolicy::Follow) => Links::Follow,
+            Some(LinksPolicy::Skip) => Links::Skip,
+            None if self.carry.archive => Links::Keep,
+            None => Links::Refuse,
+        }
     }
 
     /// What is sent once, as it is read, need not be kept; what is sent again is.

@@ -20,6 +20,7 @@ use crate::{
     config::Reload,
     json::{
         Bound, Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start,
+        Tree,
     },
     warnings,
 };
@@ -142,6 +143,15 @@ fn show(event: &ReceiveEvent, place: &Place, output: &Output) {
         event @ (ReceiveEvent::Deleted { .. } | ReceiveEvent::Deletion { .. }) => {
             deletion::show(event, &place.dir, output);
         }
+        ReceiveEvent::Tree { key, directories, links, hard_links } => {
+            output.event(&Line::Tree(Tree {
+                id: key.object.0,
+                sender: key.sender.0,
+                directories: *directories,
+                links: *links,
+                hard_links: *hard_links,
+            }));
+        }
         event @ (ReceiveEvent::Level { .. } | ReceiveEvent::Refused { .. }) => {
             show_layers(event, output);
         }
@@ -181,7 +191,17 @@ fn show_sender(event: &ReceiveEvent, output: &Output) {
 
 fn show_failed(key: ObjectKey, name: Option<&str>, reason: Reason, place: &Place, output: &Output) {
     let shown = name.map_or_else(|| format!("object {}", key.object), str::to_owned);
-    output.text(&format!("warning: '{shown}' was not received: {}", reason.name()));
+    output.text(&match reason {
+        Reason::MetadataRefused => format!(
+            "warning: '{shown}' is not all as it was at the sender: this receiver needs --archive, \
+             and permission, for owners, attributes, ACLs and the setuid bit"
+        ),
+        Reason::LinkRefused => format!(
+            "warning: '{shown}' is a link that leads out of {place}, and was refused. To accept such \
+             links, use --outside-links"
+        ),
+        reason => format!("warning: '{shown}' was not received: {}", reason.name()),
+    });
     if reason == Reason::Refused && place.target.is_some() {
         output.text("--to and --stdout take streams: use 'fanfare send --as-stream'");
     }

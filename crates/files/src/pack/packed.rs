@@ -1,7 +1,6 @@
 //! A pack to be sent: its index in memory, its content where it always was, in the files.
 
 use std::{
-    fs::File,
     io,
     os::unix::{ffi::OsStrExt, fs::FileExt},
     path::{Path, PathBuf},
@@ -10,7 +9,7 @@ use std::{
 
 use fanfare_disk::name::{path_of, text_of};
 
-use crate::{announcement::PackHead, read_at::ReadAt, source::Stamp};
+use crate::{announcement::PackHead, reach, read_at::ReadAt, source::Stamp};
 
 /// What was named to be sent, and the name receivers give it.
 #[derive(Debug)]
@@ -122,7 +121,7 @@ impl ReadAt for Packed {
 
 /// The stamp is looked at after reading: whoever wrote in between has left a trace in it.
 fn read_unchanged(member: &Member, into: &mut [u8], offset: u64) -> io::Result<()> {
-    let file = File::open(member.path())?;
+    let file = reach::open(&member.path())?;
     file.read_exact_at(into, offset)?;
     if Stamp::of(&file.metadata()?) == member.stamp {
         Ok(())

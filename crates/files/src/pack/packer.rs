@@ -4,7 +4,6 @@
 //! full it is hashed as one stream and the content let go. To send it, the files are read again.
 
 use std::{
-    fs::File,
     io,
     os::unix::fs::{FileExt, MetadataExt},
     path::Path,
@@ -19,7 +18,7 @@ use super::{
     packed::{Member, Packed, Root},
     rebuild::group_hash,
 };
-use crate::source::Stamp;
+use crate::{reach, source::Stamp};
 
 /// Content of a full pack. Long enough that packs are few, short enough that a receiver which
 /// loses one in the end loses little.
@@ -78,7 +77,7 @@ impl Packer {
     /// Takes a file if it is small.
     pub(crate) fn take(&mut self, root: &Arc<Root>, path: &Path, name: &str) -> io::Result<Taken> {
         for _ in 0..TRIES {
-            let file = File::open(path)?;
+            let file = reach::open(path)?;
             let meta = file.metadata()?;
             if meta.size() >= SMALL_BYTES {
                 return Ok(Taken::No);

@@ -38,7 +38,7 @@ impl ReceiveJob {
         let what = match details.is_pack() {
             // What of it is right, its head will tell.
             true => details.pack_head().map(|_| What::Pack),
-            false => (!details.is_listing()).then_some(What::File(name)),
+            false => (!details.is_listing() && !details.is_tree()).then_some(What::File(name)),
         };
         let has_part = |what: &What<'_>| {
             !listed && (*what == What::Pack || details.size > manifest::WITHOUT_MAX)

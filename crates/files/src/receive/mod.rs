@@ -6,7 +6,7 @@
 //! - `binding`: whose objects are taken, and how long that sender may be silent
 //! - `record`: what is held of one life of a sender; `reminder`: saying again what is not;
 //!   `stream`: pieces of what has no known length;
-//!   `deletion`: what is here and not at the sender; `layered`: what comes by layers
+//!   `deletion`: what is here and not at the sender; `tree`: what it is beside its files; `layered`: what comes by layers
 //!
 //! A [`ReceiveJob`] lives in the driver's thread; hashing and syncing are the verifier's.
 
@@ -21,6 +21,7 @@ mod outcome;
 mod record;
 mod reminder;
 mod stream;
+mod tree;
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -38,6 +39,7 @@ pub use options::{ReceiveOptions, SenderFilter, Until};
 use record::Record;
 use reminder::Reminder;
 use stream::Streams;
+use tree::Trees;
 
 use crate::{
     event::{ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport, TransferEvent},
@@ -78,6 +80,7 @@ pub(crate) struct ReceiveJob {
     /// Whole files for which the verifier had no room.
     waiting: VecDeque<Job>,
     deletions: Deletions,
+    trees: Trees,
     binding: Binding,
     records: BTreeMap<(NodeId, InstanceId), Record>,
     /// For each sender that could not be told otherwise.
@@ -111,6 +114,7 @@ impl ReceiveJob {
             verifier,
             waiting: VecDeque::new(),
             deletions: Deletions::default(),
+            trees: Trees::default(),
             binding: Binding::default(),
             records: BTreeMap::new(),
             reminders: BTreeMap::new(),
@@ -309,6 +313,7 @@ impl ReceiveJob {
         storage.sync(now);
         self.repeat_reminders(now, session);
         self.advance_deletions(now, session, storage, out);
+        self.advance_trees(now, session, storage, out);
         if now >= self.next_progress {
             self.next_progress = now + PROGRESS;
             let progress = self.progress(session);
@@ -391,6 +396,7 @@ impl ReceiveJob {
         }
         storage.keep_partials();
         self.deletions.stop();
+        self.trees.stop();
         let mut status = Status::ready(&self.options.name, self.directory.free());
         status.state = State::Leaving;
         let (status, mut receiver) = (status.encode(), session.receiver());

@@ -9,7 +9,7 @@ use super::{
 use crate::event::Outbox;
 
 use crate::{
-    announcement::{Announcement, Turn},
+    announcement::{Announcement, Details, Turn},
     event::{ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
     manifest::{Head, Manifest},
@@ -82,7 +82,8 @@ impl ReceiveJob {
             return;
         }
         let files = details.as_ref().map_or(1, |details| details.files.unwrap_or(1));
-        if self.is_beyond_limits(key, files) {
+        let is_unknown = details.as_ref().is_some_and(Details::is_unknown);
+        if is_unknown || self.is_beyond_limits(key, files) {
             return self.refuse(now, session, storage, key, out);
         }
         self.record_of(key).taken_files += files;
@@ -192,6 +193,9 @@ impl ReceiveJob {
         }
         if object.is_listing() {
             return self.on_listing(session, key);
+        }
+        if object.is_tree() {
+            return self.on_tree(session, key);
         }
         // Of a pack that was claimed, it is still to be told what is here.
         if !matches!(object.origin, Origin::Claimed | Origin::Head) {

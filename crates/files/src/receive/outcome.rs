@@ -31,7 +31,9 @@ impl ReceiveJob {
         held: Held,
         out: &mut Outbox,
     ) {
-        let lacking = held.failures.first().map(|(_, reason)| *reason);
+        let reasons = || held.failures.iter().map(|(_, reason)| *reason);
+        let lacking = reasons().find(|reason| reason.is_failure());
+        let noted = reasons().find(|reason| !reason.is_failure());
         for other in storage.settle(key, lacking.is_none()) {
             // Parts are shared by single files only.
             if let [placed] = &held.files[..] {
@@ -44,7 +46,7 @@ impl ReceiveJob {
             storage.forget_manifest(&held.hash, found);
         }
         self.refresh_parts(session, storage);
-        let misplaced = held.files.iter().find_map(Placed::misplaced);
+        let misplaced = held.files.iter().find_map(Placed::misplaced).or(noted);
         let record = self.record_of(key);
         let object = record.open.remove(&key);
         let turn = object.as_ref().and_then(|object| object.turn);
@@ -115,7 +117,9 @@ impl ReceiveJob {
             out.push(TransferEvent::Receive(ReceiveEvent::File { key, placed, elapsed }));
         }
         for (name, reason) in held.failures {
-            self.report.failures.push((key, reason));
+            if reason.is_failure() {
+                self.report.failures.push((key, reason));
+            }
             let name = Announcement { name: name.into_bytes(), details: None }.shown_name();
             out.push(TransferEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
         }

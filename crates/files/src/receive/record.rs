@@ -74,6 +74,16 @@ impl OpenObject {
         self.verifying && self.is_listing()
     }
 
+    /// It is a tree, and whole.
+    pub(super) fn is_waiting_tree(&self) -> bool {
+        self.verifying && self.is_tree()
+    }
+
+    /// It says what the directories that were sent are beside their files.
+    pub(super) fn is_tree(&self) -> bool {
+        self.details().is_some_and(Details::is_tree)
+    }
+
     /// It says what is in the directories that were sent.
     pub(super) fn is_listing(&self) -> bool {
         self.details().is_some_and(Details::is_listing)

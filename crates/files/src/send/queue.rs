@@ -81,8 +81,9 @@ pub(super) struct Queue {
     pub(super) bytes: u64,
     /// Digests what a receiver of everything holds.
     pub(super) expected: Holdings,
-    /// What is sent before the listing.
-    follows: Option<Follows>,
+    /// What is sent before the listing, and before the tree.
+    listing_follows: Option<Follows>,
+    tree_follows: Option<Follows>,
     economy: Economy,
     /// Files that go on demand because all have them, or a part, not yet told to the user.
     resuming: Vec<(ObjectKey, String)>,
@@ -116,7 +117,8 @@ impl Queue {
             stream: sources.stream.map(Stream::new),
             recent: VecDeque::new(),
             expected: Holdings::default(),
-            follows: None,
+            listing_follows: None,
+            tree_follows: None,
             economy: Economy::default(),
             resuming: Vec::new(),
             manifest_sent: false,
@@ -134,9 +136,20 @@ impl Queue {
     /// Before anything has been enqueued: how to send it.
     pub(super) fn set_economy(&mut self, economy: Economy) {
         self.economy = economy;
+        if !self.one_way && !self.economy.manifests {
+            self.leave_tree();
+        }
         let manifests = self.to_come.iter().filter(|file| self.has_manifest(file)).count();
         self.total = self.files + manifests as u64;
         self.carousel.plan(self.total, 2 * HALF);
+    }
+
+    /// Nobody listens who understands it.
+    fn leave_tree(&mut self) {
+        if let Some(tree) = self.to_come.pop_back_if(|last| last.is_tree()) {
+            self.files -= 1;
+            self.bytes -= tree.size;
+        }
     }
 
     pub(super) fn manifests(&self) -> u64 {
@@ -344,8 +357,8 @@ mod tests {
             let names: Vec<&str> = queue.sent.iter().map(|sent| sent.file.name.as_str()).collect();
             (names.join(" "), queue.total, queue.changed.len())
         };
-        assert_eq!(list(false), ("t/0 t/1 listing".to_owned(), 3, 0));
-        assert_eq!(list(true), ("t/0".to_owned(), 1, 1));
+        assert_eq!(list(false), ("t/0 t/1 listing tree".to_owned(), 4, 0));
+        assert_eq!(list(true), ("t/0 tree".to_owned(), 2, 1));
     }
 
     #[test]

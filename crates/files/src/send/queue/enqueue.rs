@@ -61,9 +61,11 @@ impl Queue {
             self.leave_out();
             return Ok(true);
         };
+        let (objects, digest) = (self.expected.len(), self.expected.digest());
         if file.is_listing() {
-            let (objects, digest) = (self.expected.len(), self.expected.digest());
-            self.follows = Some(Follows { objects, digest });
+            self.listing_follows = Some(Follows { objects, digest });
+        } else if file.is_tree() {
+            self.tree_follows = Some(Follows { objects, digest });
         }
         let turn = self.carousel.turn((self.shed + self.sent.len()) as u64, self.total);
         if let Some(manifest) = file.manifest.clone().filter(|_| self.owes_manifest()) {
@@ -119,7 +121,10 @@ impl Queue {
         let mut announcement = self.announcement_of(file, pass == FirstPass::OnDemand);
         if let Some(details) = &mut announcement.details {
             details.turn = turn;
-            details.follows = self.follows.filter(|_| details.is_listing());
+            details.follows = match details.is_tree() {
+                true => self.tree_follows,
+                false => self.listing_follows.filter(|_| details.is_listing()),
+            };
         }
         NewObject { kind: file.kind(), size: file.size, info: Some(announcement.encode()), pass }
     }
@@ -151,7 +156,7 @@ impl Queue {
             self.total -= 1 + u64::from(self.has_manifest(&file) && !self.manifest_sent);
             self.files -= 1;
             self.manifest_sent = false;
-            if !file.is_listing() {
+            if !file.comes_last() {
                 self.changed.push(file.changed_path());
             }
         }
