@@ -162,6 +162,16 @@ impl SourceFile {
         matches!(self.content, Content::Listing(_))
     }
 
+    /// The first parts of the names of what is in it; none of what comes last.
+    pub(crate) fn tops(&self) -> impl Iterator<Item = &str> {
+        let names = match &self.content {
+            Content::Pack(pack) => pack.ends().map(Some),
+            Content::File | Content::Spooled(_) => [Some(self.name.as_str()), None],
+            _ => [None, None],
+        };
+        names.into_iter().flatten().map(|name| name.split('/').next().unwrap_or_default())
+    }
+
     /// Whether it is the tree, and no file.
     pub(crate) fn is_tree(&self) -> bool {
         matches!(self.content, Content::Tree(..))

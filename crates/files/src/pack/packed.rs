@@ -71,6 +71,12 @@ impl Packed {
         PackHead { bytes: self.head.len() as u64, hash: *blake3::hash(&self.head).as_bytes() }
     }
 
+    /// The names of its first and its last file.
+    pub(crate) fn ends(&self) -> [&str; 2] {
+        let name = |member: Option<&Member>| -> &str { member.map_or("", |member| &member.name) };
+        [name(self.members.first()), name(self.members.last())]
+    }
+
     /// Files in it.
     pub(crate) fn files(&self) -> u64 {
         self.members.len() as u64

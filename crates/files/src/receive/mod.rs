@@ -89,6 +89,8 @@ pub(crate) struct ReceiveJob {
     streams: Streams,
     /// Beginnings of the roots of which parts are here, for the status.
     parts: Vec<u8>,
+    /// Names in the directory, for the status.
+    tops: Vec<String>,
     /// Files of which the application has heard, by name and hash.
     told: BTreeSet<[u8; 8]>,
     phase: Phase,
@@ -110,7 +112,7 @@ impl ReceiveJob {
     ) -> Self {
         let job = Self {
             options,
-            directory,
+            directory: directory.clone(),
             verifier,
             waiting: VecDeque::new(),
             deletions: Deletions::default(),
@@ -121,6 +123,7 @@ impl ReceiveJob {
             ledger,
             streams: Streams::default(),
             parts,
+            tops: directory.names(),
             told: BTreeSet::new(),
             phase: Phase::Receiving,
             last_news: now,
@@ -218,6 +221,7 @@ impl ReceiveJob {
         {
             record.gone = true;
         }
+        self.tops = self.directory.names();
         out.push(TransferEvent::Receive(ReceiveEvent::SenderGone { id: sender, said }));
     }
 
@@ -287,6 +291,7 @@ impl ReceiveJob {
     fn ready(&self) -> Status {
         let mut status = Status::ready(&self.options.name, self.directory.free());
         status.parts = Some(self.parts.clone());
+        status.set_tops(&self.tops);
         status.whole = Some(root_set::encode(&ledger::lock(&self.ledger).roots()));
         status
     }
@@ -312,6 +317,7 @@ impl ReceiveJob {
     ) {
         storage.sync(now);
         self.repeat_reminders(now, session);
+        self.stop_awaiting(now, session, storage, out);
         self.advance_deletions(now, session, storage, out);
         self.advance_trees(now, session, storage, out);
         if now >= self.next_progress {

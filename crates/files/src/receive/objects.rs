@@ -187,6 +187,7 @@ impl ReceiveJob {
             return self.on_held(now, session, storage, key, held, out);
         }
         object.verifying = true;
+        object.awaits_manifest = None;
         // All of it has come while it was examined: that ends first.
         if object.examined {
             return;
@@ -234,6 +235,7 @@ impl ReceiveJob {
         self.update_status(session, key, false);
         session.receiver().confirm(key);
         self.remind(now, session, key);
+        self.on_manifest_known(now, session, storage, &root, out);
     }
 
     fn submit(&mut self) {

@@ -29,6 +29,11 @@ pub(super) struct OpenObject {
     pub(super) origin: Origin,
     /// With the verifier for that.
     pub(super) examined: bool,
+    /// An older version is here, and the manifest that tells what of it is right has not come: it is
+    /// waited for until then.
+    pub(super) awaits_manifest: Option<Time>,
+    /// It has been waited for.
+    pub(super) awaited_manifest: bool,
     /// Times that what came from the network proved wrong.
     pub(super) mended: u8,
     /// What is in its place already: found there, or what another object with the same content
@@ -54,6 +59,8 @@ impl OpenObject {
             manifest: None,
             origin: Origin::Received,
             examined: false,
+            awaits_manifest: None,
+            awaited_manifest: false,
             mended: 0,
             held: None,
             turn: None,
@@ -94,7 +101,7 @@ impl OpenObject {
         self.details().is_some_and(Details::is_pack)
     }
 
-    fn details(&self) -> Option<&Details> {
+    pub(super) fn details(&self) -> Option<&Details> {
         self.announcement.as_ref()?.details.as_ref()
     }
 

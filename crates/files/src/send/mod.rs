@@ -286,8 +286,10 @@ impl SendJob {
     fn begin(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
         self.phase = Phase::Sending;
         self.started = now;
-        self.queue
-            .set_economy(Economy { manifests: self.peers.has_ours(), sync: self.options.sync });
+        let mut known = self.queue.tops();
+        known.retain(|top| self.peers.all_have_top(top));
+        let (manifests, sync) = (self.peers.has_ours(), self.options.sync);
+        self.queue.set_economy(Economy { manifests, sync, known });
         self.call_roll(session, ROLL_SENDING);
         session.sender().hold(false);
         if self.options.expect == Expect::Anyone {

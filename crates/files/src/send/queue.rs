@@ -9,7 +9,10 @@
 mod enqueue;
 mod fed;
 
-use std::{collections::VecDeque, path::PathBuf};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    path::PathBuf,
+};
 
 use fanfare_proto::{EnqueueError, ObjectKey, ObjectTransportId, Session};
 
@@ -56,6 +59,8 @@ pub(super) struct Economy {
     pub(super) manifests: bool,
     /// Receivers are expected to have most of everything.
     pub(super) sync: bool,
+    /// The same of what is beneath these names.
+    pub(super) known: BTreeSet<String>,
 }
 
 /// Whether everybody says of a root that it is there, whole or in part.
@@ -142,6 +147,12 @@ impl Queue {
         let manifests = self.to_come.iter().filter(|file| self.has_manifest(file)).count();
         self.total = self.files + manifests as u64;
         self.carousel.plan(self.total, 2 * HALF);
+    }
+
+    /// The names that receivers have directly in their directories, when they have everything.
+    pub(super) fn tops(&self) -> BTreeSet<String> {
+        let tops = self.to_come.iter().flat_map(SourceFile::tops);
+        tops.map(str::to_owned).collect()
     }
 
     /// Nobody listens who understands it.
@@ -372,7 +383,7 @@ mod tests {
         let root = sources.files[0].root;
         let (mut session, mut storage) = (session(), FileStorage::default());
         let mut queue = Queue::new(sources, 0, false);
-        queue.set_economy(Economy { manifests: true, sync: false });
+        queue.set_economy(Economy { manifests: true, ..Economy::default() });
         queue.fill(Time::ZERO, &mut session, &mut storage, &|r| *r == root).unwrap();
         let manifests: Vec<bool> = queue.sent.iter().map(|object| object.is_manifest).collect();
         assert_eq!(manifests, [true, false, false]);

@@ -131,7 +131,10 @@ impl Queue {
 
     fn pass_of(&self, file: &SourceFile, all_have: AllHave<'_>) -> FirstPass {
         let sparse = self.economy.manifests && file.is_sparse();
-        if self.economy.sync || sparse || all_have(&file.root) {
+        let known = |top: &str| self.economy.known.contains(top);
+        let mut tops = file.tops().peekable();
+        let is_known = tops.peek().is_some() && tops.all(known);
+        if self.economy.sync || is_known || sparse || all_have(&file.root) {
             FirstPass::OnDemand
         } else {
             FirstPass::Whole
