@@ -242,12 +242,13 @@ pub(super) mod tests {
                 Condition::Beside { flows, .. } => vec![1e6; flows],
                 _ => Vec::new(),
             },
-            reaction: matches!(cell.condition, Condition::Change(_)).then_some(Reaction {
-                down_s: Some(0.4),
-                up_s: None,
-                share_down: 0.9,
-                share_up: 0.5,
-            }),
+            reaction: matches!(cell.condition, Condition::Change(_) | Condition::Comes(_))
+                .then_some(Reaction {
+                    down_s: Some(0.4),
+                    up_s: None,
+                    share_down: 0.9,
+                    share_up: 0.5,
+                }),
             why: String::new(),
         };
         let row = |cell: &RateCell| {

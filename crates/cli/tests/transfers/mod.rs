@@ -1,0 +1,18 @@
+//! Files from one process to others.
+
+mod archive;
+mod choice;
+mod delete;
+mod durability;
+mod endings;
+mod interfaces;
+mod layers;
+mod overruns;
+mod pack;
+mod resume;
+mod senders;
+mod sparse;
+mod stream;
+mod streams;
+mod transfer;
+mod trees;
