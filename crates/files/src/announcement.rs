@@ -13,6 +13,9 @@
 //! A tree is announced as a listing is, with kind "tree" and, under 9, the links in it.
 //! A piece of a stream has kind "piece" and `20`: see [`Piece`].
 //!
+//! What is sent again because it changed has one more, `15: object`: the id of the one in whose place
+//! it comes.
+//!
 //! In a carousel of more objects than can be kept, both have one more,
 //! `14: [place in the round, objects in a round, rounds to come]`: there an object comes under
 //! another id in each round.
@@ -82,6 +85,9 @@ pub struct Details {
     /// Which object of a carousel it is.
     #[n(14)]
     pub turn: Option<Turn>,
+    /// The object in whose place it is sent: what that was made of has changed.
+    #[n(15)]
+    pub instead: Option<u16>,
     /// What of a stream it is, if it is a piece of one.
     #[n(20)]
     pub piece: Option<Piece>,
@@ -150,6 +156,7 @@ impl Details {
             on_demand: None,
             follows: None,
             turn: None,
+            instead: None,
             piece: None,
         }
     }
@@ -176,12 +183,7 @@ impl Details {
 
     /// Details of a tree with so many links, sent after all others.
     #[must_use]
-    pub(crate) fn of_tree(
-        size: u64,
-        root: [u8; 32],
-        links: u64,
-        follows: Option<Follows>,
-    ) -> Self {
+    pub(crate) fn of_tree(size: u64, root: [u8; 32], links: u64, follows: Option<Follows>) -> Self {
         let (kind, files) = (Some(TREE.to_owned()), Some(links));
         Self { kind, files, follows, ..Self::new(size, root, None, None) }
     }

@@ -85,12 +85,7 @@ impl<'a> Gatherer<'a> {
     }
 
     /// `top`: the name of the directory that links may not lead out of.
-    fn take_found(
-        &mut self,
-        root: &Arc<Root>,
-        top: &str,
-        found: Found,
-    ) -> Result<(), SourceError> {
+    fn take_found(&mut self, root: &Arc<Root>, top: &str, found: Found) -> Result<(), SourceError> {
         let selected = found.is_taken(&root.path, &self.selection);
         if let Found::Directory(path, name) = &found {
             return if selected { self.note_directory(path, name) } else { Ok(()) };

@@ -88,7 +88,9 @@ pub use listing::ListingError;
 pub use receive::{ReceiveOptions, SenderFilter, Until};
 pub use selection::{Selection, SelectionError, parse_list};
 pub use send::{EnqueueFailed, Expect, SendOptions, Slow, SlowVerdict};
-pub use source::{GatherOptions, Gathering, Links, NamedPath, Packing, SourceError, SourceFile, Sources};
+pub use source::{
+    GatherOptions, Gathering, Links, NamedPath, Packing, SourceError, SourceFile, Sources,
+};
 pub use stream::{StreamTarget, TargetError};
 pub use streams::{MemoryShort, MemoryUse, Streams};
 pub use transfer::Transfer;

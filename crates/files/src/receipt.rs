@@ -329,6 +329,14 @@ impl Holdings {
         self.insert_at(number, root);
     }
 
+    /// Takes an object away: another one has come in its place.
+    pub(crate) fn remove(&mut self, object: ObjectTransportId) {
+        let number = self.unwrap(object);
+        if let Some(root) = self.roots.remove(&number) {
+            self.add(number, &root, u64::wrapping_sub);
+        }
+    }
+
     /// Adds an object by its place in a round, under whichever id it came.
     pub fn insert_at(&mut self, place: u64, root: [u8; 32]) {
         if let Some(before) = self.roots.insert(place, root) {

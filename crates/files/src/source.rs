@@ -2,30 +2,30 @@
 //!
 //! - `options`: what of it is sent; `naming`: what receivers call it; `stamp`: how a change shows
 //! - `hashing`: what reading a file tells of it; `error`: why something cannot be sent
-//! - `links`: what becomes of symbolic links; `survey`: the same without reading
+//! - `links`: what becomes of symbolic links; `again`: what had changed; `streamed`: what is sent as it
+//!   is read; `survey`: the same without reading
 
+mod again;
 mod error;
 mod hashing;
 mod links;
 mod naming;
 mod options;
 mod stamp;
+mod streamed;
 mod survey;
 
 use std::{
     collections::VecDeque,
     fs::File,
     io::{self, Read, Seek, Write},
-    os::{
-        fd::AsFd,
-        unix::{ffi::OsStrExt, fs::MetadataExt},
-    },
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 pub use error::SourceError;
-use fanfare_disk::name::{bytes_of, text_of};
+use fanfare_disk::name::bytes_of;
 use fanfare_proto::ObjectKind;
 pub(crate) use hashing::{Hashed, hash, hash_part};
 pub use links::Links;
@@ -66,6 +66,14 @@ pub struct SourceFile {
     mode: Option<u32>,
     stamp: Stamp,
     content: Content,
+    again: Option<Retaken>,
+}
+
+/// A file that had changed, and was read again.
+#[derive(Debug, Clone, Copy)]
+struct Retaken {
+    /// The object that was sent of it before.
+    instead: Option<u16>,
 }
 
 /// Where the bytes of an object are.
@@ -119,8 +127,9 @@ impl SourceFile {
     /// The same where it is said of a pack that only what is asked for will come.
     pub(crate) fn announcement_sent(&self, on_demand: bool) -> Announcement {
         let mut announcement = self.announcement();
-        if let Some(details) = announcement.details.as_mut().filter(|d| d.is_pack()) {
-            details.on_demand = on_demand.then_some(true);
+        if let Some(details) = &mut announcement.details {
+            details.on_demand = (details.is_pack() && on_demand).then_some(true);
+            details.instead = self.again.and_then(|again| again.instead);
         }
         announcement
     }
@@ -146,6 +155,7 @@ impl SourceFile {
             mode: None,
             stamp: Stamp::none(size),
             content: Content::Piece(fed),
+            again: None,
         }
     }
 
@@ -342,40 +352,6 @@ impl Sources {
         gatherer.finish()
     }
 
-    /// What `input` gives, read and sent as it comes, and called `name` at receivers. `path` is for
-    /// messages.
-    #[must_use]
-    pub fn stream(input: File, path: &Path, name: &str) -> Self {
-        let (path, name) = (path.to_owned(), name.to_owned());
-        let stream = Some(StreamSource { path, name, input: Arc::new(input) });
-        Self { stream, ..Self::default() }
-    }
-
-    /// What is at `path`, or standard input for `-`, read and sent as it comes: a file, a block device
-    /// or a pipe. Standard input is called `stdin_name` at receivers.
-    ///
-    /// # Errors
-    /// It cannot be opened, or is a directory.
-    pub fn open_stream(path: &Path, stdin_name: &str) -> Result<Self, SourceError> {
-        let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
-        if path == Path::new("-") {
-            let input = io::stdin().as_fd().try_clone_to_owned().map_err(unreadable)?;
-            return Ok(Self::stream(File::from(input), path, stdin_name));
-        }
-        let input = File::open(path).map_err(unreadable)?;
-        if input.metadata().map_err(unreadable)?.is_dir() {
-            return Err(SourceError::NotAStream(path.to_owned()));
-        }
-        let name = text_of(path.file_name().unwrap_or_default().as_bytes());
-        Ok(Self::stream(input, path, &name))
-    }
-
-    /// Whether it is sent as it is read, and how much there is will be known in the end.
-    #[must_use]
-    pub fn is_stream(&self) -> bool {
-        self.stream.is_some()
-    }
-
     /// Makes sure that all that is named is there, before anything is read or hashed.
     ///
     /// # Errors
@@ -413,6 +389,7 @@ impl Sources {
             mode: None,
             stamp: Stamp::none(size),
             content: Content::Pack(Arc::new(pack)),
+            again: None,
         });
     }
 
@@ -431,8 +408,8 @@ impl Sources {
         let (size, root) = (bytes.len() as u64, *blake3::hash(bytes).as_bytes());
         self.bytes += size;
         let (path, name, stamp) = (PathBuf::from(name), name.to_owned(), Stamp::none(size));
-        let (manifest, mode) = (None, None);
-        let last = SourceFile { path, name, size, root, manifest, mode, stamp, content };
+        let (manifest, mode, again) = (None, None, None);
+        let last = SourceFile { path, name, size, root, manifest, mode, stamp, content, again };
         self.files.push_back(last);
     }
 
@@ -484,7 +461,8 @@ impl Sources {
         // Only what was spooled has no permissions of its own, and no path.
         let content = if mode.is_none() { Content::Spooled(Arc::new(file)) } else { Content::File };
         // A file that grew while it was hashed is noticed by its stamp at the end.
-        let file = SourceFile { path, name, size, root, manifest, mode, stamp, content };
+        let again = None;
+        let file = SourceFile { path, name, size, root, manifest, mode, stamp, content, again };
         self.files.push_back(file);
         self.bytes += size;
         Ok(())
@@ -528,7 +506,14 @@ mod tests {
             std::fs::write(root.join(file), file).unwrap();
         }
         std::os::unix::fs::symlink("b", root.join("link")).unwrap();
-        rustix::fs::mknodat(rustix::fs::CWD, root.join("pipe"), rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            root.join("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
         let (names, skipped) = gather(&[root]).unwrap();
         assert_eq!(names, ["photos/a", "photos/b/2", "photos/b/c/1", "photos/z", "tree"]);
         assert_eq!(skipped, 1);

@@ -1,11 +1,28 @@
 //! Options that say what travels, or is taken, beside content, permissions and times.
 
-use clap::Args;
-use fanfare_files::Carried;
+use clap::{Args, ValueEnum};
+use fanfare_files::{Carried, Links};
+
+/// `--links`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LinksPolicy {
+    /// Send them as links, for receivers with --outside-links
+    Keep,
+    /// Send what they lead to
+    Follow,
+    /// Leave them out
+    Skip,
+}
 
 /// What a sender carries.
 #[derive(Debug, Args)]
 pub(super) struct CarryArgs {
+    /// What to do about symbolic links that lead out of their directory [default: refuse]
+    ///
+    /// Links that stay inside are always sent as links. A link that is absolute, or goes up after it
+    /// went down, counts as one that leads out. A link named on the command line is followed.
+    #[arg(long, value_enum, help_heading = "What is sent", hide_short_help = true)]
+    links: Option<LinksPolicy>,
     /// Send user and group of files, directories and links, by number
     #[arg(long, help_heading = "What is sent", hide_short_help = true)]
     owner: bool,
@@ -22,12 +39,22 @@ pub(super) struct CarryArgs {
     ///
     /// Receivers take it only with recv --archive, or the same options one by one.
     #[arg(long, help_heading = "What is sent", hide_short_help = true)]
-    pub(super) archive: bool,
+    archive: bool,
 }
 
 impl CarryArgs {
     pub(super) fn carried(&self) -> Carried {
         carried(self.archive, [self.owner, self.xattrs, self.acls, self.setuid])
+    }
+
+    pub(super) fn links(&self) -> Links {
+        match self.links {
+            Some(LinksPolicy::Keep) => Links::Keep,
+            Some(LinksPolicy::Follow) => Links::Follow,
+            Some(LinksPolicy::Skip) => Links::Skip,
+            None if self.archive => Links::Keep,
+            None => Links::Refuse,
+        }
     }
 }
 

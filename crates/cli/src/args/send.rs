@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
-use fanfare_files::{Expect, GatherOptions, Links, NamedPath, Packing, SendOptions, Slow, Transfer};
+use fanfare_files::{Expect, GatherOptions, NamedPath, Packing, SendOptions, Slow, Transfer};
 use fanfare_node::{
     FieldSize,
     proto::{Bitrate, CongestionControl, FecConfig, FecId, SenderConfig},
@@ -175,12 +175,6 @@ pub(crate) struct SendArgs {
     prefix: Option<String>,
     #[command(flatten)]
     choice: ChoiceArgs,
-    /// What to do about symbolic links that lead out of their directory [default: refuse]
-    ///
-    /// Links that stay inside are always sent as links. A link that is absolute, or goes up after it
-    /// went down, counts as one that leads out. A link named on the command line is followed.
-    #[arg(long, value_enum, help_heading = "What is sent", hide_short_help = true)]
-    links: Option<LinksPolicy>,
     #[command(flatten)]
     carry: CarryArgs,
     /// Send one file, device or pipe as it is read
@@ -255,17 +249,6 @@ impl Cc {
     }
 }
 
-/// `--links`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum LinksPolicy {
-    /// Send them as links, for receivers with --outside-links
-    Keep,
-    /// Send what they lead to
-    Follow,
-    /// Leave them out
-    Skip,
-}
-
 /// `--slow`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum SlowPolicy {
@@ -321,7 +304,7 @@ impl SendArgs {
                 prefix: self.prefix.clone(),
                 packing: if self.no_pack { Packing::Never } else { Packing::Small },
                 listed: self.delete,
-                links: self.links(),
+                links: self.carry.links(),
                 carried: self.carry.carried(),
                 selection: self.choice.selection()?,
             },
@@ -335,16 +318,6 @@ impl SendArgs {
             place: (self.net.group()?.group, self.net.interface()),
             output: self.output,
         })
-    }
-
-    fn links(&self) -> Links {
-        match self.links {
-            Some(LinksPolicy::Keep) => Links::Keep,
-            Some(LinksPolicy::Follow) => Links::Follow,
-            Some(LinksPolicy::Skip) => Links::Skip,
-            None if self.carry.archive => Links::Keep,
-            None => Links::Refuse,
-        }
     }
 
     /// What is sent once, as it is read, need not be kept; what is sent again is.

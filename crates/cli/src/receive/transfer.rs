@@ -4,7 +4,7 @@ use std::{sync::mpsc::RecvTimeoutError, time::Duration};
 
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
 use fanfare_files::{
-    How, ReceiveEvent, Transfer, TransferEvent,
+    How, Placed, ReceiveEvent, Transfer, TransferEvent,
     event::{Finished, ReceiveEnd, ReceiveReport},
     receipt::Reason,
 };
@@ -121,21 +121,7 @@ fn show(event: &ReceiveEvent, place: &Place, output: &Output) {
             }));
         }
         ReceiveEvent::File { key, placed, elapsed } => {
-            let path = place.of(placed);
-            if place.tells() {
-                output.data(&path);
-            }
-            match placed.how {
-                How::Already => output.text(&format!("'{path}' is already here")),
-                How::Beside => {
-                    output.text(&format!("'{path}' stands beside the file that was there"));
-                }
-                How::New | How::Replaced => {}
-            }
-            if let Some(why) = placed.name_rejected {
-                output.text(&format!("warning: '{path}' has not its sender's name: {why}"));
-            }
-            output.event(&Line::file(*key, placed, path, elapsed.as_secs_f64()));
+            show_file(*key, placed, elapsed.as_secs_f64(), place, output);
         }
         ReceiveEvent::Failed { key, name, reason } => {
             show_failed(*key, name.as_deref(), *reason, place, output);
@@ -166,6 +152,24 @@ fn show(event: &ReceiveEvent, place: &Place, output: &Output) {
             output.event(&Line::Gone(Gone { id: id.0, said: *said }));
         }
     }
+}
+
+fn show_file(key: ObjectKey, placed: &Placed, seconds: f64, place: &Place, output: &Output) {
+    let path = place.of(placed);
+    if place.tells() {
+        output.data(&path);
+    }
+    match placed.how {
+        How::Already => output.text(&format!("'{path}' is already here")),
+        How::Beside => {
+            output.text(&format!("'{path}' stands beside the file that was there"));
+        }
+        How::New | How::Replaced => {}
+    }
+    if let Some(why) = placed.name_rejected {
+        output.text(&format!("warning: '{path}' has not its sender's name: {why}"));
+    }
+    output.event(&Line::file(key, placed, path, seconds));
 }
 
 /// Who is heard, and who is not.

@@ -69,7 +69,8 @@ impl<R: Read> ListingReader<R> {
         self.left = left;
         let head = varint::read(&mut self.input)?;
         let shared = usize::try_from(head >> 2).map_err(|_| ReadError::Malformed)?;
-        let len = usize::try_from(varint::read(&mut self.input)?).map_err(|_| ReadError::Malformed)?;
+        let len =
+            usize::try_from(varint::read(&mut self.input)?).map_err(|_| ReadError::Malformed)?;
         if shared > self.name.len() || len > NAME_MAX || !self.name.is_char_boundary(shared) {
             return Err(ReadError::Malformed);
         }

@@ -9,6 +9,7 @@ use std::{
 
 use fanfare_disk::name::{path_of, text_of};
 
+use super::packer::{Finished, Packer, Rest, Taken};
 use crate::{announcement::PackHead, reach, read_at::ReadAt, source::Stamp};
 
 /// What was named to be sent, and the name receivers give it.
@@ -73,8 +74,8 @@ impl Packed {
 
     /// The names of its first and its last file.
     pub(crate) fn ends(&self) -> [&str; 2] {
-        let name = |member: Option<&Member>| -> &str { member.map_or("", |member| &member.name) };
-        [name(self.members.first()), name(self.members.last())]
+        let ends = [self.members.first(), self.members.last()];
+        ends.map(|member| member.map_or("", |member| &*member.name))
     }
 
     /// Files in it.
@@ -90,6 +91,30 @@ impl Packed {
     /// Where its first file is, for messages.
     pub(crate) fn first_path(&self) -> PathBuf {
         self.members.first().map_or_else(PathBuf::new, Member::path)
+    }
+
+    /// Its files as they are now, in packs again, and those that have no place in one any more: paths
+    /// and names.
+    pub(crate) fn retake(&self) -> (Vec<Finished>, Vec<(PathBuf, String)>) {
+        let (mut packs, mut alone) = (Vec::new(), Vec::new());
+        let mut packer = Packer::default();
+        for member in &self.members {
+            match packer.take(&member.root, &member.path(), &member.name) {
+                Ok(Taken::Yes(_)) => packs.extend(packer.full()),
+                // What cannot be read is told when it is tried alone.
+                Ok(Taken::No) | Err(_) => alone.push((member.path(), member.name.to_string())),
+            }
+        }
+        match packer.finish() {
+            Rest::Pack(last) => packs.extend(last),
+            Rest::Files(files, last) => {
+                packs.extend(last);
+                let named =
+                    |(root, name): (Arc<Root>, Box<str>)| (root.path_of(&name), name.into());
+                alone.extend(files.into_iter().map(named));
+            }
+        }
+        (packs, alone)
     }
 
     fn read_content(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {

@@ -155,7 +155,8 @@ impl ReceiveJob {
         out: &mut Outbox,
     ) {
         let objects = self.records.values_mut().flat_map(|record| record.open.iter_mut());
-        let waiting = objects.filter(|(_, object)| object.awaits_manifest.is_some() && which(object));
+        let waiting =
+            objects.filter(|(_, object)| object.awaits_manifest.is_some() && which(object));
         let mut again = Vec::new();
         for (key, object) in waiting {
             object.awaits_manifest = None;

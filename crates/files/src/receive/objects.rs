@@ -1,6 +1,6 @@
 //! What becomes of each object: announced, examined, received, verified.
 
-use fanfare_proto::{AbortReason, ObjectKey, Session, Time};
+use fanfare_proto::{AbortReason, ObjectKey, ObjectTransportId, Session, Time};
 
 use super::{
     ReceiveJob, SenderFilter,
@@ -81,6 +81,9 @@ impl ReceiveJob {
         {
             return;
         }
+        if let Some(instead) = details.as_ref().and_then(|details| details.instead) {
+            self.on_replacement(session, storage, key, instead);
+        }
         let files = details.as_ref().map_or(1, |details| details.files.unwrap_or(1));
         let is_unknown = details.as_ref().is_some_and(Details::is_unknown);
         if is_unknown || self.is_beyond_limits(key, files) {
@@ -100,6 +103,26 @@ impl ReceiveJob {
         }
         self.refresh_parts(session, storage);
         self.update_status(session, key, false);
+    }
+
+    /// What an object was made of has changed: it is not wanted any more.
+    fn on_replacement(
+        &mut self,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        instead: u16,
+    ) {
+        let old = ObjectKey { object: ObjectTransportId(instead), ..key };
+        let record = self.record_of(key);
+        record.replaced.insert(instead);
+        if record.open.get(&old).is_some_and(|object| !object.verifying && !object.examined) {
+            record.open.remove(&old);
+            storage.settle(old, false);
+        }
+        if !self.record_of(key).open.contains_key(&old) {
+            session.receiver().excuse(old, storage);
+        }
     }
 
     /// It is more than the user takes of one transfer.
@@ -168,7 +191,12 @@ impl ReceiveJob {
         size: u64,
         out: &mut Outbox,
     ) {
-        if self.record_of(key).is_given_up(key) {
+        let record = self.record_of(key);
+        if record.is_replaced(key) {
+            storage.settle(key, false);
+            return session.receiver().excuse(key, storage);
+        }
+        if record.is_given_up(key) {
             // It was whole before it was refused.
             return;
         }

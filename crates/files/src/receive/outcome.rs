@@ -50,7 +50,9 @@ impl ReceiveJob {
         let record = self.record_of(key);
         let object = record.open.remove(&key);
         let turn = object.as_ref().and_then(|object| object.turn);
-        let begun = object.map_or(now, |object| object.begun);
+        let details = object.as_ref().and_then(OpenObject::details);
+        let instead = details.and_then(|details| details.instead).filter(|_| lacking.is_none());
+        let begun = object.as_ref().map_or(now, |object| object.begun);
         let mut past = Vec::new();
         match lacking {
             None => past = record.hold(key, turn, held.hash),
@@ -58,6 +60,10 @@ impl ReceiveJob {
         }
         if let Some(reason) = misplaced {
             record.fail(key, turn, reason);
+        }
+        if let Some(instead) = instead {
+            record.replace(instead);
+            past.push(ObjectTransportId(instead));
         }
         record.settled_bytes += held.size;
         self.forgive(key, &past);
@@ -168,6 +174,11 @@ impl ReceiveJob {
         self.refresh_parts(session, storage);
         let record = self.record_of(key);
         let object = record.open.remove(&key);
+        if record.replaced.contains(&key.object.0) {
+            // Another one comes in its place.
+            self.update_status(session, key, false);
+            return session.receiver().excuse(key, storage);
+        }
         record.settled_bytes += object.as_ref().map_or(0, |object| object.size);
         record.fail(key, object.as_ref().and_then(|object| object.turn), reason);
         self.report.failures.push((key, reason));

@@ -1,6 +1,6 @@
 //! What is held, and what could not be had, of one life of a sender.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fanfare_proto::{ObjectKey, ObjectTransportId, Time};
 
@@ -131,6 +131,8 @@ pub(super) struct Record {
     failed: BTreeMap<u16, Option<u64>>,
     /// Of a carousel, what was announced last.
     turn: Option<Turn>,
+    /// Objects in whose place others are sent.
+    pub(super) replaced: BTreeSet<u16>,
     /// Files announced, of objects that were not refused.
     pub(super) taken_files: u64,
     /// Bytes of objects that are no longer open.
@@ -202,9 +204,21 @@ impl Record {
         })
     }
 
+    /// Another object came in its place before it was whole.
+    pub(super) fn is_replaced(&self, key: ObjectKey) -> bool {
+        !self.open.contains_key(&key) && self.replaced.contains(&key.object.0)
+    }
+
     /// It has failed, and was not announced anew.
     pub(super) fn is_given_up(&self, key: ObjectKey) -> bool {
         !self.open.contains_key(&key) && self.failed.contains_key(&key.object.0)
+    }
+
+    /// Another object is held in the place of this one.
+    pub(super) fn replace(&mut self, object: u16) {
+        self.failed.remove(&object);
+        self.failures.retain(|failure| failure.object != object);
+        self.holdings.remove(ObjectTransportId(object));
     }
 
     /// Nothing of it is under way any more.

@@ -74,7 +74,9 @@ impl Drop for Running {
 enum Verdict {
     Wait,
     /// Everything else is here, or will not come.
-    Go { complete: bool },
+    Go {
+        complete: bool,
+    },
 }
 
 /// `news`: how long nothing new has come.
@@ -231,8 +233,7 @@ mod tests {
         (0..held).for_each(|n| record.holdings.insert(ObjectTransportId(n), [n as u8; 32]));
         let announcement = Announcement { name: Vec::new(), details: Some(details.clone()) };
         let announcement = Some(announcement);
-        let tree =
-            OpenObject { verifying: true, announcement, ..OpenObject::new(100, Time::ZERO) };
+        let tree = OpenObject { verifying: true, announcement, ..OpenObject::new(100, Time::ZERO) };
         record.open.insert(key(2), tree);
         (record, details)
     }

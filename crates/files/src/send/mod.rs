@@ -330,6 +330,9 @@ impl SendJob {
         let all_sent = self.options.one_way && self.queue.is_passed() && session.sender().is_idle();
         let over = nobody_left || all_sent || (self.queue.is_followed() && open.is_empty());
         self.stay = self.stay.filter(|stay| now < *stay);
+        if over && self.stay.is_none() && !nobody_left && self.queue.check_again() {
+            return;
+        }
         if over && self.stay.is_none() {
             let end = self.end();
             self.leave(now, session, end);

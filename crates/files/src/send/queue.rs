@@ -4,8 +4,9 @@
 //! them have acknowledged: watermarks in the middle hold the sender back. The next half is
 //! enqueued while the half before is being acknowledged, so that the line never idles.
 //!
-//! `enqueue`: handing the core what is to come; here: how far it and the receivers are.
+//! `enqueue`: handing the core what is to come; `again`: what has changed meanwhile; here: how far it and the receivers are.
 
+mod again;
 mod enqueue;
 mod fed;
 
@@ -23,6 +24,7 @@ use crate::{
     source::{SourceFile, Sources},
     stream::piece::PIECE_MAX,
 };
+use again::Again;
 use fed::Stream;
 
 /// Half of the objects that receivers keep in view.
@@ -106,6 +108,8 @@ pub(super) struct Queue {
     again: bool,
     carousel: Carousel,
     one_way: bool,
+    /// What has changed, and is read anew.
+    anew: Again,
     pub(super) changed: Vec<PathBuf>,
 }
 
@@ -134,6 +138,7 @@ impl Queue {
             again: false,
             carousel: Carousel::new(rounds),
             one_way,
+            anew: Again::default(),
             changed: Vec::new(),
         }
     }
@@ -178,7 +183,10 @@ impl Queue {
 
     /// Whether objects are still to be enqueued.
     fn has_more(&self) -> bool {
-        !self.to_come.is_empty() || self.has_input() || self.carousel.has_next(self.sent.len())
+        !self.to_come.is_empty()
+            || self.anew.is_busy()
+            || self.has_input()
+            || self.carousel.has_next(self.sent.len())
     }
 
     /// Whether everything has been enqueued, and requeued, in all rounds.
@@ -258,8 +266,15 @@ impl Queue {
         // No end of its pass will be told.
         self.note_passed(key);
         let Some(place) = self.recent_mut(key.object).map(|recent| recent.place) else { return };
-        let Some(path) = self.sent_at(place).map(|sent| sent.file.changed_path()) else { return };
-        if self.note_changed(path) {
+        let Some(sent) = self.sent_at(place).filter(|sent| !sent.is_manifest) else { return };
+        let file = sent.file.clone();
+        if self.is_withdrawn(key.object.0) {
+            return;
+        }
+        if self.send_again(&file, Some(key)) {
+            self.total -= 1;
+            session.sender().cancel(key.object);
+        } else if self.note_changed(file.changed_path()) {
             session.sender().cancel(key.object);
         }
     }
@@ -274,7 +289,11 @@ impl Queue {
     /// Files that were changed after they had been sent.
     pub(super) fn check_all(&mut self) {
         for object in &self.sent {
-            if !object.file.is_unchanged() && !self.changed.contains(&object.file.changed_path()) {
+            if !object.is_manifest
+                && !self.anew.has_withdrawn(object.key.object.0)
+                && !object.file.is_unchanged()
+                && !self.changed.contains(&object.file.changed_path())
+            {
                 self.changed.push(object.file.changed_path());
             }
         }
@@ -321,7 +340,13 @@ mod tests {
         let path = |n: usize| scratch.path().join(format!("{n:03}"));
         (0..count).for_each(|n| std::fs::write(path(n), n.to_string()).unwrap());
         let paths: Vec<PathBuf> = (0..count).map(path).collect();
-        Sources::gather_with(&paths, "", Packing::Never, &mut |_| {}).unwrap()
+        retaken(Sources::gather_with(&paths, "", Packing::Never, &mut |_| {}).unwrap())
+    }
+
+    /// What has changed is not sent again.
+    fn retaken(mut sources: Sources) -> Sources {
+        sources.files = sources.files.into_iter().map(SourceFile::retaken).collect();
+        sources
     }
 
     #[test]
@@ -359,6 +384,7 @@ mod tests {
             (0..2).for_each(|n| std::fs::write(root.join(n.to_string()), "x").unwrap());
             let paths = [root.clone()];
             let sources = Sources::gather_listed(&paths, "", Packing::Never, &mut |_| {}).unwrap();
+            let sources = retaken(sources);
             if changes {
                 std::fs::write(root.join("1"), "changed").unwrap();
             }

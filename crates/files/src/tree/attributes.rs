@@ -1,9 +1,6 @@
 //! Extended attributes of an open file or directory. ACLs and capabilities are attributes, too.
 
-use std::{
-    ffi::CString,
-    os::fd::BorrowedFd,
-};
+use std::{ffi::CString, os::fd::BorrowedFd};
 
 use rustix::{
     fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr},
@@ -118,7 +115,7 @@ mod tests {
         let file = File::create(scratch.path().join("f")).unwrap();
         let fd = file.as_fd();
         let text = |name: &str| CString::new(name).unwrap();
-        if fsetxattr(fd, &text("user.old"), b"1", XattrFlags::empty()).is_err() {
+        if fsetxattr(fd, text("user.old"), b"1", XattrFlags::empty()).is_err() {
             // This file system has none.
             return;
         }

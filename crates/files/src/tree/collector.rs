@@ -4,15 +4,11 @@ use std::{
     collections::HashMap,
     fs::{File, Metadata},
     io,
-    os::{
-        fd::AsFd,
-        unix::fs::MetadataExt,
-    },
+    os::{fd::AsFd, unix::fs::MetadataExt},
 };
 
 use super::{
-    TREE_MAX,
-    attributes,
+    TREE_MAX, attributes,
     entry::{Carried, Entry, Kind, Owner, Properties},
     writer::Writer,
 };
@@ -76,12 +72,7 @@ impl Collector {
         Ok(())
     }
 
-    fn properties(
-        &self,
-        file: &File,
-        meta: &Metadata,
-        has_time: bool,
-    ) -> io::Result<Properties> {
+    fn properties(&self, file: &File, meta: &Metadata, has_time: bool) -> io::Result<Properties> {
         Ok(Properties {
             mode: Some(meta.mode() & self.carried.mode_mask()),
             mtime: has_time.then(|| Stamp::of(meta).mtime()),

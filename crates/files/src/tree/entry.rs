@@ -33,8 +33,7 @@ impl Carried {
 
     pub(super) fn from_bits(bits: u8) -> Option<Self> {
         let is = |bit: u8| bits & bit != 0;
-        let carried =
-            Self { owner: is(1), attributes: is(2), acls: is(4), special_bits: is(8) };
+        let carried = Self { owner: is(1), attributes: is(2), acls: is(4), special_bits: is(8) };
         (bits < 16).then_some(carried)
     }
 

@@ -2,7 +2,9 @@
 
 use std::os::fd::BorrowedFd;
 
-use fanfare_disk::{DirectoryHandle, descriptor, directory::Directory, name::bytes_of, placement::Conflict};
+use fanfare_disk::{
+    DirectoryHandle, descriptor, directory::Directory, name::bytes_of, placement::Conflict,
+};
 use rustix::{
     fs::{AtFlags, FileType, RenameFlags},
     io::Errno,
@@ -90,7 +92,8 @@ fn replace(
     let own = descriptor(top.handle()).map_err(disk)?;
     let _ = rustix::fs::unlinkat(own, aside.as_str(), AtFlags::empty());
     new.make(own, aside.as_bytes()).map_err(disk)?;
-    let renamed = rustix::fs::renameat_with(own, aside.as_str(), parent, name, RenameFlags::empty());
+    let renamed =
+        rustix::fs::renameat_with(own, aside.as_str(), parent, name, RenameFlags::empty());
     if renamed.is_err() {
         let _ = rustix::fs::unlinkat(own, aside.as_str(), AtFlags::empty());
     }

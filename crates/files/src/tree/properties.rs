@@ -22,7 +22,9 @@ pub(super) fn set(
     let before = rustix::fs::fstat(file)?;
     // The owner first: a change of owner takes away the set-user-ID bits, and capabilities.
     let owned = match properties.owner.filter(|_| carried.owner) {
-        Some(owner) => set_owner(&before, owner, &|user, group| rustix::fs::fchown(file, user, group))?,
+        Some(owner) => {
+            set_owner(&before, owner, &|user, group| rustix::fs::fchown(file, user, group))?
+        }
         None => true,
     };
     if let Some(mode) = properties.mode {

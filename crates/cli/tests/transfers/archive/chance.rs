@@ -147,11 +147,13 @@ fn a_tree_made_by_chance_arrives_as_it_was_at_once_and_after_a_change() {
         let mut tree = Tree::make(&stage.path("out/t"), seed);
         let options: &[&str] = if seed % 3 == 0 { &["--no-pack"] } else { &[] };
         let (sent, received) = pass(&stage, options, &[]);
-        (sent.expect(0), received.expect(0));
+        sent.expect(0);
+        received.expect(0);
         assert_nothing_left(&stage);
         tree.change();
         let (sent, received) = pass(&stage, options, &[]);
-        (sent.expect(0), received.expect(0));
+        sent.expect(0);
+        received.expect(0);
         assert_nothing_left(&stage);
     }
 }

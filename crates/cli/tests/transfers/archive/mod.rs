@@ -145,7 +145,8 @@ fn what_has_changed_of_links_directories_and_times_arrives_with_the_next_pass() 
     make_tree(&stage, 30);
     set_mode(&stage.path("out/t/closed"), 0o755);
     let (sent, received) = pass(&stage, &[], &[]);
-    (sent.expect(0), received.expect(0));
+    sent.expect(0);
+    received.expect(0);
     let path = |name: &str| stage.path(&format!("out/t/{name}"));
     // A link to another place, a link that was a file and the other way round, a directory made
     // private, one touched, a hard link broken and a new one.
@@ -162,7 +163,8 @@ fn what_has_changed_of_links_directories_and_times_arrives_with_the_next_pass() 
     set_mode(&path("d"), 0o700);
     set_time(&path("empty"), 5, 6);
     let (sent, received) = pass(&stage, &[], &[]);
-    (sent.expect(0), received.expect(0));
+    sent.expect(0);
+    received.expect(0);
     assert_nothing_left(&stage);
 }
 
@@ -204,7 +206,8 @@ fn owners_attributes_acls_and_special_bits_arrive_where_both_sides_ask_for_them(
     set_mode(&path("d/7"), 0o711);
     set_times(&stage);
     let (sent, received) = pass(&stage, &["--archive"], &["--archive"]);
-    (sent.expect(0), received.expect(0));
+    sent.expect(0);
+    received.expect(0);
     assert_nothing_left(&stage);
     // A receiver that does not take them says so.
     let receiver = stage.recv("plain", &["--once"]);
@@ -218,7 +221,8 @@ fn owners_attributes_acls_and_special_bits_arrive_where_both_sides_ask_for_them(
 /// An ACL as the kernel keeps it: rwx for the owner, r-x for user 1000, group, mask and others.
 fn acl() -> Vec<u8> {
     let none = u32::MAX;
-    let entries = [(1_u16, 7_u16, none), (2, 5, 1000), (4, 5, none), (0x10, 5, none), (0x20, 5, none)];
+    let entries =
+        [(1_u16, 7_u16, none), (2, 5, 1000), (4, 5, none), (0x10, 5, none), (0x20, 5, none)];
     let mut acl = 2_u32.to_le_bytes().to_vec();
     for (tag, permissions, id) in entries {
         acl.extend(tag.to_le_bytes());
@@ -235,7 +239,8 @@ fn without_the_option_special_bits_stay_here() {
     set_mode(&stage.path("out/t/f"), 0o6755);
     set_mode(&stage.path("out/t"), 0o3755);
     let (sent, received) = pass(&stage, &[], &["--archive"]);
-    (sent.expect(0), received.expect(0));
+    sent.expect(0);
+    received.expect(0);
     let mode = |name: &str| fs::metadata(stage.path(name)).unwrap().mode() & 0o7777;
     assert_eq!((mode("in/t"), mode("in/t/f")), (0o755, 0o755));
 }

@@ -22,7 +22,10 @@ fn a_link_that_leads_out_stops_a_send_before_anything_is_sent() {
     let stage = with_links_out();
     let refused = stage.send(&[stage.path("out/t")]).expect(2);
     let why = refused.error();
-    assert!(why.contains("/above'") && why.contains("outside/d") && why.contains("--links"), "{why}");
+    assert!(
+        why.contains("/above'") && why.contains("outside/d") && why.contains("--links"),
+        "{why}"
+    );
     assert!(refused.all("start").is_empty());
 }
 
@@ -61,7 +64,8 @@ fn a_receiver_refuses_links_that_lead_out_unless_it_is_told_otherwise() {
     assert_eq!(names, ["t/above", "t/absolute"]);
     assert_eq!(entries(&stage.path("in/t")), ["f"]);
     let (sent, received) = pass(&stage, &["--links=keep"], &["--outside-links"]);
-    (sent.expect(0), received.expect(0));
+    sent.expect(0);
+    received.expect(0);
     assert_eq!(fs::read_link(stage.path("in/t/absolute")).unwrap(), stage.path("outside/f"));
 }
 

@@ -32,6 +32,7 @@ impl Queue {
         all_have: AllHave<'_>,
     ) -> Result<(), Refused> {
         let ahead_of = if self.one_way { self.passed } else { self.followed };
+        self.advance_again();
         while self.enqueued < ahead_of + 2 * HALF {
             self.take_fed();
             let has_room = if self.to_come.is_empty() {
@@ -55,6 +56,9 @@ impl Queue {
         all_have: AllHave<'_>,
     ) -> Result<bool, Refused> {
         let Some(file) = self.to_come.front() else { return Ok(false) };
+        if file.comes_last() && self.anew.is_busy() {
+            return Ok(false);
+        }
         // What has changed meanwhile may not be at receivers, or not any more at the sender.
         let outdated = file.is_listing() && !self.changed.is_empty();
         let Some(open) = file.open().filter(|_| !outdated) else {
@@ -159,7 +163,7 @@ impl Queue {
             self.total -= 1 + u64::from(self.has_manifest(&file) && !self.manifest_sent);
             self.files -= 1;
             self.manifest_sent = false;
-            if !file.comes_last() {
+            if !file.comes_last() && !self.send_again(&file, None) {
                 self.changed.push(file.changed_path());
             }
         }
