@@ -3,5 +3,6 @@
 mod auto;
 mod beside_tcp;
 mod layers;
+mod leaving;
 mod marks;
 mod slow_receiver;

@@ -279,7 +279,11 @@ pub(super) mod tests {
         assert_eq!(lines.len(), rows().len() + 4);
         let columns = |line: &str| line.matches('|').count() - 1;
         let of = |count: usize| lines.iter().filter(|line| columns(line) == count).count();
-        assert_eq!((of(COLUMNS.len()), of(SHARED.len())), (rows().len() - 9 + 2, 9 + 2), "{text}");
+        assert_eq!(
+            (of(COLUMNS.len()), of(SHARED.len())),
+            (rows().len() - 10 + 2, 10 + 2),
+            "{text}"
+        );
     }
 
     #[test]
