@@ -89,16 +89,15 @@ fn an_object_given_up_is_never_acknowledged() {
 
 #[test]
 fn an_object_in_whose_place_another_has_come_holds_up_no_acknowledgement() {
-    let (mut rig, mut script) = received(ReceiverConfig::default(), true);
-    rig.senders.confirm(key(0));
-    rig.hear(&script.data(1, 10, 0, 0));
+    let (mut rig, mut script) = received(ReceiverConfig::default(), false);
+    rig.hear(&script.data(1, 40, 0, 0));
     rig.cancel(key(1));
-    rig.hear(&script.flush(1, raw(0, 0), &[RECEIVER]));
-    rig.pass(Duration::from_secs(1));
+    rig.hear(&script.flush(1, raw(0, 3), &[RECEIVER]));
+    rig.pass(GRTT * 2);
     assert!(rig.acks().is_empty());
     rig.senders.excuse(key(1));
-    rig.hear(&script.flush(1, raw(0, 0), &[RECEIVER]));
-    rig.pass(Duration::from_secs(1));
+    rig.hear(&script.flush(1, raw(0, 3), &[RECEIVER]));
+    rig.pass(GRTT * 2);
     assert_eq!(rig.acks(), ["flush 1"]);
 }
 
