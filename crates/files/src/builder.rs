@@ -16,7 +16,7 @@ use crate::{
     layered::LayeredListener,
     ledger::{self, Ledger},
     pack,
-    receipt::About,
+    receipt::{About, proof::Nonce},
     receive::{ReceiveJob, ReceiveOptions},
     send::{SendJob, SendOptions},
     source::Sources,
@@ -165,8 +165,7 @@ impl TransferBuilder {
             _ => None,
         };
         let sender = self.network.sender();
-        let nonce = Rng::new(seed ^ u64::from(id.0)).next_u64().to_be_bytes();
-        let about = (About::new(id, sender.instance_id), sender.segment_size, nonce);
+        let about = (About::new(id, sender.instance_id), sender.segment_size, nonce(id, seed));
         let (to_driver, commands) = sync_channel(16);
         let (to_application, events) = sync_channel(EVENTS);
         let mut outbox = Outbox::new(to_application);
@@ -200,12 +199,18 @@ impl TransferBuilder {
             sealed,
             message_size: usize::from(sender.segment_size) + segment::HEADER_MAX,
             // Another sequence than the session's, from the same seed.
+            hosts: self.network.destinations().clone(),
             test_drop: (self.network.test_drop_chance(), !seed),
         };
         let (thread, stopper) = setup.start("fanfare-node")?;
         let (commands, events, thread) = (to_driver, Some(events), Some(thread));
         Ok(Transfer { id, group, interface, awaited, stopper, commands, events, thread })
     }
+}
+
+/// Tells this sending from all others.
+fn nonce(id: NodeId, seed: u64) -> Nonce {
+    Rng::new(seed ^ u64::from(id.0)).next_u64().to_be_bytes()
 }
 
 /// The interface of this name is not up yet.

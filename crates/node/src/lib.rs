@@ -16,15 +16,19 @@
 //! - [`Network`]: where a node takes part and how it behaves there; [`JoinError`]: what stands
 //!   against it; `segment`: how long segments are
 //! - [`group`]: topics and messages; [`gateway`]: between groups; [`bridge`]: to plain UDP multicast
-//! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `waker`, `moderation`,
-//!   `reading`, `outbox`, `test_drop`: its parts; `sealed`: between it and its sockets; [`Stopper`]: asks it to end
+//! - [`stream`]: bytes without an end, written and read like a pipe's
+//! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `fanout`, `waker`,
+//!   `moderation`, `reading`, `outbox`, `test_drop`: its parts; `sealed`: between it and its sockets;
+//!   [`Stopper`]: asks it to end
 
 pub mod bridge;
 mod clock;
 pub mod driver;
 pub mod engine;
+mod fanout;
 pub mod gateway;
 pub mod group;
+
 mod join_error;
 mod moderation;
 mod network;
@@ -33,6 +37,7 @@ mod reading;
 mod sealed;
 pub mod segment;
 mod stopper;
+pub mod stream;
 mod test_drop;
 mod waker;
 

@@ -43,9 +43,11 @@ pub enum DropReason {
     NotAdmitted,
     /// Not read: its source sends too much of no use.
     Flood,
+    /// Not dropped, but a symbol of a stream with another position than follows from those before it.
+    StreamOffset,
 }
 
-const REASONS: usize = 19;
+const REASONS: usize = 20;
 
 impl DropReason {
     /// All reasons, in order of declaration.
@@ -69,6 +71,7 @@ impl DropReason {
         Self::Deferred,
         Self::NotAdmitted,
         Self::Flood,
+        Self::StreamOffset,
     ];
     /// Stable name for logs, JSON and metrics.
     #[must_use]
@@ -93,6 +96,7 @@ impl DropReason {
             Self::Deferred => "deferred",
             Self::NotAdmitted => "not-admitted",
             Self::Flood => "flood",
+            Self::StreamOffset => "stream-offset",
         }
     }
 }
@@ -112,6 +116,8 @@ pub struct Stats {
     pub parity_repair_sent: u64,
     /// NORM_DATA sent: explicit repair.
     pub explicit_repair_sent: u64,
+    /// How often what was new took the place of what had not been read of a stream.
+    pub stream_breaks: u64,
     /// NACKs sent.
     pub nacks_sent: u64,
     /// NACKs not sent because others requested the same.

@@ -6,7 +6,7 @@
 use alloc::collections::BTreeMap;
 use core::net::SocketAddr;
 
-use crate::time::{Duration, Time};
+use crate::time::Time;
 
 /// Datagrams of no use that are read of one source: as many in a second, and at first. A receiver that
 /// comes late, or a sender of another group on this port, sends fewer.
@@ -73,14 +73,13 @@ impl StraySources {
     }
 }
 
-/// Longest time in which [`AT_FIRST`] is full again.
-#[cfg(test)]
-const FULL: Duration = Duration::from_secs((AT_FIRST / PER_SECOND) as u64);
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::at;
+    use crate::time::{Duration, at};
+
+    /// Longest time in which [`AT_FIRST`] is full again.
+    const FULL: Duration = Duration::from_secs((AT_FIRST / PER_SECOND) as u64);
 
     fn address(n: u8) -> SocketAddr {
         SocketAddr::from(([10, 0, 0, n], 6003))

@@ -1,6 +1,6 @@
 //! Who must have everything in the end: how many, which names, or which keys.
 
-use std::path::Path;
+use std::{net::SocketAddr, path::Path};
 
 use fanfare_command::Failure;
 use fanfare_files::Expect;
@@ -9,11 +9,16 @@ use fanfare_node::seal::Trusted;
 use crate::keys::trust;
 
 /// Who is expected, and whose keys they have.
+/// `only`: single hosts that are sent to, where nobody else is.
 pub(super) fn expect(
     text: Option<&str>,
     one_way: bool,
+    only: &[SocketAddr],
 ) -> Result<(Expect, Option<Trusted>), Failure> {
-    let Some(text) = text else { return Ok((Expect::Anyone, None)) };
+    let Some(text) = text else {
+        let hosts = || Expect::Hosts(only.to_vec());
+        return Ok((if only.is_empty() { Expect::Anyone } else { hosts() }, None));
+    };
     let wrong = |why: &str| {
         let text = format!(
             "expect ({text}): {why}. Give a number such as 3, names such as a,b, or a list of keys"

@@ -8,6 +8,7 @@ use fanfare_files::{Conflict, ReceiveOptions, SenderFilter, StreamTarget, Until}
 use fanfare_node::proto::{FeedbackPath, JoinPolicy, ReceiverConfig};
 
 use super::{
+    metadata::TakeArgs,
     network::{NameArgs, NetArgs, parse_node_id},
     signing::IdentityArgs,
 };
@@ -96,6 +97,12 @@ pub(crate) struct RecvArgs {
     /// Send repair requests only to the sender, not to the group
     #[arg(long, help_heading = "Feedback", hide_short_help = true)]
     unicast_nack: bool,
+    /// Listen to the multicast group only, not to senders with --to
+    ///
+    /// Otherwise what is sent to this machine alone, at the group's port, is received too, from
+    /// private networks and this link.
+    #[arg(long, help_heading = "What is received", hide_short_help = true)]
+    no_unicast: bool,
     /// Keep existing files, and store the new one as NAME.1; the sender is told
     ///
     /// Without it a new file takes the place of an old one in one step, once it is whole.
@@ -130,6 +137,8 @@ pub(crate) struct RecvArgs {
         hide_short_help = true
     )]
     max_delete: Option<u64>,
+    #[command(flatten)]
+    take: TakeArgs,
     /// Create DIR if it does not exist
     #[arg(long)]
     create_dirs: bool,
@@ -189,6 +198,7 @@ impl RecvArgs {
         let feedback = if self.unicast_nack { FeedbackPath::Sender } else { FeedbackPath::Group };
         let network = self.net.builder()?.await_interface();
         let network = network.receiver_config(config).feedback(feedback);
+        let network = if self.no_unicast { network } else { network.hear_direct() };
         Ok(ReceivePlan {
             dir: self.dir.clone(),
             network,
@@ -218,6 +228,8 @@ impl RecvArgs {
             discard_parts: self.discard_parts,
             allow_delete: self.allow_delete,
             max_delete: self.max_delete,
+            carried: self.take.carried(),
+            outside_links: self.take.outside_links(),
             from,
             max_size,
             max_files: self.max_files,

@@ -105,6 +105,7 @@ impl Network {
             commands: to_obey,
             waker,
             sealed,
+            hosts: self.destinations().clone(),
             test_drop: (self.test_drop, !seed),
         };
         let (thread, stopper) = setup.start("fanfare-group")?;
