@@ -115,3 +115,15 @@ fn a_link_in_the_place_of_a_file_follows_the_rule_for_existing_files() {
         assert_eq!(is_link, option.is_empty());
     }
 }
+
+#[test]
+fn a_dry_run_says_what_becomes_of_links_that_lead_out() {
+    let stage = with_links_out();
+    let tree = stage.path("out/t");
+    fs::hard_link(tree.join("f"), tree.join("g")).unwrap();
+    let refused = stage.send(&[tree.to_str().unwrap(), "--dry-run"]).expect(2);
+    assert!(refused.error().contains("--links"), "{}", refused.error());
+    let told = stage.send(&[tree.to_str().unwrap(), "--dry-run", "--links=follow"]).expect(0);
+    let result = told.result();
+    assert_eq!((&result["files"], &result["would_send"]), (&3.into(), &60.into()));
+}
