@@ -127,3 +127,17 @@ fn a_dry_run_says_what_becomes_of_links_that_lead_out() {
     let result = told.result();
     assert_eq!((&result["files"], &result["would_send"]), (&3.into(), &60.into()));
 }
+
+#[test]
+fn another_file_that_keeps_its_name_gets_no_second_one() {
+    let stage = Stage::new();
+    stage.file("out/t/f", 10);
+    fs::hard_link(stage.path("out/t/f"), stage.path("out/t/g")).unwrap();
+    stage.file("in/t/f", 5);
+    let (sent, received) = pass(&stage, &[], &["--keep"]);
+    let reasons: Vec<_> =
+        sent.expect(3).all("reported").iter().map(|line| line["reason"].clone()).collect();
+    assert!(reasons.contains(&"kept-beside".into()) && reasons.contains(&"conflict".into()));
+    received.expect(3);
+    assert_eq!(entries(&stage.path("in/t")), ["f", "f.1"]);
+}
