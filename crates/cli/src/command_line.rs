@@ -12,6 +12,7 @@ use crate::{
     args::{
         doctor::DoctorArgs,
         node::{NodeArgs, NodeCommand, StatusArgs},
+        pipe::{PipeArgs, PipeCommand},
         receive::RecvArgs,
         send::SendArgs,
     },
@@ -23,6 +24,7 @@ use crate::{
     doctor::{DoctorPlan, Shown},
     laboratory::LaboratoryArgs,
     node::{self, GatewayPlan, GroupPlan, NodePlan},
+    pipe::{PipeReceivePlan, PipeSendPlan},
     publish::PubArgs,
     receive::ReceivePlan,
     send::{SendPlan, StreamPlan, StreamsPlan},
@@ -66,8 +68,9 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Send(SendArgs),
+    Send(Box<SendArgs>),
     Recv(RecvArgs),
+    Pipe(PipeArgs),
     Demo(DemoArgs),
     Doctor(DoctorArgs),
     Pub(PubArgs),
@@ -121,6 +124,8 @@ pub(crate) enum Task {
     Send(Box<SendPlan>, Reload<SendPlan>),
     SendStreams(StreamsPlan, OutputArgs),
     Receive(Box<ReceivePlan>, Reload<ReceivePlan>),
+    PipeSend(Box<PipeSendPlan>),
+    PipeReceive(Box<PipeReceivePlan>),
     Publish(Box<PubArgs>),
     Subscribe(Box<SubArgs>),
     Node(NodePlan),
@@ -191,6 +196,7 @@ pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
             let plan = args.plan().map_err(|why| Refused::Plan(vec![why], args.output))?;
             Task::Receive(Box::new(plan), Reload::new(loaded, receive_plan))
         }
+        Command::Pipe(args) => pipe(&args)?,
         Command::Node(args) => node(args, &groups, gateways)?,
         Command::Doctor(args) => Task::Doctor(
             examinations(&args).map_err(|failures| Refused::Doctor(failures, args.shown()))?,
@@ -223,6 +229,19 @@ fn send(args: &SendArgs, loaded: Option<Loaded>, streams: &[StreamWords]) -> Res
     let total = args.streams.total().map_err(refused)?;
     let memory = args.streams.memory().map_err(refused)?;
     Ok(Task::SendStreams(StreamsPlan { total, memory, streams: plans }, args.output))
+}
+
+fn pipe(args: &PipeArgs) -> Result<Task, Refused> {
+    Ok(match &args.command {
+        PipeCommand::Send(args) => {
+            let plan = args.plan().map_err(|why| Refused::Plan(vec![why], args.output))?;
+            Task::PipeSend(Box::new(plan))
+        }
+        PipeCommand::Recv(args) => {
+            let plan = args.plan().map_err(|why| Refused::Plan(vec![why], args.output))?;
+            Task::PipeReceive(Box::new(plan))
+        }
+    })
 }
 
 fn node(args: NodeArgs, named: &[Named], gateways: Vec<GatewayPlan>) -> Result<Task, Refused> {
@@ -268,7 +287,7 @@ fn command(name: &str) -> clap::Command {
 /// What `words` say to `fanfare send`.
 fn send_args(words: &[OsString]) -> Result<SendArgs, clap::Error> {
     match Cli::try_parse_from(words)?.command {
-        Command::Send(args) => Ok(args),
+        Command::Send(args) => Ok(*args),
         _ => Err(another()),
     }
 }

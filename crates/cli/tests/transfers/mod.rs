@@ -7,6 +7,7 @@ mod delete;
 mod delta;
 mod durability;
 mod endings;
+mod hosts;
 mod interfaces;
 mod layers;
 mod overruns;
