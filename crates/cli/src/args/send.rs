@@ -71,7 +71,9 @@ pub(crate) struct SendArgs {
     /// PATH=NAME sends a path under another name. Two paths that receivers would give one name are
     /// refused. Files and directories, symbolic and hard links, holes, names, permissions and times
     /// arrive as they are. Owners, extended attributes, ACLs and the setuid bit need --archive or
-    /// their own option. Pipes, sockets and devices are left out and named.
+    /// their own option. Pipes, sockets and devices are left out and named. Symbolic links that are
+    /// absolute, or go up after they went down, count as links that lead out; see --links. A link
+    /// named on the command line is followed.
     #[arg(required_unless_present_any = ["streams", "files_from"], value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Wait for this many receivers, or for these names
