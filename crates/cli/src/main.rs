@@ -5,7 +5,7 @@
 //! - `node`: a member that is always there, with `local`: its socket; `bridge`: to other groups, plain
 //!   UDP multicast and NATS
 //! - `demo`, `doctor`: a file per command; `laboratory`: commands of `fanfare-lab`
-//! - `json`: lines of `--json`; `warnings`: what more than one command warns of
+//! - `estimate`: how long it will take; `json`: lines of `--json`; `warnings`: what more than one command warns of
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -15,6 +15,7 @@ mod command_line;
 mod config;
 mod demo;
 mod doctor;
+mod estimate;
 mod group;
 mod json;
 mod laboratory;
@@ -50,12 +51,12 @@ fn main() -> ExitCode {
 fn run(task: Task) -> Exit {
     match task {
         Task::Send(plan, reload) => {
-            let output = Output::new(plan.output);
+            let output = Output::new(plan.output).per_file();
             send::run(*plan, reload, &output)
         }
         Task::SendStreams(plan, shown) => send::run_streams(plan, shown, &Output::new(shown)),
         Task::Receive(plan, reload) => {
-            let output = Output::new(plan.output);
+            let output = Output::new(plan.output).per_file();
             receive::run(*plan, reload, &output)
         }
         Task::Publish(args) => publish::run(&args),

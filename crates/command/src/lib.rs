@@ -21,6 +21,7 @@ mod notice;
 mod output;
 pub mod pages;
 mod printable;
+mod rows;
 pub mod units;
 mod usage;
 

@@ -35,7 +35,7 @@ use crate::{
     announcement::{Announcement, Details},
     gatherer::Gatherer,
     manifest::Manifest,
-    pack::{Finished, Packed},
+    pack::{Finished, Packed, PackedFiles},
     read_at::ReadAt,
     stream::feed::{Fed, StreamSource},
 };
@@ -124,6 +124,14 @@ impl SourceFile {
         }
     }
 
+    /// Each of them.
+    pub(crate) fn packed(&self) -> Option<PackedFiles> {
+        match &self.content {
+            Content::Pack(pack) => Some(PackedFiles(pack.clone())),
+            Content::File | Content::Spooled(_) | Content::Listing(_) | Content::Piece(_) => None,
+        }
+    }
+
     /// A piece of a stream.
     pub(crate) fn piece_of(stream: &StreamSource, fed: Box<Fed>) -> Self {
         let size = fed.bytes.len() as u64;
@@ -145,6 +153,11 @@ impl SourceFile {
             Content::Piece(fed) => fed.piece.end.map(|end| (end.total, end.hash)),
             _ => Some((self.size, self.root)),
         }
+    }
+
+    /// Whether it is a piece of a stream.
+    pub(crate) fn is_piece(&self) -> bool {
+        matches!(self.content, Content::Piece(_))
     }
 
     /// Whether it is the listing, and no file.

@@ -12,8 +12,8 @@ use super::{
         Resumed, Sender,
     },
     sending::{
-        LimitLine, OutcomeLine, PlannedLine, ReceiptLine, Receiver, Reported, Resuming, Sending,
-        SlowLine, Waiting,
+        LimitLine, OutcomeLine, PlannedLine, ReceiptLine, Receiver, Receivers, Reported, Resuming,
+        Sending, SlowLine, Waiting,
     },
 };
 
@@ -27,6 +27,7 @@ pub(crate) enum Line {
     Sending(Sending),
     Resuming(Resuming),
     Receiver(Receiver),
+    Receivers(Receivers),
     Progress(Progress),
     Receipt(ReceiptLine),
     Reported(Reported),
@@ -297,7 +298,7 @@ mod tests {
     fn every_event_has_an_example_in_the_document() {
         let name = |line: &&str| line.split('"').nth(3).unwrap_or_default().to_owned();
         let documented: BTreeSet<String> = examples().iter().map(name).collect();
-        let all = "start planned sending resuming receiver progress receipt reported sender bound object resumed mending file failed gone \
+        let all = "start planned sending resuming receiver receivers progress receipt reported sender bound object resumed mending file failed gone \
                    warning error result \
                    waiting slow evicted reloaded deleted deletion layers \
                    published sent held message dropped member lost broker gateway subscribed unsubscribed \

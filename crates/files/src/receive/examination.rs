@@ -115,8 +115,9 @@ impl ReceiveJob {
         if in_place {
             // Its completion will find it.
         } else if origin == Origin::Kept {
-            let bytes = right.iter().map(|(_, len)| len).sum();
-            out.push(TransferEvent::Receive(ReceiveEvent::Resumed { key, name, bytes, size }));
+            let bytes: u64 = right.iter().map(|(_, len)| len).sum();
+            let resumed = (bytes > 0).then_some(ReceiveEvent::Resumed { key, name, bytes, size });
+            out.push_all(resumed.map(TransferEvent::Receive));
         } else if let Err(error) = storage.reserve(key) {
             // A file that was believed to be here whole has been given no room so far.
             receiver.cancel(key, storage);

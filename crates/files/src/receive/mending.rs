@@ -36,7 +36,7 @@ impl ReceiveJob {
         let next = if asks_head { Origin::Head } else { Origin::Received };
         let origin = std::mem::replace(&mut object.origin, next);
         let (name, size) = (object.name(), object.size);
-        let bytes = runs.iter().map(|(_, len)| len).sum();
+        let bytes: u64 = runs.iter().map(|(_, len)| len).sum();
         object.verifying = false;
         let event = match origin {
             Origin::Received => {
@@ -47,7 +47,8 @@ impl ReceiveJob {
                 }
                 Some(ReceiveEvent::Mending { key, name, bytes })
             }
-            Origin::Head => Some(ReceiveEvent::Resumed { key, name, bytes: size - bytes, size }),
+            Origin::Head => (size > bytes)
+                .then(|| ReceiveEvent::Resumed { key, name, bytes: size - bytes, size }),
             Origin::Kept | Origin::Elsewhere | Origin::Claimed => None,
         };
         out.push_all(event.map(TransferEvent::Receive));
