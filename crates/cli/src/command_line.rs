@@ -12,6 +12,7 @@ use crate::{
     args::{
         doctor::DoctorArgs,
         node::{NodeArgs, NodeCommand, StatusArgs},
+        parts::PartsArgs,
         receive::RecvArgs,
         send::SendArgs,
     },
@@ -74,6 +75,7 @@ enum Command {
     Sub(SubArgs),
     Node(NodeArgs),
     Bridge(BridgeArgs),
+    Parts(PartsArgs),
     Config(ConfigArgs),
     /// Run real programs on emulated networks (needs fanfare-lab)
     #[command(disable_help_flag = true, after_help = LABORATORY.short())]
@@ -129,6 +131,7 @@ pub(crate) enum Task {
     Demo(DemoArgs),
     Doctor(DoctorPlan),
     Laboratory(&'static str, LaboratoryArgs),
+    Parts(PartsArgs),
     Config(ConfigArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -202,6 +205,7 @@ pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
         Command::Lab(args) => Task::Laboratory("lab", args),
         Command::Sim(args) => Task::Laboratory("sim", args),
         Command::Bench(args) => Task::Laboratory("bench", args),
+        Command::Parts(args) => Task::Parts(args),
         Command::Config(args) => Task::Config(args),
         Command::Completions(args) => Task::Completions(args),
         Command::Man(args) => Task::Man(args),

@@ -4,7 +4,7 @@
 //! - `send`, `receive`: files; `publish`, `subscribe`: messages, and `group`: what they share
 //! - `node`: a member that is always there, with `local`: its socket; `bridge`: to other groups, plain
 //!   UDP multicast and NATS
-//! - `demo`, `doctor`: a file per command; `laboratory`: commands of `fanfare-lab`
+//! - `demo`, `doctor`, `parts`: a file per command; `laboratory`: commands of `fanfare-lab`
 //! - `estimate`: how long it will take; `json`: lines of `--json`; `warnings`: what more than one command warns of
 
 use std::{ffi::OsString, process::ExitCode};
@@ -21,6 +21,7 @@ mod json;
 mod laboratory;
 mod local;
 mod node;
+mod parts;
 mod publish;
 mod receive;
 mod send;
@@ -74,6 +75,7 @@ fn run(task: Task) -> Exit {
         Task::Demo(args) => demo::run(&args),
         Task::Doctor(plan) => doctor::run(&plan),
         Task::Laboratory(command, args) => laboratory::run(command, &args),
+        Task::Parts(args) => parts::run(&args),
         Task::Config(args) => config::run(&args, &GRAMMAR),
         Task::Completions(args) => generate::completions(&args, program()),
         Task::Man(args) => generate::man(&args, program()),

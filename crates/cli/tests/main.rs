@@ -25,6 +25,7 @@ mod node;
 mod node_groups;
 mod overruns;
 mod pack;
+mod parts;
 mod progress;
 mod resume;
 mod senders;

@@ -144,6 +144,11 @@ impl TransferBuilder {
         if sink.is_some() {
             storage.take_only_streams();
         }
+        if let Some((_, options)) = &self.receive
+            && sink.is_none()
+        {
+            storage.limit_parts(options.part_limits);
+        }
         let now = clock.now();
         let receive = match (self.receive, directory) {
             (Some((_, options)), Some(directory)) => {

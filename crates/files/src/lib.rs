@@ -74,6 +74,7 @@ mod verify;
 mod walk;
 
 pub use builder::TransferBuilder;
+pub use file_storage::{KeptPart, PartLimits, clean_parts, list_parts};
 pub use event::{Finished, ReceiveEvent, SendEvent, TransferEvent};
 pub use fanfare_disk::{
     directory::{DirectoryError, How},

@@ -9,6 +9,7 @@ pub(crate) mod group;
 mod layers;
 pub(crate) mod network;
 pub(crate) mod node;
+pub(crate) mod parts;
 pub(crate) mod receive;
 pub(crate) mod send;
 mod streams;

@@ -311,6 +311,11 @@ impl Line {
         Self::Result(Box::new(ResultLine::DryRun { ok, exit, files, would_send, seconds }))
     }
 
+    /// Of `fanfare parts`.
+    pub(crate) fn parts_result(parts: u64, taken: u64) -> Self {
+        Self::Result(Box::new(ResultLine::Parts { ok: true, exit: 0, parts, taken }))
+    }
+
     pub(crate) fn early_result(exit: u8) -> Self {
         Self::Result(Box::new(ResultLine::Early { ok: exit == 0, exit }))
     }

@@ -9,7 +9,7 @@ use super::{
     },
     receiving::{
         Bound, Deleted, Deletion, Evicted, Failed, File, Gone, LayersLine, Mending, Object,
-        Resumed, Sender,
+        PartLine, Resumed, Sender,
     },
     sending::{
         LimitLine, OutcomeLine, PlannedLine, ReceiptLine, Receiver, Receivers, Reported, Resuming,
@@ -44,6 +44,7 @@ pub(crate) enum Line {
     Deleted(Deleted),
     Deletion(Deletion),
     Gone(Gone),
+    Part(PartLine),
     Published(Published),
     Sent(Sent),
     Held(Held),
@@ -188,6 +189,12 @@ pub(crate) enum ResultLine {
         #[serde(default, skip_serializing_if = "is_zero")]
         overruns: u64,
     },
+    Parts {
+        ok: bool,
+        exit: u8,
+        parts: u64,
+        taken: u64,
+    },
     DryRun {
         ok: bool,
         exit: u8,
@@ -298,7 +305,7 @@ mod tests {
     fn every_event_has_an_example_in_the_document() {
         let name = |line: &&str| line.split('"').nth(3).unwrap_or_default().to_owned();
         let documented: BTreeSet<String> = examples().iter().map(name).collect();
-        let all = "start planned sending resuming receiver receivers progress receipt reported sender bound object resumed mending file failed gone \
+        let all = "start planned sending resuming receiver receivers progress receipt reported sender bound object resumed mending file failed gone part \
                    warning error result \
                    waiting slow evicted reloaded deleted deletion layers \
                    published sent held message dropped member lost broker gateway subscribed unsubscribed \

@@ -118,8 +118,8 @@ impl ReceiveJob {
             let bytes: u64 = right.iter().map(|(_, len)| len).sum();
             let resumed = (bytes > 0).then_some(ReceiveEvent::Resumed { key, name, bytes, size });
             out.push_all(resumed.map(TransferEvent::Receive));
-        } else if let Err(error) = storage.reserve(key) {
-            // A file that was believed to be here whole has been given no room so far.
+        } else if let Err(error) = storage.check_room(key) {
+            // A file that was believed to be here whole has not been asked for room so far.
             receiver.cancel(key, storage);
             return self.fail(now, session, storage, key, verify::reason(error), out);
         }

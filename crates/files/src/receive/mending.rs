@@ -53,9 +53,9 @@ impl ReceiveJob {
         };
         out.push_all(event.map(TransferEvent::Receive));
         storage.reopen(key);
-        // A pack that was believed to be here whole has been given no room so far.
-        let reserved = if asks_head { storage.reserve(key) } else { Ok(()) };
-        if let Err(error) = reserved {
+        // A pack that was believed to be here whole has not been asked for room so far.
+        let room = if asks_head { storage.check_room(key) } else { Ok(()) };
+        if let Err(error) = room {
             session.receiver().cancel(key, storage);
             return self.fail(now, session, storage, key, verify::reason(error), out);
         }
