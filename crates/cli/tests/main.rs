@@ -15,6 +15,7 @@ mod endings;
 mod gateway;
 mod generate;
 mod groups;
+mod greeting;
 mod help;
 mod interfaces;
 mod laboratory;

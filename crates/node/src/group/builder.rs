@@ -45,7 +45,7 @@ pub struct GroupOptions {
 
 impl Default for GroupOptions {
     fn default() -> Self {
-        let config = GroupConfig { verifies: true, ..GroupConfig::default() };
+        let config = GroupConfig { verifies: true, greets: true, ..GroupConfig::default() };
         Self { config, message_max: 1 << 30, cache_dir: None, publishes: true }
     }
 }
