@@ -74,13 +74,13 @@ mod verify;
 mod walk;
 
 pub use builder::TransferBuilder;
-pub use file_storage::{KeptPart, PartLimits, clean_parts, list_parts};
 pub use event::{Finished, ReceiveEvent, SendEvent, TransferEvent};
 pub use fanfare_disk::{
     directory::{DirectoryError, How},
     name,
     placement::Conflict,
 };
+pub use file_storage::{KeptPart, PartLimits, clean_parts, list_parts};
 pub use layered::{LayeredError, LayeredOptions};
 pub use listing::ListingError;
 pub use receive::{ReceiveOptions, SenderFilter, Until};

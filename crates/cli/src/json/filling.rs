@@ -20,8 +20,8 @@ use super::{
     messages::{Drops, GatewayLine, MemberLine, Members, StatusLine, Way, WayLine},
     receiving::File,
     sending::{
-        LimitLine, OutcomeLine, PlannedLine, ReceiptLine, Receiver, ReceiverProgressLine, Receivers,
-        Reported, SlowLine,
+        LimitLine, OutcomeLine, PlannedLine, ReceiptLine, Receiver, ReceiverProgressLine,
+        Receivers, Reported, SlowLine,
     },
 };
 

@@ -20,7 +20,7 @@ pub(crate) use messages::{
     StatusLine, Subscribed, Unsubscribed, Way, WayLine, tag_text,
 };
 pub(crate) use receiving::{
-    Bound, Deleted, Deletion, Evicted, Failed, Gone, LayersLine, Mending, Object, PartLine, Resumed,
-    Sender,
+    Bound, Deleted, Deletion, Evicted, Failed, Gone, LayersLine, Mending, Object, PartLine,
+    Resumed, Sender,
 };
 pub(crate) use sending::{Resuming, Sending, Waiting};

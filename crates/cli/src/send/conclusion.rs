@@ -9,7 +9,12 @@ use fanfare_files::{
 use crate::json::Line;
 
 /// The last words, and the exit code.
-pub(super) fn conclude(output: &Output, finished: Finished, expect: &Expect, hints: (&str, &str)) -> Exit {
+pub(super) fn conclude(
+    output: &Output,
+    finished: Finished,
+    expect: &Expect,
+    hints: (&str, &str),
+) -> Exit {
     let Some(report) = finished.sent else { return Exit::Failed };
     table(output, &report);
     let failure = failure_of(&report, expect, hints);

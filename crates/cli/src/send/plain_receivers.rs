@@ -55,7 +55,10 @@ impl PlainReceivers {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_files::{event::{ReceiverView, ToldBy}, receipt::State};
+    use fanfare_files::{
+        event::{ReceiverView, ToldBy},
+        receipt::State,
+    };
 
     use super::*;
 

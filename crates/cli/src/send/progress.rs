@@ -58,7 +58,8 @@ impl Progress {
 /// A line for each, at most `room`: those first that are not done.
 fn rows(each: &[ReceiverProgress], total: u64, room: usize) -> Vec<String> {
     let mut order: Vec<&ReceiverProgress> = each.iter().collect();
-    order.sort_by_key(|one| (one.outcome.is_some(), one.receiver.name.clone(), one.receiver.source));
+    order
+        .sort_by_key(|one| (one.outcome.is_some(), one.receiver.name.clone(), one.receiver.source));
     let shown = if order.len() > room { room.saturating_sub(1) } else { order.len() };
     let width = |text: &dyn Fn(&ReceiverProgress) -> String| {
         let widths = order[..shown].iter().map(|one| text(one).chars().count());
@@ -74,7 +75,10 @@ fn rows(each: &[ReceiverProgress], total: u64, room: usize) -> Vec<String> {
         } else {
             format!(", loses {:.1} %", one.loss * 100.0)
         };
-        format!("  {name:<names$}  {address:<addresses$}  {percent:>5}  {rate:>12}  {}{loss}", state(one))
+        format!(
+            "  {name:<names$}  {address:<addresses$}  {percent:>5}  {rate:>12}  {}{loss}",
+            state(one)
+        )
     };
     let mut rows: Vec<String> = order[..shown].iter().map(row).collect();
     if shown < order.len() && room > 0 {
@@ -174,7 +178,8 @@ mod tests {
         all.estimate.on_done(begun, 0);
         all.estimate.on_done(begun + std::time::Duration::from_secs(1), 1 << 20);
         let told = all.describe(&progress);
-        let expected = "1.0 MiB of 8.0 MiB, 8388 kbit/s, 7 s left, 0 of 2 done: the rate limit is reached";
+        let expected =
+            "1.0 MiB of 8.0 MiB, 8388 kbit/s, 7 s left, 0 of 2 done: the rate limit is reached";
         assert_eq!(told, expected);
         // Nothing is sent of what everybody has already.
         (progress.sent_bytes, all.each) = (0, vec![one(7, "a", 4 << 20), one(8, "b", 6 << 20)]);

@@ -18,8 +18,8 @@ use std::{collections::BTreeMap, io, sync::Arc};
 
 use fanfare_proto::{DataBatch, NodeId, ObjectKey, ObjectKind, Storage, StorageError, Time};
 
-use fanfare_disk::directory::Directory;
 pub use budget::{KeptPart, PartLimits, clean_parts, list_parts};
+use fanfare_disk::directory::Directory;
 pub(crate) use incoming::PartFile;
 pub(crate) use kept::{discard_parts, pack_part_name};
 use outgoing::Outgoing;

@@ -47,8 +47,12 @@ impl ReceiveJob {
                 }
                 Some(ReceiveEvent::Mending { key, name, bytes })
             }
-            Origin::Head => (size > bytes)
-                .then(|| ReceiveEvent::Resumed { key, name, bytes: size - bytes, size }),
+            Origin::Head => (size > bytes).then(|| ReceiveEvent::Resumed {
+                key,
+                name,
+                bytes: size - bytes,
+                size,
+            }),
             Origin::Kept | Origin::Elsewhere | Origin::Claimed => None,
         };
         out.push_all(event.map(TransferEvent::Receive));

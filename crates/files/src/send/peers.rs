@@ -273,10 +273,7 @@ impl Peers {
     }
 
     /// How far each is.
-    pub(super) fn progress(
-        &self,
-        reports: &[ReceiverReport],
-    ) -> Vec<ReceiverProgress> {
+    pub(super) fn progress(&self, reports: &[ReceiverReport]) -> Vec<ReceiverProgress> {
         let reports: BTreeMap<NodeId, &ReceiverReport> =
             reports.iter().map(|report| (report.node, report)).collect();
         let progress = |(node, peer): (&NodeId, &Peer)| ReceiverProgress {

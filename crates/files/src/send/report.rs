@@ -8,7 +8,8 @@ use super::{Expect, Phase, SendJob, slow::loss_of};
 use crate::event::Outbox;
 
 use crate::event::{
-    Limit, ReceiverProgress, ReceiverView, SendEnd, SendEvent, SendProgress, SendReport, TransferEvent,
+    Limit, ReceiverProgress, ReceiverView, SendEnd, SendEvent, SendProgress, SendReport,
+    TransferEvent,
 };
 
 /// A report of loss counts so long, and twenty GRTT: who loses nothing any more says nothing.

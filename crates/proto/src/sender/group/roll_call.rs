@@ -287,7 +287,8 @@ mod tests {
     fn roll_of(awaited: Option<u32>) -> RollCaller {
         let mut roll_call = RollCaller::new();
         let content = b"who".to_vec();
-        roll_call.set(Time::ZERO, Some(RollCalls { content, interval: ms(1000), awaited, again: 0 }));
+        roll_call
+            .set(Time::ZERO, Some(RollCalls { content, interval: ms(1000), awaited, again: 0 }));
         roll_call
     }
     fn pacer(backoff: u64, least: u64) -> CallTiming {
