@@ -18,6 +18,9 @@ const SILENT_RTTS: u32 = 20;
 const SILENT_PROBES: u32 = 20;
 const SILENT_MIN: Duration = Duration::from_secs(1);
 
+/// One of so many probes was answered: what answers is near enough to the present.
+const ANSWERED_OF_LATE: u32 = 3;
+
 /// What one receiver would stand.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Candidate {
@@ -93,6 +96,18 @@ impl Candidates {
         self.list.retain(|candidate| candidate.node != node);
     }
 
+    /// Whether another receiver than the limiting one has answered a probe of late.
+    pub(crate) fn others_answer(&self) -> bool {
+        self.list.iter().skip(1).any(|other| other.probes <= ANSWERED_OF_LATE)
+    }
+
+    /// The limiting receiver has gone, if it has not been heard for this long.
+    pub(crate) fn pass_over(&mut self, now: Time, silence: Duration) {
+        if self.list.first().is_some_and(|clr| now.since(clr.heard) > silence) {
+            self.list.remove(0);
+        }
+    }
+
     /// The limiting receiver.
     pub(crate) fn first(&self) -> Option<&Candidate> {
         self.list.first()
@@ -154,6 +169,22 @@ mod tests {
         candidates.on_report(candidate(1, 300));
         let far = Candidate { rtt: Duration::from_millis(200), ..candidate(2, 320) };
         assert!(candidates.on_report(far));
+    }
+
+    #[test]
+    fn one_that_is_silent_while_others_answer_is_passed_over_soon() {
+        let mut candidates = Candidates::default();
+        let silence = Duration::from_millis(300);
+        candidates.on_report(candidate(1, 300));
+        assert!(!candidates.others_answer());
+        candidates.on_report(candidate(2, 400));
+        let after = |millis| Time::ZERO + Duration::from_millis(millis);
+        candidates.on_probe(after(10), Duration::ZERO);
+        assert!(candidates.others_answer());
+        candidates.pass_over(after(300), silence);
+        assert_eq!(nodes(&candidates), [1, 2]);
+        candidates.pass_over(after(301), silence);
+        assert_eq!(nodes(&candidates), [2]);
     }
 
     #[test]

@@ -13,9 +13,9 @@
 //! the message for others but delivers it to nobody.
 
 use crate::{
+    frames::varint::{array, put, split, take},
     origin::{Identity, Origin},
     topic::Topic,
-    varint::{array, put, split, take},
 };
 use alloc::vec::Vec;
 use fanfare_proto::{Duration, InstanceId, NodeId, ObjectKey};

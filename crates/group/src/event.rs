@@ -2,7 +2,7 @@
 
 use crate::{
     description::{ContentHash, Description},
-    holders::Standing,
+    membership::holders::Standing,
     subscription::SubscriptionId,
 };
 use fanfare_proto::{NodeId, ObjectKey};

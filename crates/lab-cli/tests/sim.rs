@@ -113,6 +113,16 @@ fn experiments() -> String {
     format!("{}/../../scenarios/experiments", env!("CARGO_MANIFEST_DIR"))
 }
 
+/// The experiments of all folders.
+fn experiment_files() -> Vec<String> {
+    let folders = fs::read_dir(experiments()).unwrap().map(|folder| folder.unwrap().path());
+    folders
+        .flat_map(|folder| fs::read_dir(folder).unwrap())
+        .map(|file| file.unwrap().path().to_str().unwrap().to_owned())
+        .filter(|path| path.ends_with(".toml"))
+        .collect()
+}
+
 #[test]
 fn a_variable_is_given_a_value_and_one_that_is_not_there_is_refused() {
     let with = |set: &str| {
@@ -198,11 +208,7 @@ fn mistakes_in_an_experiment_end_with_2() {
 
 #[test]
 fn every_experiment_and_all_its_cells_are_understood() {
-    let files: Vec<String> = fs::read_dir(experiments())
-        .unwrap()
-        .map(|entry| entry.unwrap().path().to_str().unwrap().to_owned())
-        .filter(|path| path.ends_with(".toml"))
-        .collect();
+    let files = experiment_files();
     let args: Vec<&str> = ["check"].into_iter().chain(files.iter().map(String::as_str)).collect();
     let out = sim(&args);
     assert!(files.len() >= 8 && out.status.success(), "{}", text(&out.stderr));
@@ -211,16 +217,12 @@ fn every_experiment_and_all_its_cells_are_understood() {
 #[test]
 fn the_tables_in_git_are_what_is_made_now() {
     let results = format!("{}/../../results", env!("CARGO_MANIFEST_DIR"));
-    for entry in fs::read_dir(experiments()).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|ending| ending != "toml") {
-            continue;
-        }
+    for path in experiment_files() {
         // Of those whose cells take minutes each the first, which is the smallest.
-        let is_long = LONG.iter().any(|name| path.ends_with(format!("{name}.toml")));
+        let is_long = LONG.iter().any(|name| path.ends_with(&format!("/{name}.toml")));
         let cells = if is_long { "1" } else { "3" };
         let part = ["--check", "--cells", cells, "--seeds", "1"];
-        let out = sim(&[&["table", path.to_str().unwrap(), "--out", &results][..], &part].concat());
+        let out = sim(&[&["table", &path, "--out", &results][..], &part].concat());
         assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     }
 }

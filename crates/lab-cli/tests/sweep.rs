@@ -89,7 +89,7 @@ fn bad_input_is_told_in_one_line_and_nothing_is_run() {
     fs::create_dir_all(stage.path("python/dask")).unwrap();
     stage.text("python/dask/__init__.py", "");
     stage.text("python/dask/distributed.py", CLUSTER);
-    let experiment = files().join("experiments/layers-sessions.toml");
+    let experiment = files().join("experiments/layers/layers-sessions.toml");
     let (experiment, small) = (experiment.to_str().unwrap(), small());
     for (args, code, told) in [
         (vec!["nowhere.toml"], 2, "scenario (nowhere.toml): cannot be read"),

@@ -22,9 +22,9 @@ use crate::{
     error::LabError,
     host::Host,
     peer::{Parity, Peer, System, Tools},
-    privileges,
-    scratch::Scratch,
     stop::Stop,
+    system::privileges,
+    system::scratch::Scratch,
     trials,
 };
 pub use rate::{

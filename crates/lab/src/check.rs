@@ -11,7 +11,7 @@ mod throughput;
 
 pub use throughput::{Carried, Throughput};
 
-use crate::{error::LabError, lab::Lab, snapshot::Snapshot};
+use crate::{emulator::snapshot::Snapshot, error::LabError, lab::Lab};
 use fanfare_sim::Scenario;
 pub(crate) use measurement::opened;
 use measurement::{Arrived, Load, measure};
@@ -135,7 +135,7 @@ fn cells(lasting: Duration) -> [Cell; 5] {
         cell(
             "loss: 5 % to one host",
             lossy,
-            load(2, 1, 20e6, crate::packet::address(1)),
+            load(2, 1, 20e6, crate::emulator::packet::address(1)),
             ms(5),
             Quantity::Loss(0.05),
         ),

@@ -19,8 +19,8 @@ use crate::{
     error::{LabError, Refusal},
     name,
     peer::messaging::{MessagingSoftware, MessagingSystem},
-    privileges,
     stop::Stop,
+    system::privileges,
     trials::{self, Trials},
 };
 use std::{fmt, str::FromStr, sync::Mutex, thread, time::Duration};

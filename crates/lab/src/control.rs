@@ -5,13 +5,13 @@
 //! capture until the reader closes.
 
 use crate::{
-    capture,
     emulator::Handle,
+    emulator::capture,
+    emulator::snapshot::Snapshot,
     error::{LabError, Refusal},
     lab::Lab,
-    namespace,
-    snapshot::Snapshot,
     stop::Stop,
+    system::namespace,
 };
 use serde::{Deserialize, Serialize};
 use std::{

@@ -4,22 +4,29 @@
 //! until a host sends or the next event is due; a `timerfd` makes that exact to the nanosecond.
 
 mod cable;
+pub(crate) mod capture;
+pub(crate) mod clock;
 mod commands;
+pub(crate) mod igmp;
+pub(crate) mod lateness;
+pub(crate) mod packet;
+pub(crate) mod segment;
+pub(crate) mod snapshot;
+pub(crate) mod tap;
 
 use cable::Cable;
 pub(crate) use commands::{Handle, Order};
 
 use crate::{
-    capture::Captured,
-    clock::Clock,
+    emulator::capture::Captured,
+    emulator::clock::Clock,
+    emulator::lateness::Lateness,
+    emulator::packet::{Addressee, ETHERNET, Kind, classify, complete_checksum, ecn},
+    emulator::segment::{Offload, VNET, cut},
+    emulator::snapshot::{LinkCounts, Snapshot},
+    emulator::tap::Tap,
     error::LabError,
-    igmp,
-    lateness::Lateness,
-    packet::{Addressee, ETHERNET, Kind, classify, complete_checksum, ecn},
-    priority,
-    segment::{Offload, VNET, cut},
-    snapshot::{LinkCounts, Snapshot},
-    tap::Tap,
+    system::priority,
 };
 use fanfare_proto::{Duration, Time};
 use fanfare_sim::{Due, Emulation, Host, Plan, Recipient};

@@ -1,11 +1,11 @@
 //! A host: one network namespace with one interface, `eth0`.
 
 use crate::{
+    emulator::packet::{address, mac},
+    emulator::tap::Tap,
     error::LabError,
-    namespace::Namespace,
-    packet::{address, mac},
-    tap::Tap,
-    tool,
+    system::namespace::Namespace,
+    system::tool,
 };
 use fanfare_proto::SessionConfig;
 use fanfare_sim::EmulatedHost;

@@ -1,15 +1,15 @@
 //! A scenario's network with real hosts, from its start to its end.
 
 use crate::{
-    clock::Clock,
     control::{self, Control},
+    emulator::clock::Clock,
+    emulator::snapshot::Snapshot,
     emulator::{self, Handle},
     error::{LabError, Refusal},
     host::Host,
-    namespace::{self, Namespace},
-    privileges,
-    snapshot::Snapshot,
     stop::Stop,
+    system::namespace::{self, Namespace},
+    system::privileges,
     wait,
 };
 use fanfare_sim::Scenario;

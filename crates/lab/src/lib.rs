@@ -20,50 +20,38 @@
 //!
 //! # Map, in reading order
 //! - `lab`: a scenario's hosts and network, from making to end; `host`: one of them.
-//! - `emulator`: the thread between them, and the `cable` of each host.
-//! - `packet`, `segment`: what a cable has to understand of frames; `tap`, `priority`: the system.
-//! - `snapshot`, `lateness`: what was counted, and whether it may be believed; `capture`: pcap.
+//! - `emulator`: the thread between them, and the `cable` of each host. `packet`, `segment`, `igmp`:
+//!   what a cable understands of frames; `tap`: where the cable ends; `clock`, `snapshot`, `lateness`:
+//!   what was counted, and whether it may be believed; `capture`: pcap.
 //! - `run`, `process`, `transfers`: the programs of a scenario; `wait`, `stop`: until what.
 //! - `peer`: the systems that are compared; `reproduce`: the papers' tables, measured again;
-//!   `company`: messages between many, by systems that carry such; `tactical`: from one over a bad link;
-//!   `trials`, `name`: what all three are asked alike.
-//! - `bench`: how fast this machine is with them, without an emulator between; `payload`, `scratch`: the
-//!   file that both send, and where its copies are.
-//! - `control`: how other processes find a lab; `namespace`, `tool`, `privileges`: what it stands on.
-//! - `check`: how exact it is here; `super_packet`: what it is measured with, and `bench`, too;
-//!   `payload`: the file that `reproduce` and `bench` send.
+//!   `company`: messages between many, by systems that carry such; `tactical`: from one over a bad
+//!   link; `trials`, `name`: how trials of all three are run and named.
+//! - `bench`: how fast this machine is with them, without an emulator between; `payload`: the file
+//!   that `reproduce` and `bench` send.
+//! - `check`: how exact the laboratory is here; `super_packet`: what `check` and `bench` send.
+//! - `control`: how other processes find a lab; `system`: what the operating system gives:
+//!   `namespace`, `tool` (`ip` and `tc`), `privileges`, `priority`, `scratch` directories.
 #![cfg(target_os = "linux")]
 
 mod bench;
-mod capture;
 mod check;
-mod clock;
 mod company;
 mod control;
 mod emulator;
 mod error;
 mod host;
-mod igmp;
 mod lab;
-mod lateness;
 mod name;
-mod namespace;
-mod packet;
 mod payload;
 mod peer;
-mod priority;
-mod privileges;
 mod process;
 mod reproduce;
 mod run;
-mod scratch;
-mod segment;
-mod snapshot;
 mod stop;
 mod super_packet;
+mod system;
 mod tactical;
-mod tap;
-mod tool;
 mod transfers;
 mod trials;
 mod wait;
@@ -75,20 +63,20 @@ pub use bench::{
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
 pub use company::{Company, CompanyProgress, CompanyRow, Radio, VEHICLES, VEHICLES_MIN};
 pub use control::{HostStatus, RunningLab, Status};
+pub use emulator::lateness::LatenessReport;
+pub use emulator::snapshot::{Amount, LinkCounts, NodeCounts, Snapshot};
 pub use error::{LabError, Refusal};
 pub use host::{Host, INTERFACE};
 pub use lab::{Lab, clear_leftovers};
-pub use lateness::LatenessReport;
-pub use namespace::Namespace;
 pub use peer::{Parity, System, messaging::MessagingSystem};
-pub use privileges::check as check_rights;
 pub use process::Ending;
 pub use reproduce::{
     Agreement, AgreementRow, Campaign, Cell, Experiment, Figure, Measured, Outcome, Point,
     Progress, Published, Record,
 };
 pub use run::{Conclusion, ProgramReport, Run};
-pub use snapshot::{Amount, LinkCounts, NodeCounts, Snapshot};
 pub use stop::Stop;
+pub use system::namespace::Namespace;
+pub use system::privileges::check as check_rights;
 pub use tactical::{Relay, Situation, Tactical, TacticalRow};
 pub use trials::Trials;

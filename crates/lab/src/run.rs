@@ -3,11 +3,11 @@
 mod task;
 
 use crate::{
+    emulator::snapshot::Snapshot,
     error::{LabError, Refusal},
     host::Host,
     lab::Lab,
     process::Ending,
-    snapshot::Snapshot,
     stop::Stop,
     transfers, wait,
 };

@@ -17,8 +17,8 @@ use crate::{
     error::LabError,
     name,
     peer::{Tools, fanfare_version, messaging::norm::Objects},
-    privileges,
     stop::Stop,
+    system::privileges,
     trials::Trials,
 };
 use std::{

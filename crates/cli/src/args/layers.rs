@@ -17,7 +17,7 @@ const FACTOR: u16 = 1080;
 const MOST: Bitrate = Bitrate::mbps(10);
 
 /// What is sent, and so how often receivers adapt. Shorter intervals than these cost rate, longer ones lose more
-/// (results/layers-interval.md).
+/// (results/layers/layers-interval.md).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum Class {
     /// Twice a second: a late joiner reaches its rate sooner

@@ -18,6 +18,9 @@ const PAIR_MESSAGES: f64 = 4.0;
 const SILENT_PROBES: u32 = 10;
 const SILENT_RTTS: u32 = 10;
 const SILENT_SLOWER: f64 = 0.7;
+/// While others answer the probes the network is not the reason for a silence: the receiver has gone.
+/// It is waited for as long as a busy machine may keep it from its processor, and the next one limits.
+const GONE: Duration = Duration::from_millis(300);
 /// What a receiver's overrun leaves of what was read.
 const KEPT_AT_OVERRUN: f64 = 0.8;
 /// An overrun shows at once, and what is sent less is felt when the buffer has drained: 4 MiB at
@@ -62,7 +65,9 @@ impl RateController for Auto {
         let silent = self.candidates.first().is_some_and(|clr| {
             clr.probes > SILENT_PROBES && now.since(clr.heard) > clr.rtt * SILENT_RTTS
         });
-        if silent && probing.sending {
+        if silent && self.candidates.others_answer() {
+            self.candidates.pass_over(now, GONE);
+        } else if silent && probing.sending {
             self.reason = Reason::NoFeedback;
             self.set(now, self.rate * SILENT_SLOWER);
         }

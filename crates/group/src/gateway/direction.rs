@@ -8,7 +8,7 @@ use super::{
 use crate::{
     description::{Description, Options},
     origin::{Identity, Origin},
-    token_bucket::TokenBucket,
+    repair::token_bucket::TokenBucket,
 };
 use alloc::collections::{BTreeMap, VecDeque};
 use fanfare_proto::{Duration, NodeId, Time, rng::Rng};

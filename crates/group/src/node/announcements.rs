@@ -3,14 +3,14 @@
 
 use super::{GroupNode, encapsulation::COMMAND, greeting};
 use crate::{
-    demand::{Part, Request},
     event::Event,
-    frame::{HEADER, Kind},
-    holders::Holders,
-    members::Members,
+    frames::frame::{HEADER, Kind},
+    membership::holders::Holders,
+    membership::members::Members,
+    membership::state::{CALLED_MAX, HEARD_MAX, Holding, State},
+    membership::trickle::Absence,
+    repair::demand::{Part, Request},
     source_log::{SourceLog, id_of},
-    state::{CALLED_MAX, HEARD_MAX, Holding, State},
-    trickle::Absence,
 };
 use alloc::vec::Vec;
 use core::ops::Bound;

@@ -4,10 +4,10 @@
 use super::{GroupNode, coding::FRAME_MAX, encapsulation::COMMAND};
 use crate::{
     age,
-    coded_packet::{self, Class, TERMS_MAX},
-    frame::HEADER,
-    proactive::SizeClass,
-    repair_round::{Closing, Pending},
+    coding::coded_packet::{self, Class, TERMS_MAX},
+    coding::proactive::SizeClass,
+    frames::frame::HEADER,
+    repair::repair_round::{Closing, Pending},
     source_log::id_of,
 };
 use alloc::{collections::BTreeSet, vec::Vec};

@@ -2,9 +2,9 @@
 
 use super::{GroupNode, requests::asked_of};
 use crate::{
-    coded_packet::{BLOCKS_MAX, Class, Scope, term_of},
-    frame::Kind,
-    nack::{self, NACK_MAX},
+    coding::coded_packet::{BLOCKS_MAX, Class, Scope, term_of},
+    frames::frame::Kind,
+    frames::nack::{self, NACK_MAX},
 };
 use alloc::{
     collections::{BTreeMap, BTreeSet},

@@ -3,15 +3,16 @@
 use super::{GroupNode, encapsulation::COMMAND, requests::asked_of};
 use crate::{
     age,
-    coded_packet::{
+    coding::coded_packet::{
         self, BLOCKS_MAX, Class, CodedPacket, Scope, TERMS_MAX, key_of, place_of, term_of,
     },
-    compact_info,
-    demand::{Part, Piece, Request, Wanted},
-    frame::{HEADER, Kind},
-    outstanding,
-    repairer::OriginTiming,
-    request_pool, slice,
+    frames::compact_info,
+    frames::frame::{HEADER, Kind},
+    repair::demand::{Part, Piece, Request, Wanted},
+    repair::outstanding,
+    repair::repairer::OriginTiming,
+    repair::request_pool,
+    repair::slice,
     source_log::id_of,
 };
 use alloc::{collections::BTreeMap, vec, vec::Vec};

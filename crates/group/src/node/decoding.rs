@@ -3,12 +3,14 @@
 use super::GroupNode;
 use crate::{
     age,
-    coded_packet::{self, BLOCKS_MAX, Class, CodedPacket, Scope, key_of, place_of, term_of},
-    demand::{Part, Piece, Wanted},
+    coding::coded_packet::{
+        self, BLOCKS_MAX, Class, CodedPacket, Scope, key_of, place_of, term_of,
+    },
+    coding::equations::Taken,
+    coding::linear_system::Solved,
     description::Description,
-    equations::Taken,
-    linear_system::Solved,
-    repairer::{OriginTiming, SymbolSource},
+    repair::demand::{Part, Piece, Wanted},
+    repair::repairer::{OriginTiming, SymbolSource},
 };
 use alloc::{vec, vec::Vec};
 use fanfare_fec::combine;

@@ -4,10 +4,10 @@
 
 use super::GroupNode;
 use crate::{
-    compact_info::{Envelope, Reference},
     description::PREFIX,
-    frame::{Frame, HEADER, Kind},
-    member::Count,
+    frames::compact_info::{Envelope, Reference},
+    frames::frame::{Frame, HEADER, Kind},
+    membership::member::Count,
 };
 use alloc::vec::Vec;
 use fanfare_proto::{NodeId, SenderSummary};

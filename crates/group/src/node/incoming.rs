@@ -7,15 +7,15 @@ use super::{
 };
 use crate::{
     age,
-    compact_info::{self, CompactInfo, Envelope},
-    demand::{Part, Piece, Wanted},
-    frame::{Frame, Sum},
-    members::Heard,
-    nack,
-    origin_timeout::OriginTimeout,
-    repairer::{OriginTiming, SymbolSource},
-    slice,
-    state::State,
+    frames::compact_info::{self, CompactInfo, Envelope},
+    frames::frame::{Frame, Sum},
+    frames::nack,
+    membership::members::Heard,
+    membership::state::State,
+    repair::demand::{Part, Piece, Wanted},
+    repair::origin_timeout::OriginTimeout,
+    repair::repairer::{OriginTiming, SymbolSource},
+    repair::slice,
 };
 use fanfare_proto::{Duration, Incarnation, NodeId, ObjectKey, RecvMeta, RunSet, Storage, Time};
 use fanfare_wire::{

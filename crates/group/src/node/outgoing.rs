@@ -2,8 +2,8 @@
 
 use super::{GroupNode, requests::asked_of, timing_of};
 use crate::{
-    demand::{Part, Piece, Wanted},
-    frame::{Kind, Sum},
+    frames::frame::{Kind, Sum},
+    repair::demand::{Part, Piece, Wanted},
 };
 use alloc::vec::Vec;
 use fanfare_proto::{Destination, Retransmission, Storage, Time, Timer, Transmit};

@@ -3,10 +3,10 @@
 use super::{GroupNode, coding::FRAME_MAX, encapsulation::COMMAND};
 use crate::{
     age,
-    coded_packet::{self, Class, CodedPacket, key_of, place_of, term_of},
-    frame::HEADER,
-    proactive::SizeClass,
-    slice,
+    coding::coded_packet::{self, Class, CodedPacket, key_of, place_of, term_of},
+    coding::proactive::SizeClass,
+    frames::frame::HEADER,
+    repair::slice,
 };
 use alloc::vec::Vec;
 use fanfare_proto::{Duration, ObjectKey, SUM_SYMBOLS_MAX, Storage, Time, enqueue::FirstPass};

@@ -4,9 +4,9 @@ use super::GroupNode;
 use crate::{
     age,
     cache::Cached,
-    compact_info::{self, CompactInfo, Reference, SameTopic},
-    demand::{Part, Piece},
-    frame::Kind,
+    frames::compact_info::{self, CompactInfo, Reference, SameTopic},
+    frames::frame::Kind,
+    repair::demand::{Part, Piece},
     topic::Topic,
 };
 use alloc::vec::Vec;

@@ -2,9 +2,9 @@
 
 use super::{GroupNode, timing};
 use crate::{
-    demand::{Part, Request, Wanted},
-    nack::NACK_MAX,
-    outstanding::count,
+    frames::nack::NACK_MAX,
+    repair::demand::{Part, Request, Wanted},
+    repair::outstanding::count,
 };
 use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_proto::{Incarnation, NodeId, ObjectKey, RunSet};

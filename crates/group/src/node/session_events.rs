@@ -3,10 +3,10 @@
 use super::{GroupNode, announcements::SHORTS_MAX, release, subscribing::point};
 use crate::{
     cache::Gone,
-    coded_packet::Class,
+    coding::coded_packet::Class,
     description::Description,
     event::Event,
-    frame::Frame,
+    frames::frame::Frame,
     occupancy::{DEADLINES_MAX, PUBLISHERS_MAX},
     source_log::SourceLog,
 };

@@ -19,12 +19,14 @@ use super::{
     made::Made,
     written::{unwritable, write},
 };
-use crate::scenario_files::{is_experiment, load_experiment, text_of, toml_files, variable};
+use crate::scenario_files::{
+    folders_in, is_experiment, load_experiment, text_of, toml_files, variable,
+};
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, give_up_all};
 
 const HELP: Help = Help::new(&[
     ("fanfare sim table", "all experiments, into results/"),
-    ("fanfare sim table scenarios/experiments/beside-tcp.toml", "one of them"),
+    ("fanfare sim table scenarios/experiments/congestion/beside-tcp.toml", "one of them"),
     ("fanfare sim table --check --cells 2 --seeds 1", "compare a part with results/"),
 ])
 .exits(&[
@@ -152,12 +154,14 @@ fn make_all(args: &TableArgs, output: &Output) -> Result<Exit, Vec<Failure>> {
     Ok(Exit::Done)
 }
 
-/// Files, and those of directories that are experiments.
+/// Files, and the experiments in directories and their sub-directories.
 fn experiment_files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in named {
         if path.is_dir() {
-            files.extend(toml_files(path)?.into_iter().filter(|path| is_experiment(path)));
+            for dir in std::iter::once(path.clone()).chain(folders_in(path)) {
+                files.extend(toml_files(&dir)?.into_iter().filter(|path| is_experiment(path)));
+            }
         } else {
             files.push(path.clone());
         }
@@ -213,7 +217,13 @@ impl Prepared {
         args.seeds.unwrap_or(self.experiment.seeds)
     }
     fn file(&self, args: &TableArgs, ending: &str) -> PathBuf {
-        args.out.join(format!("{}.{ending}", self.experiment.name))
+        self.folder(args).join(format!("{}.{ending}", self.experiment.name))
+    }
+    fn folder(&self, args: &TableArgs) -> PathBuf {
+        match self.experiment.folder.as_str() {
+            "" => args.out.clone(),
+            folder => args.out.join(folder),
+        }
     }
 
     fn records(&self, args: &TableArgs, campaign: &Campaign) -> Records {
@@ -250,7 +260,8 @@ impl Prepared {
             );
             return Err(Failure::usage("figure.unknown", text));
         }
-        std::fs::create_dir_all(&args.out).map_err(|error| unwritable(&args.out, &error))?;
+        let folder = self.folder(args);
+        std::fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
         for (path, text) in self.files(args, &records, &results)? {
             write(&path, &text)?;
         }

@@ -29,9 +29,9 @@ mod transfer;
 use crate::{
     error::LabError,
     peer::{Peer, System, Tools},
-    privileges,
-    scratch::Scratch,
     stop::Stop,
+    system::privileges,
+    system::scratch::Scratch,
     trials::Trials,
 };
 pub use cell::{Buffer, Condition, RateCell};

@@ -4,8 +4,8 @@
 use crate::{
     error::LabError,
     host::{Host, INTERFACE},
-    namespace::Namespace,
-    tool,
+    system::namespace::Namespace,
+    system::tool,
 };
 use std::fs;
 

@@ -5,9 +5,9 @@ use crate::{
     error::LabError,
     host::{Host, INTERFACE},
     peer::{Launch, Peer, System, Task, fanfare_parity, fanfare_rate},
-    privileges,
-    scratch::Scratch,
     stop::Stop,
+    system::privileges,
+    system::scratch::Scratch,
 };
 use fanfare_sim::jain_index;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! Sends and receives on the hosts of a lab, with the kernel's receive times.
 
 use super::{Times, option::received_at};
-use crate::{error::LabError, host::Host, lab::Lab, priority};
+use crate::{error::LabError, host::Host, lab::Lab, system::priority};
 use socket2::{Domain, Socket, Type};
 use std::{
     io,

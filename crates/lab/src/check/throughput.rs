@@ -3,11 +3,11 @@
 
 use super::{SIGMAS_MAX, is_accounted, measurement::opened};
 use crate::{
+    emulator::snapshot::Snapshot,
     error::LabError,
     lab::Lab,
-    priority,
-    snapshot::Snapshot,
     super_packet::{self, SuperPackets},
+    system::priority,
 };
 use serde::Serialize;
 use socket2::Socket;

@@ -6,6 +6,7 @@ use super::{
     traffic::{self, Kind, Planned},
 };
 use crate::{
+    emulator::snapshot::Snapshot,
     error::{LabError, Refusal},
     lab::Lab,
     peer::messaging::{
@@ -13,7 +14,6 @@ use crate::{
         client::{self, Arrival, ArrivalLog, MessagingClient},
     },
     reproduce::Campaign,
-    snapshot::Snapshot,
     stop::Stop,
     trials,
     wait::WakeEvent,
@@ -171,7 +171,7 @@ impl<'a> Trial<'a> {
         why: String,
     ) -> CompanyRow {
         let sent = |at: &Snapshot| {
-            let add = |(packets, bytes), amount: crate::snapshot::Amount| {
+            let add = |(packets, bytes), amount: crate::emulator::snapshot::Amount| {
                 (packets + amount.packets, bytes + amount.bytes)
             };
             at.nodes.iter().map(|node| node.sent).fold((0, 0), add)

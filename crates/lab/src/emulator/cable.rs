@@ -1,12 +1,12 @@
 //! The cable of one host: its device, what must be written to it, and what it has carried.
 
 use crate::{
-    clock::Clock,
-    lateness::Lateness,
-    packet::{self, ETHERNET, UDP_HEADER, ethernet_before, header_length, is_udp, mark},
-    segment::{Join, SEGMENTS_MAX, VNET},
-    snapshot::NodeCounts,
-    tap::Tap,
+    emulator::clock::Clock,
+    emulator::lateness::Lateness,
+    emulator::packet::{self, ETHERNET, UDP_HEADER, ethernet_before, header_length, is_udp, mark},
+    emulator::segment::{Join, SEGMENTS_MAX, VNET},
+    emulator::snapshot::NodeCounts,
+    emulator::tap::Tap,
 };
 use fanfare_proto::Ecn;
 use fanfare_sim::Due;

@@ -1,6 +1,6 @@
 //! Commands of other threads to the emulator.
 
-use crate::{capture::Captured, clock::Clock, snapshot::Snapshot};
+use crate::{emulator::capture::Captured, emulator::clock::Clock, emulator::snapshot::Snapshot};
 use rustix::{
     event::{EventfdFlags, eventfd},
     fd::OwnedFd,

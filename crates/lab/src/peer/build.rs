@@ -3,7 +3,7 @@
 use super::Tools;
 use crate::{
     error::{LabError, Refusal},
-    tool,
+    system::tool,
 };
 use std::{
     fs, io,

@@ -83,12 +83,25 @@ impl<'a> Delivery<'a> {
         Ok(delivery)
     }
 
+    /// Starts receivers on more hosts, and waits until all listen.
+    pub(crate) fn join(&mut self, hosts: &[Host]) -> Result<(), LabError> {
+        self.start_receivers(hosts, &[])
+    }
+
+    /// Asks the receiver that was started last to end, and sees to it.
+    pub(crate) fn leave(&mut self) {
+        if let Some(mut last) = self.receivers.pop() {
+            last.program.end();
+        }
+    }
+
     fn start_receivers(&mut self, hosts: &[Host], options: &[String]) -> Result<(), LabError> {
         let Order { peer, task, directory, .. } = self.order;
         let in_turn = peer.starts_in_turn();
         let _alone = in_turn.then(|| STARTING.lock().unwrap_or_else(PoisonError::into_inner));
+        let first = self.receivers.len();
         let mut waiting = Vec::new();
-        for (number, host) in hosts.iter().enumerate() {
+        for (number, host) in (first..).zip(hosts) {
             let directory = directory.join(host.name());
             let failed = |error: std::io::Error| LabError::system(directory.display(), &error);
             fs::create_dir_all(&directory).map_err(failed)?;
@@ -98,10 +111,10 @@ impl<'a> Delivery<'a> {
             self.receivers.push(Receiving { program, done: launch.done, file: launch.file });
             waiting.push(launch.ready);
             if in_turn {
-                self.wait_ready(&waiting)?;
+                self.wait_ready(first, &waiting)?;
             }
         }
-        self.wait_ready(&waiting)
+        self.wait_ready(first, &waiting)
     }
 
     fn start(&self, command: Command, name: &str) -> Result<Program, LabError> {
@@ -110,9 +123,10 @@ impl<'a> Delivery<'a> {
         Program::start(command, &log, &self.wake_event).map_err(failed)
     }
 
-    fn wait_ready(&mut self, signs: &[Sign]) -> Result<(), LabError> {
+    /// Until the receivers from this number on have given these signs.
+    fn wait_ready(&mut self, first: usize, signs: &[Sign]) -> Result<(), LabError> {
         let deadline = Instant::now() + READY;
-        for (number, sign) in signs.iter().enumerate() {
+        for (number, sign) in (first..).zip(signs) {
             loop {
                 let receiver = &mut self.receivers[number].program;
                 notice(self.order.system, receiver)?;

@@ -9,9 +9,9 @@ use super::{
 use crate::{
     error::{LabError, Refusal},
     peer::{Peer, System},
-    privileges,
-    scratch::Scratch,
     stop::Stop,
+    system::privileges,
+    system::scratch::Scratch,
     trials::{self, Trials},
 };
 use std::{

@@ -11,6 +11,7 @@ use super::{
     scheduling_delay::{Lateness, SchedulingDelay},
 };
 use crate::{
+    emulator::snapshot::{LinkCounts, Snapshot},
     error::LabError,
     lab::Lab,
     payload,
@@ -18,7 +19,6 @@ use crate::{
         DATA_MIN, Peer, SEGMENT, System, Task,
         delivery::{self, Delivery, Order, Used},
     },
-    snapshot::{LinkCounts, Snapshot},
     stop::Stop,
 };
 use fanfare_proto::Time;

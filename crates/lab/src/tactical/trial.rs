@@ -2,6 +2,7 @@
 
 use super::{Prepared, Relay, Situation, TacticalRow};
 use crate::{
+    emulator::snapshot::{Amount, Snapshot},
     error::{LabError, Refusal},
     host::Host,
     lab::Lab,
@@ -11,7 +12,6 @@ use crate::{
         norm::Pace,
     },
     reproduce::Campaign,
-    snapshot::{Amount, Snapshot},
     stop::Stop,
     trials,
 };

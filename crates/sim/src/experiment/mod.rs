@@ -44,6 +44,8 @@ const SEEDS: u64 = 20;
 pub struct Experiment {
     /// Its name; its results are called so.
     pub name: String,
+    /// The folder of its results below the folder of all results; empty for that one itself.
+    pub folder: String,
     /// What it shows.
     pub about: String,
     /// Where the numbers beside it come from.
@@ -139,6 +141,7 @@ fn build(file: &Fields<'_>, read: &ReadFile<'_>) -> Option<Experiment> {
     let text = |key| head.text(key).unwrap_or_default().to_owned();
     let (about, source) = (text("about"), text("source"));
     let name = head.need("name", head.text("name"), "\"a name\"");
+    let folder = head.read("folder", folder).unwrap_or_default();
     let scenario = head.need("scenario", head.text("scenario"), "\"road.toml\"");
     let seed = head.count("seed", 0..=u64::MAX >> 1).unwrap_or(1);
     let seeds = head.count("seeds", 1..=1_000_000).unwrap_or(SEEDS);
@@ -146,6 +149,7 @@ fn build(file: &Fields<'_>, read: &ReadFile<'_>) -> Option<Experiment> {
     let (name, scenario) = (name?.to_owned(), scenario?.to_owned());
     Some(Experiment {
         name,
+        folder,
         about,
         source,
         scenario,
@@ -158,6 +162,14 @@ fn build(file: &Fields<'_>, read: &ReadFile<'_>) -> Option<Experiment> {
         plot,
         set,
     })
+}
+
+/// A folder's name. It never leads out of the folder of all results.
+fn folder(text: &str) -> Result<String, String> {
+    match text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
+        true => Ok(text.to_owned()),
+        false => Err("is not a folder's name. Use letters, digits and -".to_owned()),
+    }
 }
 
 /// `[set]`: variables that do not vary.

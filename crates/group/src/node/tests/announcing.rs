@@ -1,7 +1,7 @@
 //! What nodes announce about themselves and about what they have.
 
 use super::*;
-use crate::frame::Frame;
+use crate::frames::frame::Frame;
 
 #[test]
 fn joining_leaving_and_hearing_are_reported() {
@@ -136,7 +136,7 @@ fn probes_are_rarer_in_larger_groups() {
 /// An announcement's flags and whether it calls the node with this id.
 fn announced(message: &Message<'_>, id: u32) -> Option<(bool, bool)> {
     let Some((Frame::State(bytes), _)) = Frame::of(message) else { return None };
-    let state = crate::state::State::parse(bytes, &mut |_| None)?;
+    let state = crate::membership::state::State::parse(bytes, &mut |_| None)?;
     Some((state.short, state.called.contains(&NodeId(id))))
 }
 

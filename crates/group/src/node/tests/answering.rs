@@ -1,7 +1,7 @@
 //! Requests that the publisher hears: it answers with sums over its short messages.
 
 use super::*;
-use crate::{coded_packet::Class, frame::Frame};
+use crate::{coding::coded_packet::Class, frames::frame::Frame};
 use alloc::rc::Rc;
 use core::cell::Cell;
 

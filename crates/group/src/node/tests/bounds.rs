@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::{
-    compact_info::{self, CompactInfo},
-    frame::Kind,
+    frames::compact_info::{self, CompactInfo},
+    frames::frame::Kind,
+    membership::state::tests::summary,
     node::requests::Allowance,
     occupancy::{DEADLINES_MAX, PUBLISHERS_MAX},
-    state::tests::summary,
 };
 use fanfare_wire::{
     FecId, FecPayloadId, FieldSize, Nack, ObjectTransportId, RepairLevel, Sequence,
@@ -71,7 +71,8 @@ fn when_too_many_messages_are_awaited_those_with_the_next_deadline_are_given_up(
 
 /// A NACK for this object, its ranges as `fill` writes them into 11,200 bytes.
 fn nack_for(key: ObjectKey, fill: impl Fn(&mut RequestWriter, FecPayloadId)) -> Vec<u8> {
-    let mut writer = RequestWriter::new(FecId::ReedSolomon8, FieldSize::M8, crate::nack::NACK_MAX);
+    let mut writer =
+        RequestWriter::new(FecId::ReedSolomon8, FieldSize::M8, crate::frames::nack::NACK_MAX);
     let block = fanfare_wire::SourceBlockNumber(0);
     let symbol = fanfare_wire::EncodingSymbolId(0);
     fill(&mut writer, FecPayloadId { block, block_len: 0, symbol });

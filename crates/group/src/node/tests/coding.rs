@@ -1,7 +1,9 @@
 //! A publisher that hears nobody: coded packets across its messages, and NACKs that it cannot hear.
 
 use super::*;
-use crate::{coded_packet::Class, demand::Part, frame::Frame, nack};
+use crate::{
+    coding::coded_packet::Class, frames::frame::Frame, frames::nack, repair::demand::Part,
+};
 use alloc::rc::Rc;
 use core::cell::{Cell, RefCell};
 use fanfare_wire::RepairLevel;
@@ -301,6 +303,6 @@ fn a_node_waits_for_a_deaf_publisher_no_longer_than_others_back_off() {
     bus.run(30, &mut none);
     assert_eq!(
         awaited(&mut bus),
-        crate::origin_timeout::OriginTimeout::grace(timing.grtt, timing.backoff)
+        crate::repair::origin_timeout::OriginTimeout::grace(timing.grtt, timing.backoff)
     );
 }

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::{
-    coded_packet::{Class, CodedPacket, term_of},
-    frame::{HEADER, Kind},
-    members::MEMBERS_MAX,
-    state::{Holding, State, tests::summary},
+    coding::coded_packet::{Class, CodedPacket, term_of},
+    frames::frame::{HEADER, Kind},
+    membership::members::MEMBERS_MAX,
+    membership::state::{Holding, State, tests::summary},
 };
 use fanfare_proto::RunSet;
 use fanfare_wire::{FecId, ObjectTransportId, cmd::Application, ext::Extensions};

@@ -17,7 +17,7 @@ mod restoring;
 use super::*;
 use crate::{
     event::Delivered,
-    holders::Standing,
+    membership::holders::Standing,
     subscription::{History, Ordering, Subscription, SubscriptionId},
     topic::Filter,
 };

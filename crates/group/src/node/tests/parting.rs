@@ -1,7 +1,7 @@
 //! A group that is partitioned, and joins again.
 
 use super::*;
-use crate::frame::Frame;
+use crate::frames::frame::Frame;
 
 /// Two nodes and two, all subscribed, that have known each other for a minute and then do not hear each other for
 /// ten; node 0 publishes `count` short messages meanwhile. Then they meet for half a minute. Bytes sent in that.

@@ -1,7 +1,7 @@
 //! A radio that does not reach every node: who forwards what to whom.
 
 use super::*;
-use crate::frame::Frame;
+use crate::frames::frame::Frame;
 use alloc::rc::Rc;
 use core::cell::RefCell;
 

@@ -161,7 +161,7 @@ fn garbage_and_forged_frames_are_refused_and_counted() {
         &mut forged
     ));
     for (at, byte) in [(None, 0), (Some(9), 0x77), (Some(7), 2)] {
-        let mut content = crate::frame::Kind::Repair.header().to_vec();
+        let mut content = crate::frames::frame::Kind::Repair.header().to_vec();
         content.extend_from_slice(&forged);
         match at {
             Some(at) => content[6 + at] = byte,
@@ -200,8 +200,8 @@ fn wrong_sums_are_detected_by_the_hash_and_impossible_ones_are_counted() {
             of.insert(symbol, symbol + 1);
             of
         });
-        let mut content = crate::frame::Kind::Sum.header().to_vec();
-        crate::frame::Sum::append(seed, &of, &mut content);
+        let mut content = crate::frames::frame::Kind::Sum.header().to_vec();
+        crate::frames::frame::Sum::append(seed, &of, &mut content);
         let retransmission =
             fanfare_proto::Retransmission::Symbol { block: 0, symbol: 0, has_info: true };
         assert!(node.session().receiver().retransmit(key, retransmission, storage, &mut content));

@@ -55,6 +55,9 @@ pub enum Condition {
     Ceiling(u64),
     /// The link becomes this slow for some seconds, bit/s, and then as fast as before.
     Change(u64),
+    /// The last receiver is behind a link this slow, bit/s. It comes later than the others, and goes
+    /// before them.
+    Comes(u64),
     /// So many TCP flows to the first receiver take the same link; `fair`: with a queue for each flow.
     Beside {
         /// TCP flows.
@@ -104,7 +107,10 @@ impl RateCell {
     /// The rates that are told, ascending.
     #[must_use]
     pub fn told(&self) -> Vec<u64> {
-        let compared = !matches!(self.condition, Condition::Change(_) | Condition::Beside { .. });
+        let compared = !matches!(
+            self.condition,
+            Condition::Change(_) | Condition::Comes(_) | Condition::Beside { .. }
+        );
         match self.rate_bps.filter(|_| self.sweep.is_empty() && compared) {
             None => self.sweep.to_vec(),
             Some(rate) => SHARES.map(|share| (self.counted_bps(rate) * share) as u64).to_vec(),

@@ -95,6 +95,7 @@ fn condition(condition: Condition) -> String {
         Condition::Busy => "busy".to_owned(),
         Condition::Ceiling(rate) => format!("ceiling {rate}"),
         Condition::Change(rate) => format!("change {rate}"),
+        Condition::Comes(rate) => format!("comes {rate}"),
         Condition::Beside { flows, fair: true } => format!("beside {flows} tcp fair"),
         Condition::Beside { flows, fair: false } => format!("beside {flows} tcp"),
     }

@@ -101,6 +101,13 @@ const fn changing(name: &'static str, cell: RateCell) -> RateCell {
     RateCell { name, size, condition: Condition::Change(rate / 10), ..cell }
 }
 
+/// The last receiver is ten times slower. It comes in the run, and goes; the file lasts longer.
+const fn coming(name: &'static str, cell: RateCell) -> RateCell {
+    let Some(rate) = cell.rate_bps else { panic!("only a link is ten times slower") };
+    let size = 4 * cell.size;
+    RateCell { name, size, condition: Condition::Comes(rate / 10), ..cell }
+}
+
 /// Beside so many TCP flows. The file is as much as a fair share brings in the same time.
 const fn beside(name: &'static str, flows: usize, fair: bool, cell: RateCell) -> RateCell {
     let size = cell.size / (flows as u64 + 1);
@@ -187,6 +194,7 @@ pub(super) const OTHERS: &[RateCell] = &[
     with(Condition::Busy, on("busy-100M-3", 100 * MEGA, LAN_MS, 0.0, 3, PACKETS)),
     with(Condition::Ceiling(10 * GIGA), free("ceiling-free-3", 0.0, 3, 1_500 * MEGA, OF_THREE)),
     changing("change-100M", on("", 100 * MEGA, LAN_MS, 0.0, 3, PACKETS)),
+    coming("comes-100M", on("", 100 * MEGA, LAN_MS, 0.0, 10, PACKETS)),
     beside("beside-100M-1", 1, false, on("", 100 * MEGA, LAN_MS, 0.0, 3, PACKETS)),
     beside("beside-100M-3", 3, false, on("", 100 * MEGA, LAN_MS, 0.0, 3, PACKETS)),
     beside("beside-100M-1-fair", 1, true, on("", 100 * MEGA, LAN_MS, 0.0, 3, PACKETS)),

@@ -8,10 +8,10 @@
 use super::cell::{Condition, RateCell};
 use crate::{
     bench::{raw, star::Star},
+    emulator::lateness::LatenessReport,
     error::{LabError, Refusal},
     host::Host,
     lab::Lab,
-    lateness::LatenessReport,
 };
 use fanfare_sim::Scenario;
 
@@ -87,6 +87,9 @@ fn bridge(cell: &RateCell) -> Result<Star, LabError> {
             true => star.limit_receiver(1, rate, burst, queue)?,
             false => star.limit_sender(rate, burst, queue)?,
         }
+    }
+    if let Condition::Comes(rate) = cell.condition {
+        star.limit_receiver(cell.receivers, rate, RateCell::burst(rate), cell.queue_bytes())?;
     }
     Ok(star)
 }

@@ -116,7 +116,7 @@ impl RateRow {
         let seconds: Vec<f64> = autos().filter_map(|transfer| transfer.seconds).collect();
         let at_best = best.and_then(|(rate, _)| wire_per_file(transfers, RateSender::Told(rate)));
         let why = transfers.iter().find(|transfer| !transfer.why.is_empty());
-        let watched = matches!(cell.condition, Condition::Change(_));
+        let watched = matches!(cell.condition, Condition::Change(_) | Condition::Comes(_));
         let well = autos()
             .filter(|transfer| transfer.seconds.is_some() || transfer.reaction.is_some())
             .count();

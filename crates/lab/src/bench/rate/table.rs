@@ -242,12 +242,13 @@ pub(super) mod tests {
                 Condition::Beside { flows, .. } => vec![1e6; flows],
                 _ => Vec::new(),
             },
-            reaction: matches!(cell.condition, Condition::Change(_)).then_some(Reaction {
-                down_s: Some(0.4),
-                up_s: None,
-                share_down: 0.9,
-                share_up: 0.5,
-            }),
+            reaction: matches!(cell.condition, Condition::Change(_) | Condition::Comes(_))
+                .then_some(Reaction {
+                    down_s: Some(0.4),
+                    up_s: None,
+                    share_down: 0.9,
+                    share_up: 0.5,
+                }),
             why: String::new(),
         };
         let row = |cell: &RateCell| {
@@ -278,7 +279,11 @@ pub(super) mod tests {
         assert_eq!(lines.len(), rows().len() + 4);
         let columns = |line: &str| line.matches('|').count() - 1;
         let of = |count: usize| lines.iter().filter(|line| columns(line) == count).count();
-        assert_eq!((of(COLUMNS.len()), of(SHARED.len())), (rows().len() - 9 + 2, 9 + 2), "{text}");
+        assert_eq!(
+            (of(COLUMNS.len()), of(SHARED.len())),
+            (rows().len() - 10 + 2, 10 + 2),
+            "{text}"
+        );
     }
 
     #[test]

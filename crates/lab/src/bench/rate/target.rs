@@ -45,7 +45,7 @@ pub(super) fn missed(row: &RateRow) -> Vec<String> {
         Condition::Quiet => {}
         Condition::Busy => below("told", row.over_told, OF_TOLD_BUSY),
         Condition::Ceiling(_) => below("told", row.over_told, OF_TOLD_CEILING),
-        Condition::Change(_) | Condition::Beside { .. } => {}
+        Condition::Change(_) | Condition::Comes(_) | Condition::Beside { .. } => {}
     }
     below("worst", row.worst_of_median(), WORST);
     let too_much = row.wire_per_file[0].is_some_and(|sent| sent > sent_most(cell));

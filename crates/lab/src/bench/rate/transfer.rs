@@ -111,7 +111,7 @@ impl Range<'_> {
         let copies = self.of.size * self.of.receivers as u64;
         let reserve = payload::MemoryReserve::shedding(&directory, copies).map_err(failed)?;
         let transfer = match self.of.condition {
-            Condition::Change(rate) => self.watch(sender, order, rate),
+            Condition::Change(rate) | Condition::Comes(rate) => self.watch(sender, order, rate),
             _ => self.deliver(sender, order),
         };
         drop(reserve);
@@ -126,7 +126,7 @@ impl Range<'_> {
         }
         Ok(Task {
             source,
-            receivers: self.receivers().iter().map(Host::address).collect(),
+            receivers: self.first().iter().map(Host::address).collect(),
             capacity: self.of.fastest(),
             round_trip: Duration::from_secs_f64(self.of.round_trip_ms / 1e3),
             limit: longest(self.of, sender),
@@ -136,6 +136,13 @@ impl Range<'_> {
 
     fn receivers(&self) -> &[Host] {
         self.network.receivers(self.of)
+    }
+    /// Who receives from the beginning: all, but for one that comes later.
+    fn first(&self) -> &[Host] {
+        match (self.of.condition, self.receivers()) {
+            (Condition::Comes(_), [first @ .., _]) => first,
+            (_, all) => all,
+        }
     }
 
     fn deliver(&self, sender: RateSender, order: Order<'_>) -> Result<RateTransfer, LabError> {
@@ -218,7 +225,8 @@ impl Range<'_> {
         }
     }
 
-    /// Changes the link under a transfer, and looks how its sender follows. Nobody waits for its end.
+    /// Changes the link under a transfer, or lets a slow receiver come and go, and looks how its sender
+    /// follows. Nobody waits for its end.
     fn watch(
         &self,
         sender: RateSender,
@@ -226,18 +234,24 @@ impl Range<'_> {
         slow: u64,
     ) -> Result<RateTransfer, LabError> {
         let fast = self.of.fastest();
-        let mut delivery = Delivery::to(order, self.receivers(), &[])?;
+        let first = self.first();
+        let late = &self.receivers()[first.len()..];
+        let mut delivery = Delivery::to(order, first, &[])?;
         let begun = Instant::now();
         let mut program = delivery.send(self.network.sender(), &[])?;
         let mut at = begun;
         let mut changes = [begun; 2];
-        for (number, rate) in [Some(slow), Some(fast), None].into_iter().enumerate() {
-            at += PHASES[number];
+        for (number, phase) in PHASES.into_iter().enumerate() {
+            at += phase;
             delivery.go_on(&mut program, at)?;
-            if let Some(rate) = rate {
-                self.network.change(self.of, rate)?;
-                changes[number] = Instant::now();
+            match (number, late) {
+                (0, []) => self.network.change(self.of, slow)?,
+                (0, late) => delivery.join(late)?,
+                (1, []) => self.network.change(self.of, fast)?,
+                (1, _) => delivery.leave(),
+                _ => break,
             }
+            changes[number] = Instant::now();
         }
         let lines = program.lines_with(PROGRESS);
         let sent: Vec<Sent> =

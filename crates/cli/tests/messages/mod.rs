@@ -1,0 +1,14 @@
+//! Groups, gateways, bridges and nodes.
+
+mod bridge;
+#[cfg(feature = "nats")]
+mod broker;
+mod delivery;
+mod gateway;
+mod greeting;
+mod groups;
+#[cfg(feature = "nats")]
+mod nats;
+pub(crate) mod node;
+mod node_groups;
+mod socket;

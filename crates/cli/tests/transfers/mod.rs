@@ -1,0 +1,19 @@
+//! Files from one process to others.
+
+mod choice;
+mod delete;
+mod durability;
+mod endings;
+mod interfaces;
+mod layers;
+mod overruns;
+mod pack;
+mod parts;
+mod progress;
+mod resume;
+mod senders;
+mod sparse;
+mod stream;
+mod streams;
+mod transfer;
+mod trees;

@@ -1,0 +1,6 @@
+//! Attacks: forged control messages, garbage, wrong bytes.
+
+mod forged_control;
+mod garbage_flood;
+mod hostile;
+mod wrong_bytes;

@@ -1,0 +1,7 @@
+//! Groups: messages, repair by others, gateways, partitions.
+
+mod floors;
+mod gateways;
+mod groups;
+mod history;
+mod partition;
