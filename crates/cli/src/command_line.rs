@@ -44,12 +44,14 @@ const HELP: Help = Help::new(&[
     (Exit::Nobody, "nobody answered"),
     (Exit::Interrupted, "interrupted by Ctrl-C"),
 ])
-.environment(&[("NO_COLOR", "no colours if it is set")]);
+.files(&[("--config FILE", "of send, recv and node; see docs/reference/configuration.md")]);
 
 const LABORATORY: Help = Help::new(&[
     ("fanfare lab up scenarios/files/classroom.toml", "30 machines on this one"),
     ("fanfare sim run scenarios/files/small.toml", "a simulated network"),
-]);
+])
+.environment(&[("FANFARE_BIN", "another build of fanfare to be measured")])
+.files(&[("fanfare-lab", "the program that is started: beside this one, or in the PATH")]);
 
 /// Send files and messages to many machines at once, and know who has them
 ///

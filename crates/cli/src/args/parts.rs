@@ -5,16 +5,30 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use fanfare_command::{Exit, Help, OutputArgs};
 
+const EXITS: &[(Exit, &str)] = &[
+    (Exit::Done, "done"),
+    (Exit::Usage, "DIR is no directory, or cannot be read"),
+    (Exit::Permission, "permission denied"),
+];
+const FILES: &[(&str, &str)] = &[("DIR/.fanfare-*.part", "unfinished files of 'fanfare recv'")];
 const HELP: Help = Help::new(&[
     ("fanfare parts list /srv/images", "what earlier attempts have left"),
     ("fanfare parts clean /srv/images", "delete it"),
 ])
-.exits(&[
-    (Exit::Done, "done"),
-    (Exit::Usage, "DIR is no directory, or cannot be read"),
-    (Exit::Permission, "permission denied"),
+.exits(EXITS)
+.files(FILES);
+const LIST: Help = Help::new(&[
+    ("fanfare parts list", "of this directory"),
+    ("fanfare parts list /srv/images --json", "for programs"),
 ])
-.files(&[("DIR/.fanfare-*.part", "unfinished files of 'fanfare recv'")]);
+.exits(EXITS)
+.files(FILES);
+const CLEAN: Help = Help::new(&[
+    ("fanfare parts clean /srv/images", "all that is not being received"),
+    ("fanfare parts clean /srv/images --older 7d", "what has been left alone for a week"),
+])
+.exits(EXITS)
+.files(FILES);
 
 /// List or delete unfinished files of interrupted transfers
 ///
@@ -31,8 +45,10 @@ pub(crate) struct PartsArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PartsCommand {
     /// List unfinished files, the oldest first
+    #[command(after_help = LIST.short(), after_long_help = LIST.long())]
     List(ListArgs),
     /// Delete unfinished files; those that a receiver is writing stay
+    #[command(after_help = CLEAN.short(), after_long_help = CLEAN.long())]
     Clean(CleanArgs),
 }
 

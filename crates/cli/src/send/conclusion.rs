@@ -50,8 +50,9 @@ fn failure_of(
         SendEnd::Complete | SendEnd::Interrupted => None,
         SendEnd::NobodyAnswered => {
             let text = format!(
-                "no receiver answered on {waited}. Start receivers with 'fanfare recv', or send \
-                 to whoever listens with --one-way. To find the cause, run '{doctor}'"
+                "receivers (0): no receiver answered on {waited}. Start receivers with 'fanfare \
+                 recv', or send to whoever listens with --one-way. To find the cause, run \
+                 '{doctor}'"
             );
             Some(Failure::new(Exit::Nobody, "nobody", text))
         }

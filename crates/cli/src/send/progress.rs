@@ -143,8 +143,8 @@ mod tests {
         let done = ReceiverProgress { outcome: Some(Outcome::Complete), ..one(8, "a", 1000) };
         let lines = rows(&[done, one(9, "lab", 420), one(7, "lab", 1000)], 1000, 10);
         let expected = [
-            "  lab  10.0.0.7   99 %     93 Mbit/s  receiving, loses 2.0 %",
-            "  lab  10.0.0.9   42 %     93 Mbit/s  receiving, loses 2.0 %",
+            "  lab  10.0.0.7   99 %   93.0 Mbit/s  receiving, loses 2.0 %",
+            "  lab  10.0.0.9   42 %   93.0 Mbit/s  receiving, loses 2.0 %",
             "  a    10.0.0.8  100 %                complete",
         ];
         assert_eq!(lines, expected);
@@ -179,7 +179,7 @@ mod tests {
         all.estimate.on_done(begun + std::time::Duration::from_secs(1), 1 << 20);
         let told = all.describe(&progress);
         let expected =
-            "1.0 MiB of 8.0 MiB, 8388 kbit/s, 7 s left, 0 of 2 done: the rate limit is reached";
+            "1.0 MiB of 8.0 MiB, 8.4 Mbit/s, 7 s left, 0 of 2 done: the rate limit is reached";
         assert_eq!(told, expected);
         // Nothing is sent of what everybody has already.
         (progress.sent_bytes, all.each) = (0, vec![one(7, "a", 4 << 20), one(8, "b", 6 << 20)]);

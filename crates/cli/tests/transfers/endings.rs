@@ -98,9 +98,9 @@ fn with_nobody_there_it_says_so_and_never_ends_with_success() {
     let stage = Stage::new();
     let sent = stage.send(&["/etc/hostname", "--wait", "300ms"]).expect(6);
     let expected = format!(
-        "error: no receiver answered on {} in 0.3 s. Start receivers with 'fanfare recv', or send \
-         to whoever listens with --one-way. To find the cause, run 'fanfare doctor --group {} \
-         --interface lo'",
+        "error: receivers (0): no receiver answered on {} in 0.3 s. Start receivers with 'fanfare \
+         recv', or send to whoever listens with --one-way. To find the cause, run 'fanfare doctor \
+         --group {} --interface lo'",
         stage.group, stage.group
     );
     assert_eq!(sent.error(), expected);

@@ -6,9 +6,9 @@
 
 use super::GroupNode;
 use crate::{
-    demand::{Part, Request},
-    repairer::OriginTiming,
-    state::State,
+    membership::state::State,
+    repair::demand::{Part, Request},
+    repair::repairer::OriginTiming,
     topic::Topic,
 };
 use alloc::{collections::BTreeSet, vec::Vec};
