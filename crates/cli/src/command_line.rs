@@ -13,6 +13,7 @@ use crate::{
         doctor::DoctorArgs,
         node::{NodeArgs, NodeCommand, StatusArgs},
         parts::PartsArgs,
+        pipe::{PipeArgs, PipeCommand},
         receive::RecvArgs,
         send::SendArgs,
     },
@@ -24,6 +25,7 @@ use crate::{
     doctor::{DoctorPlan, Shown},
     laboratory::LaboratoryArgs,
     node::{self, GatewayPlan, GroupPlan, NodePlan},
+    pipe::{PipeReceivePlan, PipeSendPlan},
     publish::PubArgs,
     receive::ReceivePlan,
     send::{SendPlan, StreamPlan, StreamsPlan},
@@ -69,8 +71,9 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Send(SendArgs),
+    Send(Box<SendArgs>),
     Recv(RecvArgs),
+    Pipe(PipeArgs),
     Demo(DemoArgs),
     Doctor(DoctorArgs),
     Pub(PubArgs),
@@ -125,6 +128,8 @@ pub(crate) enum Task {
     Send(Box<SendPlan>, Reload<SendPlan>),
     SendStreams(StreamsPlan, OutputArgs),
     Receive(Box<ReceivePlan>, Reload<ReceivePlan>),
+    PipeSend(Box<PipeSendPlan>),
+    PipeReceive(Box<PipeReceivePlan>),
     Publish(Box<PubArgs>),
     Subscribe(Box<SubArgs>),
     Node(NodePlan),
@@ -196,6 +201,7 @@ pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
             let plan = args.plan().map_err(|why| Refused::Plan(vec![why], args.output))?;
             Task::Receive(Box::new(plan), Reload::new(loaded, receive_plan))
         }
+        Command::Pipe(args) => pipe(&args)?,
         Command::Node(args) => node(args, &groups, gateways)?,
         Command::Doctor(args) => Task::Doctor(
             examinations(&args).map_err(|failures| Refused::Doctor(failures, args.shown()))?,
@@ -229,6 +235,19 @@ fn send(args: &SendArgs, loaded: Option<Loaded>, streams: &[StreamWords]) -> Res
     let total = args.streams.total().map_err(refused)?;
     let memory = args.streams.memory().map_err(refused)?;
     Ok(Task::SendStreams(StreamsPlan { total, memory, streams: plans }, args.output))
+}
+
+fn pipe(args: &PipeArgs) -> Result<Task, Refused> {
+    Ok(match &args.command {
+        PipeCommand::Send(args) => {
+            let plan = args.plan().map_err(|why| Refused::Plan(vec![why], args.output))?;
+            Task::PipeSend(Box::new(plan))
+        }
+        PipeCommand::Recv(args) => {
+            let plan = args.plan().map_err(|why| Refused::Plan(vec![why], args.output))?;
+            Task::PipeReceive(Box::new(plan))
+        }
+    })
 }
 
 fn node(args: NodeArgs, named: &[Named], gateways: Vec<GatewayPlan>) -> Result<Task, Refused> {
@@ -274,7 +293,7 @@ fn command(name: &str) -> clap::Command {
 /// What `words` say to `fanfare send`.
 fn send_args(words: &[OsString]) -> Result<SendArgs, clap::Error> {
     match Cli::try_parse_from(words)?.command {
-        Command::Send(args) => Ok(args),
+        Command::Send(args) => Ok(*args),
         _ => Err(another()),
     }
 }

@@ -1,7 +1,7 @@
 //! The program `fanfare`: the same bytes on many machines, and who has them.
 //!
 //! - `command_line`: what is asked for, with `args`: options, and `config`: options from a file
-//! - `send`, `receive`: files; `publish`, `subscribe`: messages, and `group`: what they share
+//! - `send`, `receive`: files; `pipe`: bytes as they come; `publish`, `subscribe`: messages, and `group`: what they share
 //! - `node`: a member that is always there, with `local`: its socket; `bridge`: to other groups, plain
 //!   UDP multicast and NATS
 //! - `demo`, `doctor`, `parts`: a file per command; `laboratory`: commands of `fanfare-lab`
@@ -22,6 +22,7 @@ mod laboratory;
 mod local;
 mod node;
 mod parts;
+mod pipe;
 mod publish;
 mod receive;
 mod send;
@@ -59,6 +60,14 @@ fn run(task: Task) -> Exit {
         Task::Receive(plan, reload) => {
             let output = Output::new(plan.output).per_file();
             receive::run(*plan, reload, &output)
+        }
+        Task::PipeSend(plan) => {
+            let output = Output::new(plan.output);
+            pipe::send(*plan, &output)
+        }
+        Task::PipeReceive(plan) => {
+            let output = Output::new(plan.output);
+            pipe::receive(*plan, &output)
         }
         Task::Publish(args) => publish::run(&args),
         Task::Subscribe(args) => subscribe::run(&args),

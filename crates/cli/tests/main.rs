@@ -8,6 +8,7 @@ mod generate;
 mod help;
 mod laboratory;
 mod messages;
+mod pipe;
 mod support;
 mod transfers;
 

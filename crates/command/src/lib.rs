@@ -9,13 +9,14 @@
 //!   `printable`: text that others wrote
 //! - `help`: the end of a command's help; `pages`: completions, man pages and the page of
 //!   reference; `generate`: the commands that print them
-//! - `interrupt`: Ctrl-C and SIGHUP; `units`: rates, times and sizes
+//! - `input`: standard input that may be silent; `interrupt`: Ctrl-C and SIGHUP; `units`: rates, times and sizes
 
 mod causes;
 mod ending;
 mod exit;
 pub mod generate;
 mod help;
+pub mod input;
 pub mod interrupt;
 mod notice;
 mod output;

@@ -36,6 +36,7 @@
 //! | send files | [`Transfer`], [`Sources`], [`SendOptions`] | `send.rs` |
 //! | know who has them | [`TransferEvent`]: [`SendEvent`](files::SendEvent) | `receipts.rs` |
 //! | receive files, show progress | [`Transfer`], [`ReceiveOptions`] | `receive.rs` |
+//! | write and read a stream | [`stream::StreamSender`], [`stream::StreamReceiver`] | `stream.rs` |
 //! | publish and subscribe | [`Group`], [`GroupOptions`], [`GroupEvent`] | `publish_subscribe.rs` |
 //! | try a program's plans on a bad network | `fanfare::sim` (feature `sim`) | `simulated_network.rs` |
 //!
@@ -44,6 +45,7 @@
 //!
 //! # Further in
 //! - [`files`]: everything about files: receipts, manifests, several streams, layers
+//! - [`stream`]: everything about streams: policies, messages in them, what receivers came to
 //! - [`groups`]: everything about messages: filters, order, what became of each, gateways, bridges
 //! - [`protocol`]: the protocol's own types, such as rates and congestion control
 //!
@@ -62,6 +64,18 @@ pub mod files {
         MemoryShort, MemoryUse, Packing, Placed, ReceiveEvent, SendEvent, Slow, SlowVerdict,
         SourceError, SourceFile, Streams, TransferBuilder, TransferError, Until, event, manifest,
         receipt,
+    };
+}
+
+/// Everything about streams.
+pub mod stream {
+    pub use fanfare_node::{
+        proto::{StreamFlush, StreamPolicy, StreamProgress},
+        stream::{
+            Expect, Flush, Framing, FramingError, Message, Outcome, Receipt, ReceiveOptions,
+            ReceiveReport, SendOptions, SendReport, SendStatus, Start, StreamEvent, StreamGap,
+            StreamReceiver, StreamSender,
+        },
     };
 }
 

@@ -15,6 +15,9 @@ mod send;
 #[expect(dead_code, reason = "its `main` only reads arguments")]
 #[path = "../examples/simulated_network.rs"]
 mod simulated_network;
+#[expect(dead_code, reason = "its `main` only reads arguments")]
+#[path = "../examples/stream.rs"]
+mod stream;
 
 use std::{
     fs,
@@ -96,6 +99,29 @@ fn the_example_publish_subscribe_hears_another_member() {
     publish_subscribe::publish(&speaker, "weather/helsinki", "rain").unwrap();
     let heard = publish_subscribe::next_message(&listener).unwrap();
     assert_eq!(heard, ("weather/helsinki".to_owned(), "rain".to_owned()));
+}
+
+#[test]
+fn the_example_stream_hands_every_message_to_two() {
+    let group = group();
+    let readers = [(); 2].map(|()| {
+        let mut receiver = stream::listen(&group).unwrap();
+        thread::spawn(move || {
+            let mut messages = Vec::new();
+            while let Some(message) = receiver.read_message().unwrap() {
+                messages.push(message.bytes);
+            }
+            receiver.finish();
+            messages
+        })
+    });
+    let mut sender = stream::open(&group, 2).unwrap();
+    sender.write_message(b"one").unwrap();
+    sender.write_message(b"two").unwrap();
+    assert!(sender.finish().is_complete());
+    for reader in readers {
+        assert_eq!(reader.join().unwrap(), [b"one", b"two"]);
+    }
 }
 
 #[test]

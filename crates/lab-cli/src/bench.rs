@@ -3,6 +3,7 @@
 mod lines;
 mod packets;
 mod rate;
+mod stamps;
 mod streams;
 mod throughput;
 
@@ -21,6 +22,7 @@ enum What {
     Throughput(throughput::ThroughputArgs),
     Packets(packets::PacketsArgs),
     Rate(rate::RateArgs),
+    Stamps(stamps::StampsArgs),
 }
 
 pub(crate) fn run(args: &BenchArgs) -> Exit {
@@ -28,5 +30,6 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
         What::Throughput(args) => throughput::run(args),
         What::Packets(args) => packets::run(args),
         What::Rate(args) => rate::run(args),
+        What::Stamps(args) => stamps::run(args),
     }
 }

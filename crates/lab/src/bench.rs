@@ -14,6 +14,7 @@ mod first_packet;
 mod rate;
 mod raw;
 mod receive_cost;
+mod stamps;
 mod star;
 mod streams;
 mod transfer;
@@ -32,6 +33,7 @@ pub use rate::{
     Reaction, Shortfall, Spread,
 };
 use serde::Serialize;
+pub use stamps::{Delays, StampedDelays, stamps};
 use star::Star;
 use std::path::PathBuf;
 pub use streams::StreamsResult;

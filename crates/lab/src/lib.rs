@@ -57,8 +57,9 @@ mod trials;
 mod wait;
 
 pub use bench::{
-    Bench, Buffer, Condition, RateBench, RateCell, RateCheck, RateRow, RateSender, RateTold,
-    RateTransfer, Reaction, Shortfall, Speed, Spread, StreamsResult, Told, Transfer,
+    Bench, Buffer, Condition, Delays, RateBench, RateCell, RateCheck, RateRow, RateSender,
+    RateTold, RateTransfer, Reaction, Shortfall, Speed, Spread, StampedDelays, StreamsResult, Told,
+    Transfer, stamps,
 };
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
 pub use company::{Company, CompanyProgress, CompanyRow, Radio, VEHICLES, VEHICLES_MIN};

@@ -16,15 +16,18 @@
 //! - [`Network`]: where a node takes part and how it behaves there; [`JoinError`]: what stands
 //!   against it; `segment`: how long segments are
 //! - [`group`]: topics and messages; [`gateway`]: between groups; [`bridge`]: to plain UDP multicast
-//! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `waker`, `moderation`,
-//!   `reading`, `outbox`, `test_drop`: its parts; [`Stopper`]: asks it to end
+//! - [`stream`]: bytes without an end, written and read like a pipe's
+//! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `fanout`, `waker`,
+//!   `moderation`, `reading`, `outbox`, `test_drop`: its parts; [`Stopper`]: asks it to end
 
 pub mod bridge;
 mod clock;
 pub mod driver;
 pub mod engine;
+mod fanout;
 pub mod gateway;
 pub mod group;
+
 mod join_error;
 mod moderation;
 mod network;
@@ -32,6 +35,7 @@ mod outbox;
 mod reading;
 pub mod segment;
 mod stopper;
+pub mod stream;
 mod test_drop;
 mod waker;
 

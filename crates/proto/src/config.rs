@@ -220,6 +220,10 @@ pub struct ReceiverConfig {
     /// Memory for parity and bookkeeping of each sender, in bytes. When it is full, the newest
     /// blocks are dropped. Default 64 MiB.
     pub buffer_max: usize,
+    /// Memory for the content of each stream, in bytes. It should hold twice what the sender promises
+    /// to repair; of more than fits, the newest is dropped as long as the sender has it. Default 64
+    /// MiB, which is allocated as it is written.
+    pub stream_buffer: usize,
     /// Object ids kept in view per sender. Default 256.
     pub objects_max: u16,
     /// Senders kept in view. Default 64.
@@ -253,6 +257,7 @@ impl Default for ReceiverConfig {
             ack: AckPolicy::Received,
             matrix: Matrix::Nrl,
             buffer_max: 64 << 20,
+            stream_buffer: 64 << 20,
             objects_max: 256,
             senders_max: 64,
             object_size_max: (1 << 48) - 1,

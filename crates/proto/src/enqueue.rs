@@ -49,6 +49,8 @@ pub enum EnqueueError {
     /// The cache is full of objects that are still being sent or repaired. Try again after an
     /// [`crate::Event::ObjectPurged`].
     CacheFull { objects: usize },
+    /// The store has no room for a stream with such a buffer, or has no streams at all.
+    NoRing { buffer: u64 },
 }
 
 impl core::fmt::Display for EnqueueError {
@@ -59,6 +61,9 @@ impl core::fmt::Display for EnqueueError {
             Self::TooLarge { size, max } => write!(f, "object of {size} bytes, at most {max} fit"),
             Self::InfoTooLong { bytes, max } => {
                 write!(f, "info of {bytes} bytes, one segment holds {max}")
+            }
+            Self::NoRing { buffer } => {
+                write!(f, "no room for a stream with a buffer of {buffer} bytes")
             }
             Self::CacheFull { objects } => write!(f, "{objects} objects are still in transit"),
         }

@@ -27,6 +27,9 @@ pub enum Event {
     ObjectInfo { key: ObjectKey, info: Vec<u8> },
     /// Receiving: all bytes (and INFO, when it has one) are in storage.
     ObjectCompleted { key: ObjectKey, size: u64 },
+    /// Receiving: of a stream that was read to where nothing more was, more is there now: bytes, a gap
+    /// or the end.
+    StreamReadable { key: ObjectKey },
     /// Receiving: an object is larger than this receiver's limit. `info` is its NORM_INFO if that
     /// came first. It is reported a few times before the object is aborted as refused.
     ObjectTooLong { key: ObjectKey, size: u64, info: Option<Vec<u8>> },
@@ -57,6 +60,8 @@ pub enum Event {
     /// Sending: the object has been sent once in full; its INFO has, with
     /// [`crate::FirstPass::OnDemand`].
     ObjectSent { key: ObjectKey },
+    /// Sending: a stream that took less than was offered has room again.
+    StreamWritable { key: ObjectKey },
     /// Sending: the object left the cache; it can no longer be repaired.
     ObjectPurged { key: ObjectKey },
     /// Sending: everything enqueued was sent and the last flush has ended.

@@ -23,7 +23,7 @@ pub struct SenderHandle<'a> {
 }
 
 impl SenderHandle<'_> {
-    fn with<R>(&mut self, run: impl FnOnce(&mut Sender, Time) -> R) -> Option<R> {
+    pub(crate) fn with<R>(&mut self, run: impl FnOnce(&mut Sender, Time) -> R) -> Option<R> {
         let now = self.session.now;
         self.session.sender.as_mut().map(|sender| run(sender, now))
     }
@@ -63,7 +63,8 @@ impl SenderHandle<'_> {
         session.sender.as_mut().is_some_and(|s| s.release(now, object, &mut session.events))
     }
 
-    /// Asks `nodes` to acknowledge everything up to the end of the last object enqueued so far, once
+    /// Asks `nodes` to acknowledge everything up to the end of the last object enqueued so far (of a
+    /// stream: up to what was packed so far), once
     /// it has been sent. Replaces a watermark under way. Answers come as events.
     pub fn set_watermark(&mut self, nodes: &[NodeId]) {
         self.with(|s, now| s.set_watermark(now, nodes));

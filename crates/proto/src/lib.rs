@@ -17,6 +17,7 @@
 //! - [`time`], [`rate`], [`rng`], [`backoff`]: the units, and the one source of chance.
 //! - [`config`], [`datagram`], [`enqueue`], [`event`], [`timer`], [`report`], [`stats`], [`storage`]:
 //!   what goes in and what comes out.
+//! - [`stream`]: objects without an end, their policies, and the rings that hold them.
 //! - [`partition`]: how an object is cut into blocks and symbols. `explicit_repair`: which repairs are parity.
 //! - [`session`]: who gets a datagram, who speaks next. It holds no protocol rule. [`handle`]: the
 //!   commands of the application. [`peer_repair`]: receivers that help each other.
@@ -49,6 +50,7 @@ mod sender;
 pub mod session;
 pub mod stats;
 pub mod storage;
+pub mod stream;
 pub mod timer;
 
 pub use fanfare_congestion as congestion;
@@ -79,6 +81,9 @@ pub use roll_call::RollCalls;
 pub use session::Session;
 pub use stats::{DropReason, Stats};
 pub use storage::{MemoryStorage, ObjectKey, ObjectKind, Storage, StorageError};
+pub use stream::{
+    NewStream, StreamFlush, StreamPolicy, StreamProgress, StreamRead, StreamView, ring::SlotRing,
+};
 pub use time::{Duration, Time};
 pub use timer::Timer;
 pub use timer_queue::TimerQueue;

@@ -80,6 +80,20 @@ impl Partition {
         })
     }
 
+    /// The structure of a stream: full blocks of `block_len` symbols of `slot` bytes, header included,
+    /// without an end.
+    #[must_use]
+    pub(crate) fn stream(slot: u16, block_len: u16) -> Self {
+        Self {
+            object_size: u64::MAX,
+            segment_size: slot,
+            blocks: u32::MAX,
+            large_blocks: 0,
+            small: u32::from(block_len),
+            symbols: u64::from(u32::MAX) * u64::from(block_len),
+        }
+    }
+
     /// Source symbols of `block`; 0 when there is no such block.
     #[must_use]
     pub fn block_len(&self, block: SourceBlockNumber) -> u16 {

@@ -41,9 +41,11 @@ pub enum DropReason {
     Deferred,
     /// From a sender that this receiver does not hear.
     NotAdmitted,
+    /// Not dropped, but a symbol of a stream with another position than follows from those before it.
+    StreamOffset,
 }
 
-const REASONS: usize = 18;
+const REASONS: usize = 19;
 
 impl DropReason {
     /// All reasons, in order of declaration.
@@ -66,6 +68,7 @@ impl DropReason {
         Self::Evicted,
         Self::Deferred,
         Self::NotAdmitted,
+        Self::StreamOffset,
     ];
     /// Stable name for logs, JSON and metrics.
     #[must_use]
@@ -89,6 +92,7 @@ impl DropReason {
             Self::Evicted => "evicted",
             Self::Deferred => "deferred",
             Self::NotAdmitted => "not-admitted",
+            Self::StreamOffset => "stream-offset",
         }
     }
 }
@@ -108,6 +112,8 @@ pub struct Stats {
     pub parity_repair_sent: u64,
     /// NORM_DATA sent: explicit repair.
     pub explicit_repair_sent: u64,
+    /// How often what was new took the place of what had not been read of a stream.
+    pub stream_breaks: u64,
     /// NACKs sent.
     pub nacks_sent: u64,
     /// NACKs not sent because others requested the same.

@@ -4,7 +4,7 @@
 //! it to each call, as it passes the time. Calls must not block for long: a driver with a slow disk
 //! puts a queue in front of it.
 
-use crate::peer_repair::Incarnation;
+use crate::{peer_repair::Incarnation, stream::ring::SlotRing};
 use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_wire::{DataBatch, InstanceId, NodeId, ObjectTransportId};
 
@@ -51,6 +51,8 @@ pub enum ObjectKind {
     Data,
     /// NORM_OBJECT_FILE.
     File,
+    /// NORM_OBJECT_STREAM.
+    Stream,
 }
 
 /// Why bytes could not be stored or read. The object fails; the session goes on.
@@ -68,6 +70,13 @@ pub enum StorageError {
 pub trait Storage {
     /// An object of a remote sender begins: make room for `size` bytes, or refuse.
     fn open(&mut self, key: ObjectKey, kind: ObjectKind, size: u64) -> Result<(), StorageError>;
+    /// A stream begins, of this node or of a remote sender: make room for `slots` symbols of `slot`
+    /// bytes. Offsets of what is written and read then only grow, and each stands for its remainder.
+    /// A store that has no streams refuses.
+    fn open_ring(&mut self, key: ObjectKey, slot: usize, slots: u64) -> Result<(), StorageError> {
+        let _ = (key, slot, slots);
+        Err(StorageError::Refused)
+    }
     /// Puts received bytes in their final place.
     fn write(&mut self, key: ObjectKey, offset: u64, bytes: &[u8]) -> Result<(), StorageError>;
     /// Puts a batch of consecutive symbols in its final place, which begins at `offset`.
@@ -114,6 +123,7 @@ pub trait Storage {
 #[derive(Debug, Default)]
 pub struct MemoryStorage {
     objects: BTreeMap<ObjectKey, Vec<u8>>,
+    rings: BTreeMap<ObjectKey, SlotRing>,
     limit: u64,
 }
 
@@ -121,7 +131,7 @@ impl MemoryStorage {
     /// A store that refuses objects above `limit` bytes.
     #[must_use]
     pub fn new(limit: u64) -> Self {
-        Self { objects: BTreeMap::new(), limit }
+        Self { objects: BTreeMap::new(), rings: BTreeMap::new(), limit }
     }
     /// Puts an object to send.
     pub fn put(&mut self, key: ObjectKey, bytes: Vec<u8>) {
@@ -147,7 +157,17 @@ impl Storage for MemoryStorage {
         self.objects.insert(key, Vec::new());
         Ok(())
     }
+    fn open_ring(&mut self, key: ObjectKey, slot: usize, slots: u64) -> Result<(), StorageError> {
+        if slots.saturating_mul(slot as u64) > self.limit {
+            return Err(StorageError::Refused);
+        }
+        self.rings.insert(key, SlotRing::new(slot, slots)?);
+        Ok(())
+    }
     fn write(&mut self, key: ObjectKey, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
+        if let Some(ring) = self.rings.get_mut(&key) {
+            return ring.write(offset, bytes);
+        }
         let object = self.objects.get_mut(&key).ok_or(StorageError::Failed)?;
         let start = usize::try_from(offset).map_err(|_| StorageError::Full)?;
         let end = start.checked_add(bytes.len()).ok_or(StorageError::Full)?;
@@ -158,6 +178,9 @@ impl Storage for MemoryStorage {
         Ok(())
     }
     fn read(&mut self, key: ObjectKey, offset: u64, into: &mut [u8]) -> Result<(), StorageError> {
+        if let Some(ring) = self.rings.get(&key) {
+            return ring.read(offset, into);
+        }
         let object = self.objects.get(&key).ok_or(StorageError::Failed)?;
         let start = usize::try_from(offset).map_err(|_| StorageError::Failed)?;
         let bytes = start.checked_add(into.len()).and_then(|end| object.get(start..end));
@@ -165,8 +188,13 @@ impl Storage for MemoryStorage {
         Ok(())
     }
     fn lend(&mut self, key: ObjectKey, offset: u64, len: usize) -> Option<&[u8]> {
+        if let Some(ring) = self.rings.get(&key) {
+            return ring.lend(offset, len);
+        }
         let rest = self.objects.get(&key)?.get(usize::try_from(offset).ok()?..)?;
         Some(&rest[..len.min(rest.len())])
     }
-    fn close(&mut self, _key: ObjectKey, _complete: bool) {}
+    fn close(&mut self, key: ObjectKey, _complete: bool) {
+        self.rings.remove(&key);
+    }
 }

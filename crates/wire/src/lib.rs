@@ -13,7 +13,7 @@
 //! - `frame`: reads and writes one datagram, header length and all.
 //! - [`repair`]: repair requests, the content of NACK and REPAIR_ADV.
 //! - [`data`], [`info`], [`cmd`], [`nack`], [`ack`], [`report`]: one file per message.
-//! - [`batch`]: DATA that follow each other, read at once.
+//! - [`batch`]: DATA that follow each other, read at once; [`stream`]: what symbols of a stream say.
 //! - [`Message`]: all of them, for dispatch.
 //! - [`alc`]: no NORM: what goes to the groups of layers; [`fdt`]: what tells FLUTE what that is.
 #![no_std]
@@ -40,6 +40,7 @@ pub mod nack;
 pub mod quantized;
 pub mod repair;
 pub mod report;
+pub mod stream;
 
 pub use ack::{Ack, AckKind, FlushAck};
 pub use alc::Alc;
@@ -57,3 +58,4 @@ pub use message::Message;
 pub use nack::{Nack, RepairForm, RepairItem, RepairLevel, RepairRequest, RepairRequests};
 pub use quantized::{GroupSize, QuantizedLoss, QuantizedRate, QuantizedRtt};
 pub use report::Report;
+pub use stream::{STREAM_HEADER, StreamSymbol};

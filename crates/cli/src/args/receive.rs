@@ -101,6 +101,12 @@ pub(crate) struct RecvArgs {
     /// Send repair requests only to the sender, not to the group
     #[arg(long, help_heading = "Feedback", hide_short_help = true)]
     unicast_nack: bool,
+    /// Listen to the multicast group only, not to senders with --to
+    ///
+    /// Otherwise what is sent to this machine alone, at the group's port, is received too, from
+    /// private networks and this link.
+    #[arg(long, help_heading = "What is received", hide_short_help = true)]
+    no_unicast: bool,
     /// Keep existing files, and store the new one as NAME.1; the sender is told
     ///
     /// Without it a new file takes the place of an old one in one step, once it is whole.
@@ -207,6 +213,7 @@ impl RecvArgs {
         let feedback = if self.unicast_nack { FeedbackPath::Sender } else { FeedbackPath::Group };
         let network = self.net.builder()?.await_interface();
         let network = network.receiver_config(config).feedback(feedback);
+        let network = if self.no_unicast { network } else { network.hear_direct() };
         Ok(ReceivePlan {
             dir: self.dir.clone(),
             network,

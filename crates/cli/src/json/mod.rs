@@ -1,12 +1,13 @@
 //! Events as JSON, one object per line; the schema is docs/reference/json-events.md.
 //!
-//! `line`: the lines, and what all commands tell; `sending`, `receiving`, `messages`: the shapes of each;
+//! `line`: the lines, and what all commands tell; `sending`, `receiving`, `messages`, `pipes`: the shapes of each;
 //! `filling`, `content`: how they are made of what the node tells.
 
 mod content;
 mod filling;
 mod line;
 mod messages;
+mod pipes;
 mod receiving;
 mod sending;
 
@@ -19,6 +20,7 @@ pub(crate) use messages::{
     Cancelled, Dropped, GatewayLine, Held, Lost, Member, MemberLine, MessageLine, Published, Sent,
     StatusLine, Subscribed, Unsubscribed, Way, WayLine, tag_text,
 };
+pub(crate) use pipes::{PipeLine, PipeReceiver};
 pub(crate) use receiving::{
     Bound, Deleted, Deletion, Evicted, Failed, Gone, LayersLine, Mending, Object, PartLine,
     Resumed, Sender,

@@ -61,6 +61,7 @@ fn failure_of(
                 Expect::Anyone => report.receivers.len(),
                 Expect::Count(count) => *count,
                 Expect::Names(names) => names.len(),
+                Expect::Hosts(hosts) => hosts.len(),
             };
             let lacking = lacking(report);
             let text = format!(

@@ -4,6 +4,7 @@ mod choice;
 mod delete;
 mod durability;
 mod endings;
+mod hosts;
 mod interfaces;
 mod layers;
 mod overruns;

@@ -366,6 +366,7 @@ impl SendJob {
             Expect::Anyone => complete == self.peers.len(),
             Expect::Count(count) => complete >= *count,
             Expect::Names(names) => self.peers.are_complete(names),
+            Expect::Hosts(hosts) => complete >= hosts.len(),
         };
         if expected { SendEnd::Complete } else { SendEnd::Partial }
     }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     time::Duration,
 };
 
@@ -312,6 +312,21 @@ impl Peers {
             }
         };
         self.peers.iter().map(result).collect()
+    }
+
+    /// The hosts from whose address no receiver has answered. Receivers answer from ports of their
+    /// own, so that of two at one address either may be the missing one.
+    pub(super) fn missing_hosts(&self, wanted: &[SocketAddr]) -> Vec<String> {
+        let mut present: Vec<IpAddr> =
+            self.peers.values().filter_map(|peer| Some(peer.source?.ip())).collect();
+        let mut missing = Vec::new();
+        for host in wanted {
+            match present.iter().position(|ip| *ip == host.ip()) {
+                Some(at) => drop(present.swap_remove(at)),
+                None => missing.push(host.to_string()),
+            }
+        }
+        missing
     }
 
     /// Names that nobody bears.

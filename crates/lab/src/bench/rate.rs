@@ -36,6 +36,7 @@ use crate::{
 };
 pub use cell::{Buffer, Condition, RateCell};
 pub use check::{RateCheck, Shortfall};
+pub(super) use load::Load;
 use network::Network;
 pub use reaction::Reaction;
 pub use row::{RateRow, Spread};

@@ -32,6 +32,7 @@ impl RemoteSender {
         let id = FecPayloadId { symbol: EncodingSymbolId(symbol), ..id };
         let Some(objects) = &mut self.objects else { return 0 };
         let object = objects.newest().nearest(head.object_transport_id);
+        let id = objects.open(object).map_or(id, |open| open.whole_number(id));
         let batch = batch.first(objects.batch_wanted(object, id, &batch));
         if batch.is_empty() {
             return 0;

@@ -77,7 +77,10 @@ impl RemoteSender {
             objects.hear_of(object, true);
         }
         let field = self.field(flush.object_transport_id, fec_id, None);
-        let block = self.within(object, flush.payload_id.unpack(field).block);
+        let id = flush.payload_id.unpack(field);
+        let open = self.objects.as_mut().and_then(|objects| objects.open_mut(object));
+        let id = open.map_or(id, |open| open.on_stream_flush(id, local.config.join));
+        let block = self.within(object, id.block);
         if asked {
             let watermark = Watermark { object, payload_id: flush.payload_id };
             let delay = self.timing.ack_delay(self.feedback.sending(), ctx.rng);

@@ -60,7 +60,7 @@ impl RemoteSender {
         payload: &[u8],
     ) -> Option<bool> {
         let objects = self.objects.as_mut()?;
-        let open = objects.ensure_open(ctx, object, format, true);
+        let open = objects.ensure_open(ctx, object, format, true, &local.config);
         let new = open && objects.open(object).is_some_and(|open| open.wants_info());
         if open {
             objects.on_info(ctx, object, payload);
@@ -97,13 +97,19 @@ impl RemoteSender {
         let fti = data.extensions.fti(fec_id);
         let field = self.field(data.object_transport_id, fec_id, fti.as_ref());
         let id = data.payload_id.unpack(field);
-        let heard = Heard::of(data.flags, id.block.0 == 0);
+        // Of a stream everything that is no repair is a beginning: it is joined anywhere.
+        let first = id.block.0 == 0 || data.flags.has(ObjectFlags::STREAM);
+        let heard = Heard::of(data.flags, first);
         let object = self.locate(ctx, local, data.object_transport_id, heard)?;
         let format = self.format(ctx, local, object, (fec_id, fti, data.flags), None).ok()?;
         self.note_coding(fec_id);
         self.heed(ctx, word, object, format.is_some());
         let has_info = data.flags.has(ObjectFlags::INFO);
-        let open = self.objects.as_mut()?.ensure_open(ctx, object, format, has_info);
+        let objects = self.objects.as_mut()?;
+        let open = objects.ensure_open(ctx, object, format, has_info, &local.config);
+        let seen =
+            objects.open_mut(object).map_or(Some(id), |o| o.view(ctx, id, local.config.join));
+        let id = seen?;
         let new = open && self.symbol(ctx, object, (id, sum), data.payload);
         if new {
             self.on_new(ctx, local, object, id.block.0);

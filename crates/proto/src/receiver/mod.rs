@@ -6,7 +6,7 @@
 //! - [`remote_sender`]: one sender; it owns the machines below and passes each message to them;
 //!   [`content`] and [`commands`] are the two kinds of message, [`batch`] many of them at once
 //! - [`belief`]: which messages are believed, and from which object on
-//! - [`assembly`]: what has arrived
+//! - [`assembly`]: what has arrived; [`stream`]: what is different of a stream, and reading it
 //! - [`repair`]: what is missing, and requesting it, of peers too
 //! - [`answer`]: the other feedback to a sender, and its timers
 
@@ -20,8 +20,11 @@ mod content;
 mod remote_sender;
 mod repair;
 mod sender_table;
+mod stream;
+mod stream_commands;
 #[cfg(test)]
 mod tests;
+mod way;
 
 use crate::{
     config::{FeedbackPath, ReceiverConfig},

@@ -32,7 +32,8 @@ impl Sender {
         out: &mut Vec<u8>,
     ) -> usize {
         let Some((batch, most)) = self.batch_ahead(room) else { return 0 };
-        let segment = usize::from(self.coding.segment_size);
+        let segment = self.cache.get(batch.ordinal).map(|object| object.partition.segment_size);
+        let segment = usize::from(segment.unwrap_or(self.coding.segment_size));
         let message = out.len() - start;
         let Some(mut writer) = DataBatchWriter::behind(out, start, segment, self.coding.fec_id)
         else {
@@ -67,8 +68,9 @@ impl Sender {
         }
         let most =
             left.min(u16::from(self.batch_left)).min(u16::try_from(room).unwrap_or(u16::MAX));
-        let like = self.has_fti(block, symbol - 1);
-        let alike = (symbol..symbol + most).take_while(|s| self.has_fti(block, *s) == like).count();
+        let streams = object.stream.is_some();
+        let fti = |symbol| self.has_fti(block, symbol, streams);
+        let alike = (symbol..symbol + most).take_while(|s| fti(*s) == fti(symbol - 1)).count();
         (alike > 0).then_some((batch, alike))
     }
 
@@ -80,6 +82,7 @@ impl Sender {
         }
         (0..count).for_each(|_| object.advance(&self.coding));
         object.on_sent(self.now);
+        object.touch(self.now, batch.block);
         let part = Part::Source { block: batch.block, symbol: batch.symbol + count - 1 };
         self.last = Some((batch.ordinal, Piece { part, purpose: batch.purpose }));
         self.batch_left -= count as u8;

@@ -1,6 +1,8 @@
 //! Writes the message of the machine that sends next.
 
-use super::{Sender, ack::Point, repair_adv, roll_call::CallTiming, schedule::NextMessage};
+use super::{
+    Sender, TransmitObject, ack::Point, repair_adv, roll_call::CallTiming, schedule::NextMessage,
+};
 use crate::{
     congestion::{Mode, Probing},
     context::Context,
@@ -170,13 +172,14 @@ impl Sender {
         let mut invalid = self.squelch.on_sent(self.now, self.grtt());
         invalid.retain(|id| self.cache.is_hole(*id));
         let (earliest, object) = self.cache.earliest();
+        let low = object.map_or(0, TransmitObject::low);
         invalid.sort_by_key(|id| earliest.distance_to(*id));
         invalid.truncate(usize::from(self.coding.segment_size) / OBJECT_ID_BYTES);
         let block_len = object.map_or(0, |object| object.block_len(0));
         let message = Squelch {
             sender: self.fields(),
             object_transport_id: earliest,
-            payload_id: self.coding.payload_id(0, block_len, 0),
+            payload_id: self.coding.payload_id(low, block_len, 0),
             extensions: Extensions::default(),
             invalid_objects: ObjectIds::default(),
         };
@@ -249,7 +252,8 @@ impl Sender {
             return false;
         }
         // At the end of transmission it tells the others as much as a plain flush.
-        if self.cache.newest_begun() == Some(point.ordinal) {
+        let all = point.until == 0 || !self.cache.has_new();
+        if all && self.cache.newest_begun() == Some(point.ordinal) {
             self.flush.on_flushed(self.now, interval, self.answerable_from);
         }
         self.flush_message(point.object, point.id).encode(None, &nodes, out);
@@ -258,7 +262,8 @@ impl Sender {
 
     fn write_flush(&mut self, out: &mut Vec<u8>) -> bool {
         let newest = self.cache.newest_begun().and_then(|ordinal| self.cache.get(ordinal));
-        let Some((object, id)) = newest.map(|o| (o.key.object, o.partition.last())) else {
+        let last = newest.and_then(|object| Some((object.key.object, object.last_sent()?)));
+        let Some((object, id)) = last else {
             self.flush.abandon();
             return false;
         };

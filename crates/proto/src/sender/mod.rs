@@ -7,6 +7,7 @@
 //! - `mending`: requests for repair, and how repairs and new data share the rate
 //! - `ending`: the start of a transfer, watermarks, the end, good-bye
 //! - `group`: what is known of the receivers; `feedback` passes NACKs and ACKs to the machines
+//! - `stream`: what an application writes without an end
 //! - `schedule`: which machine sends next; `messages`: writes the messages; `batch`: many at once
 
 mod batch;
@@ -16,6 +17,7 @@ mod mending;
 mod messages;
 mod objects;
 mod schedule;
+mod stream;
 
 #[cfg(test)]
 mod tests;
@@ -140,6 +142,8 @@ pub(crate) struct Sender {
     receivers: Receivers,
     slow: SlowReceivers,
     stream: StreamDetector,
+    /// Ordinals of streams that may be written to.
+    streams: Vec<u64>,
     roll_call: RollCaller,
     pacer: Pacer,
     flow_control: FlowControl,
@@ -199,6 +203,7 @@ impl Sender {
             receivers: Receivers::default(),
             slow: SlowReceivers::default(),
             stream: StreamDetector::default(),
+            streams: Vec::new(),
             roll_call: RollCaller::new(),
             pacer: Pacer::new(now, config.burst),
             flow_control: FlowControl::new(),
@@ -218,14 +223,8 @@ impl Sender {
         events: &mut EventQueue,
     ) -> Result<ObjectKey, EnqueueError> {
         self.now = self.now.max(now);
-        if self.eot.is_asked() {
-            return Err(EnqueueError::Closed);
-        }
         let NewObject { kind, size, info, pass } = object;
-        let max = usize::from(self.coding.segment_size);
-        if let Some(bytes) = info.as_ref().map(Vec::len).filter(|bytes| *bytes > max) {
-            return Err(EnqueueError::InfoTooLong { bytes, max });
-        }
+        self.check_info(info.as_ref())?;
         let partition = self.coding.partition(size);
         let max = self.coding.object_limit();
         let partition = partition.ok_or(EnqueueError::TooLarge { size, max })?;
@@ -246,6 +245,17 @@ impl Sender {
             FirstPass::Before(age) => object.sent_before(self.now, age),
         });
         Ok(key)
+    }
+
+    fn check_info(&self, info: Option<&Vec<u8>>) -> Result<(), EnqueueError> {
+        if self.eot.is_asked() {
+            return Err(EnqueueError::Closed);
+        }
+        let max = usize::from(self.coding.segment_size);
+        match info.map(Vec::len).filter(|bytes| *bytes > max) {
+            Some(bytes) => Err(EnqueueError::InfoTooLong { bytes, max }),
+            None => Ok(()),
+        }
     }
 
     /// The next object gets this id.
@@ -276,8 +286,10 @@ impl Sender {
     pub(crate) fn requeue(&mut self, now: Time, object: ObjectTransportId) -> bool {
         self.now = self.now.max(now);
         let Found::Cached(ordinal) = self.cache.find(object) else { return false };
-        if let Some(object) = self.cache.get_mut(ordinal) {
-            object.requeue();
+        match self.cache.get_mut(ordinal) {
+            Some(object) if object.stream.is_some() => return false,
+            Some(object) => object.requeue(),
+            None => {}
         }
         self.cache.refresh(ordinal);
         true
@@ -327,11 +339,18 @@ impl Sender {
     /// Asks `nodes` to acknowledge the last object enqueued and all before it.
     pub(crate) fn set_watermark(&mut self, now: Time, nodes: &[NodeId]) {
         self.now = self.now.max(now);
-        let point = self.cache.newest().map(|(ordinal, object)| Point {
-            ordinal,
-            object: object.key.object,
-            id: object.partition.last(),
-        });
+        let newest =
+            self.cache.newest().map(|(ordinal, object)| (ordinal, object.stream.is_some()));
+        let point = match newest {
+            Some((ordinal, true)) => self.stream_point(ordinal),
+            Some((ordinal, false)) => self.cache.get(ordinal).map(|object| Point {
+                ordinal,
+                object: object.key.object,
+                id: object.partition.last(),
+                until: 0,
+            }),
+            None => None,
+        };
         let served = |node: &&NodeId| !self.slow.is_evicted(**node);
         let nodes: Vec<NodeId> = nodes.iter().filter(served).copied().collect();
         self.watermark.set(self.now, point, &nodes);

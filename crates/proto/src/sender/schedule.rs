@@ -68,7 +68,11 @@ impl Sender {
     /// The watermark's turn: everything before it was sent, nothing before it is requested.
     fn watermark_due(&self) -> Option<(Time, NextMessage)> {
         let point = self.watermark.point()?;
-        let reached = self.cache.is_past(point.ordinal) && !self.repair.concerns(point.ordinal);
+        let past = match point.until {
+            0 => self.cache.is_past(point.ordinal),
+            until => self.cache.is_past_symbols(point.ordinal, until),
+        };
+        let reached = past && !self.repair.concerns(point.ordinal);
         self.watermark.due_at().filter(|_| reached).map(|at| (at, NextMessage::Watermark(point)))
     }
 
@@ -122,10 +126,10 @@ impl Sender {
     }
 
     /// What happens by the clock without a message. [`Self::tick`] leaves none of them due.
-    fn silent_timers(&self) -> [Option<(Time, Timer)>; 7] {
+    fn silent_timers(&self) -> [Option<(Time, Timer)>; 8] {
         let when = |at: Option<Time>, timer| at.map(|at| (at, timer));
         if self.eot.has_begun() {
-            return [None; 7];
+            return [None; 8];
         }
         [
             when(self.repair.next_timeout(self.cycle_timing()), Timer::RepairAggregate),
@@ -135,6 +139,7 @@ impl Sender {
             when(self.cache.next_timeout(self.quiet(), self.config.repair_window), Timer::Cache),
             (!self.closing.is_empty()).then_some((self.now, Timer::Cache)),
             when(self.controller.next_timeout(), Timer::Rate),
+            when(self.streams_writable_at(), Timer::Cache),
         ]
     }
 
@@ -153,6 +158,7 @@ impl Sender {
         }
         self.watermark.poll(now);
         if let Some(outcomes) = self.watermark.poll_done() {
+            self.on_watermark_done(&outcomes);
             ctx.events.push(Event::WatermarkDone { outcomes });
         }
         if self.may_end_flush() && self.flush.poll_done(now) {
@@ -167,5 +173,6 @@ impl Sender {
         for (key, complete) in self.closing.drain(..) {
             ctx.storage.close(key, complete);
         }
+        self.poll_streams(ctx.events);
     }
 }

@@ -10,12 +10,12 @@ const SPIN: &str = "while :; do :; done";
 
 /// Processes of ordinary priority that keep all processors busy; gone when dropped.
 #[derive(Debug)]
-pub(super) struct Load {
+pub(in crate::bench) struct Load {
     _processes: Vec<Process>,
 }
 
 impl Load {
-    pub(super) fn start() -> Result<Self, LabError> {
+    pub(in crate::bench) fn start() -> Result<Self, LabError> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let spin = |_| {
             let mut command = Command::new("sh");

@@ -2,6 +2,7 @@
 
 use crate::receiver::{
     Local, ack::Watermark, objects::Entry, position::ObjectIndex, remote_sender::RemoteSender,
+    stream::StreamReached,
 };
 use crate::{config::AckPolicy, time::Time};
 
@@ -33,6 +34,14 @@ impl RemoteSender {
                 Entry::Skipped | Entry::Complete { confirmed: true, .. } => {}
                 Entry::Complete { .. } if confirm => reached = Reached::Unconfirmed,
                 Entry::Complete { .. } => {}
+                Entry::Open(open) if open.stream.is_some() => {
+                    let id = watermark.payload_id.unpack(open.format().fti.field);
+                    match open.stream_reached(id) {
+                        StreamReached::Yes => {}
+                        StreamReached::Unread => reached = Reached::Unconfirmed,
+                        StreamReached::No => return Reached::No,
+                    }
+                }
                 Entry::Open(open) if open.is_examined() && !open.wants_info() => {
                     reached = Reached::Unconfirmed;
                 }

@@ -54,7 +54,7 @@ impl Decoder {
         self.prepare(format);
         let code = self.code.as_ref().ok_or(DecodeError::Code)?;
         let number = SourceBlockNumber(block);
-        let segment = usize::from(format.fti.segment_size);
+        let segment = usize::from(format.partition.segment_size);
         let sources = Sources::read(storage, key, format, (number, state), &mut self.memory)?;
         let missing: Vec<u16> = state.missing_sources().collect();
         let parity: Vec<(usize, &[u8])> = state
@@ -114,7 +114,7 @@ impl Decoder {
         if found.is_empty() {
             return Ok(deduced);
         }
-        let segment = usize::from(format.fti.segment_size);
+        let segment = usize::from(format.partition.segment_size);
         let mut rows: Vec<(Vec<u8>, &[u8])> = Vec::new();
         for (number, bytes) in state.parity() {
             let row = self.parity_row(format, state.len(), number).ok_or(DecodeError::Code)?;
@@ -159,7 +159,7 @@ impl Decoder {
         self.prepare(format);
         let code = self.code.as_ref().filter(|code| code.field() == Field::Gf8)?;
         let number = SourceBlockNumber(block);
-        let segment = usize::from(format.fti.segment_size);
+        let segment = usize::from(format.partition.segment_size);
         let (_, longest) = format.partition.span(number, 0)?;
         let sources = Sources::read(storage, key, format, (number, state), &mut self.memory);
         let sources = sources.ok()?;
@@ -195,7 +195,7 @@ impl Decoder {
         let code = self.code.as_ref()?;
         let block = (SourceBlockNumber(block), &whole);
         let sources = Sources::read(storage, key, format, block, &mut self.memory).ok()?;
-        let segment = usize::from(format.fti.segment_size);
+        let segment = usize::from(format.partition.segment_size);
         let unit = code.field().element_size();
         let start = out.len();
         out.resize(start + sources.bytes.len().min(segment).next_multiple_of(unit), 0);
@@ -230,7 +230,7 @@ fn write(
     content: &[u8],
 ) -> Result<u64, DecodeError> {
     let mut bytes = 0;
-    let contents = content.chunks_exact(usize::from(format.fti.segment_size));
+    let contents = content.chunks_exact(usize::from(format.partition.segment_size));
     for (&symbol, content) in symbols.iter().zip(contents) {
         let Some((offset, length)) = format.partition.span(block, symbol) else { continue };
         storage.write(key, offset, &content[..length]).map_err(DecodeError::Storage)?;
@@ -255,7 +255,7 @@ impl<'m> Sources<'m> {
     ) -> Result<Self, DecodeError> {
         let numbers: Vec<u16> = (0..state.len()).filter(|&s| state.has_source(s)).collect();
         let span = |symbol| format.partition.span(block, symbol).ok_or(DecodeError::Code);
-        let most = numbers.len() * usize::from(format.fti.segment_size);
+        let most = numbers.len() * usize::from(format.partition.segment_size);
         if memory.len() < most {
             memory.resize(most, 0);
         }

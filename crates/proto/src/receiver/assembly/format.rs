@@ -1,10 +1,13 @@
 //! What EXT_FTI says of an object, checked against this receiver's limits (RFC 5740 4.2.1, RFC
 //! 5052).
 
-use crate::{config::ReceiverConfig, fti, partition::Partition, storage::ObjectKind};
+use crate::{
+    config::ReceiverConfig, fti, partition::Partition, storage::ObjectKind, stream::layout,
+};
 use fanfare_fec::Field;
 use fanfare_wire::{
-    EncodingSymbolId, FecId, FecPayloadId, FieldSize, ObjectFlags, SourceBlockNumber, ext::Fti,
+    EncodingSymbolId, FecId, FecPayloadId, FieldSize, ObjectFlags, STREAM_HEADER,
+    SourceBlockNumber, ext::Fti,
 };
 
 /// Segment size of an object of no bytes, where nobody tells one.
@@ -31,8 +34,7 @@ pub(crate) enum Place {
 }
 
 impl Format {
-    /// `None` when the object passes a limit, contradicts itself, or is of a kind not received
-    /// (streams). Allocates nothing.
+    /// `None` when the object passes a limit or contradicts itself. Allocates nothing.
     pub(crate) fn new(
         fec_id: FecId,
         fti: Fti,
@@ -41,17 +43,30 @@ impl Format {
     ) -> Option<Self> {
         let fti = fti::from_wire(fec_id, config.matrix, fti)?;
         let symbols = u32::from(fti.max_block_len) + u32::from(fti.num_parity);
+        // The flag of a stream counts before that of a file (RFC 5740 4.2.1).
+        let kind = match (flags.has(ObjectFlags::STREAM), flags.has(ObjectFlags::FILE)) {
+            (true, _) => ObjectKind::Stream,
+            (false, true) => ObjectKind::File,
+            (false, false) => ObjectKind::Data,
+        };
+        // What a stream says of its size is a promise to repair, not a length.
         let within = fti.segment_size <= config.segment_size_max
-            && fti.object_size <= config.object_size_max
-            && symbols as usize <= field(fti.field).max_symbols()
-            && !flags.has(ObjectFlags::STREAM);
+            && (kind == ObjectKind::Stream || fti.object_size <= config.object_size_max)
+            && symbols as usize <= field(fti.field).max_symbols();
         if !within {
             return None;
         }
-        let blocks = block_limit(fec_id, fti.field);
-        let partition =
-            Partition::new(fti.object_size, fti.segment_size, fti.max_block_len, blocks).ok()?;
-        let kind = if flags.has(ObjectFlags::FILE) { ObjectKind::File } else { ObjectKind::Data };
+        let blocks = layout::block_space(fec_id, fti.field);
+        let partition = match kind {
+            ObjectKind::Stream => {
+                let slot = fti.segment_size.checked_add(STREAM_HEADER as u16)?;
+                Partition::stream(slot, Some(fti.max_block_len).filter(|len| *len > 0)?)
+            }
+            _ => {
+                let (segment, len) = (fti.segment_size, fti.max_block_len);
+                Partition::new(fti.object_size, segment, len, blocks).ok()?
+            }
+        };
         let parity = if decodable(&fti, config) { fti.num_parity } else { 0 };
         Some(Self { fec_id, fti, kind, partition, parity })
     }
@@ -69,13 +84,17 @@ impl Format {
 
     /// Where a symbol of `bytes` belongs; `None` when the object has no such symbol.
     ///
-    /// A source symbol has exactly its length. Parity may be shorter than a segment (NRL's is as
+    /// A source symbol has exactly its length; one of a stream a header and no more than a segment. Parity may be shorter than a segment (NRL's is as
     /// long as the longest source symbol of the block) or up to 8 bytes longer (the stream header).
     pub(crate) fn place(&self, id: FecPayloadId, bytes: usize) -> Option<Place> {
         let len = self.partition.block_len(id.block);
         let symbol = id.symbol.0;
         if symbol < len {
             let (offset, expected) = self.partition.span(id.block, symbol)?;
+            if self.kind == ObjectKind::Stream {
+                let fits = (STREAM_HEADER..=expected).contains(&bytes);
+                return fits.then_some(Place::Source { offset, bytes });
+            }
             return (bytes == expected).then_some(Place::Source { offset, bytes });
         }
         let number = symbol - len;
@@ -104,15 +123,6 @@ fn field(size: FieldSize) -> Field {
     match size {
         FieldSize::M8 => Field::Gf8,
         FieldSize::M16 => Field::Gf16,
-    }
-}
-
-/// Size of the block-number space (RFC 5510 4.1, 5.1; RFC 5445 5.2).
-fn block_limit(fec_id: FecId, field: FieldSize) -> u64 {
-    match (fec_id, field) {
-        (FecId::SmallBlockSystematic, _) => 1 << 32,
-        (FecId::ReedSolomonM, FieldSize::M16) => 1 << 16,
-        (FecId::ReedSolomonM | FecId::ReedSolomon8, _) => 1 << 24,
     }
 }
 

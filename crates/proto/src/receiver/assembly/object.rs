@@ -5,13 +5,16 @@ use crate::receiver::{
     blocks::BlockSet,
     decode::{DecodeError, Decoder},
     format::{Format, Place},
+    stream::ReceiveStream,
 };
 use crate::{
+    config::ReceiverConfig,
     context::Context,
     event::Event,
     stats::DropReason,
-    storage::{ObjectKey, StorageError},
+    storage::{ObjectKey, ObjectKind, StorageError},
 };
+use alloc::{boxed::Box, vec::Vec};
 use core::ops::Range;
 use fanfare_wire::{DataBatch, FecPayloadId, SourceBlockNumber};
 
@@ -39,6 +42,8 @@ pub(crate) enum Arrival {
 pub(crate) struct ReceiveObject {
     pub(in crate::receiver) key: ObjectKey,
     pub(in crate::receiver) format: Format,
+    /// What makes it a stream, if it is one.
+    pub(in crate::receiver) stream: Option<Box<ReceiveStream>>,
     pub(in crate::receiver) blocks: BlockSet,
     info: InfoState,
     pub(in crate::receiver) received: u64,
@@ -53,13 +58,22 @@ impl ReceiveObject {
         key: ObjectKey,
         format: Format,
         has_info: bool,
+        config: &ReceiverConfig,
     ) -> Result<Self, StorageError> {
-        let size = format.partition.object_size;
-        ctx.storage.open(key, format.kind, size)?;
+        let (size, stream) = match format.kind {
+            ObjectKind::Stream => {
+                let stream = ReceiveStream::open(ctx.storage, key, &format, config)?;
+                (format.fti.object_size, Some(Box::new(stream)))
+            }
+            ObjectKind::Data | ObjectKind::File => {
+                ctx.storage.open(key, format.kind, format.partition.object_size)?;
+                (format.partition.object_size, None)
+            }
+        };
         ctx.events.push(Event::ObjectNew { key, kind: format.kind, size, has_info });
         let info = if has_info { InfoState::Wanted } else { InfoState::None };
         let blocks = BlockSet::new(format.partition.blocks);
-        Ok(Self { key, format, blocks, info, received: 0, examined: false })
+        Ok(Self { key, format, stream, blocks, info, received: 0, examined: false })
     }
 
     /// An object that was complete, to be repaired.
@@ -68,7 +82,7 @@ impl ReceiveObject {
         blocks.finish_all(0..format.partition.blocks);
         // Whatever became of its INFO was told when it was complete.
         let (info, received) = (InfoState::Here, format.partition.object_size);
-        Self { key, format, blocks, info, received, examined: false }
+        Self { key, format, stream: None, blocks, info, received, examined: false }
     }
 
     pub(crate) fn format(&self) -> &Format {
@@ -90,13 +104,18 @@ impl ReceiveObject {
     }
     /// Nothing is missing.
     pub(crate) fn is_complete(&self) -> bool {
-        !self.wants_info() && self.blocks.first_incomplete().is_none()
+        match self.stream {
+            Some(_) => self.is_stream_done(),
+            None => !self.wants_info() && self.blocks.first_incomplete().is_none(),
+        }
     }
-    /// The lowest block to ask something of; INFO counts as block 0.
-    pub(crate) fn first_need(&self) -> Option<u32> {
+    /// The lowest block to ask something of; INFO counts as block 0. `beyond`: the sender has sent
+    /// something of later objects.
+    pub(crate) fn first_need(&self, beyond: bool) -> Option<u32> {
         match (self.wants_info(), self.examined) {
             (true, _) => Some(0),
             (false, true) => None,
+            (false, false) if self.stream.is_some() => self.stream_need(beyond),
             (false, false) => self.blocks.first_incomplete(),
         }
     }
@@ -146,8 +165,12 @@ impl ReceiveObject {
         }
         let (block, len) = (id.block.0, self.format.partition.block_len(id.block));
         let state = match place {
+            Place::Source { .. } if !self.is_sound(id, payload) => {
+                ctx.stats.drop(DropReason::Symbol);
+                return Ok(Arrival::Nothing);
+            }
             Place::Source { offset, bytes } => {
-                ctx.storage.write(self.key, offset, payload)?;
+                self.write_symbol(ctx, offset, payload)?;
                 ctx.stats.source_received += 1;
                 self.received += bytes as u64;
                 self.blocks.set_source(block, len, id.symbol.0)
@@ -161,13 +184,17 @@ impl ReceiveObject {
                 self.blocks.add_parity(block, len, number, payload)
             }
         };
-        if !state.equations().is_empty() {
+        let (settles, erasures) = (!state.equations().is_empty(), state.erasures());
+        self.heard_symbol(block, id.symbol.0, payload);
+        if settles {
             return self.settle(ctx, decoder, block);
         }
-        if state.erasures() > 0 {
+        if erasures > 0 {
+            self.tell_readable(ctx);
             return Ok(Arrival::New);
         }
         self.finish(ctx, decoder, block)?;
+        self.tell_readable(ctx);
         Ok(Arrival::Block)
     }
 
@@ -180,7 +207,8 @@ impl ReceiveObject {
         let last = symbol.saturating_add((count as u16).saturating_sub(1));
         let full = self.format.partition.span(id.block, last);
         let full = full.is_some_and(|(_, bytes)| bytes == batch.symbol_size())
-            && batch.symbol_size() == usize::from(self.format.fti.segment_size);
+            && batch.symbol_size() == usize::from(self.format.partition.segment_size)
+            && self.is_sound_batch(batch);
         let lacks = |state: &ReceiveBlock| {
             state.equations().is_empty() && state.lacks_all(symbol..symbol + count as u16)
         };
@@ -202,11 +230,13 @@ impl ReceiveObject {
         ctx.storage.write_batch(self.key, offset, batch)?;
         ctx.stats.source_received += u64::from(count);
         self.received += bytes as u64 * u64::from(count);
-        if self.blocks.set_sources(block, symbol..symbol + count) > 0 {
-            return Ok(Arrival::New);
+        let erasures = self.blocks.set_sources(block, symbol..symbol + count);
+        self.heard_symbol(block, symbol + count - 1, &[]);
+        if erasures == 0 {
+            self.finish(ctx, decoder, block)?;
         }
-        self.finish(ctx, decoder, block)?;
-        Ok(Arrival::Block)
+        self.tell_readable(ctx);
+        Ok(if erasures > 0 { Arrival::New } else { Arrival::Block })
     }
 
     fn has(&self, id: FecPayloadId, place: Place) -> bool {
@@ -228,7 +258,17 @@ impl ReceiveObject {
     ) -> Result<(), StorageError> {
         let Some(state) = self.blocks.partial(block) else { return Ok(()) };
         if state.sources() < state.len() {
-            match decoder.recover(ctx.storage, self.key, &self.format, block, state) {
+            let recovered = decoder.recover(ctx.storage, self.key, &self.format, block, state);
+            let missing: Vec<u16> = match self.stream {
+                Some(_) => state.missing_sources().collect(),
+                None => Vec::new(),
+            };
+            match recovered {
+                Ok(_) if !self.is_sound_block(ctx, block, &missing)? => {
+                    ctx.stats.drop(DropReason::Symbol);
+                    self.blocks.drop_parity(block);
+                    return Ok(());
+                }
                 Ok((symbols, bytes)) => {
                     ctx.stats.recovered += u64::from(symbols);
                     self.received += bytes;

@@ -48,9 +48,14 @@ impl Squelched {
             self.gone(ctx, objects, object, grtt);
             object = object.next();
         }
-        let first_need = objects.open(valid).and_then(|open| open.first_need());
-        if first_need.is_some_and(|need| need < block) {
-            self.gone(ctx, objects, valid, grtt);
+        match objects.open_mut(valid).filter(|open| open.stream.is_some()) {
+            Some(stream) => stream.on_stream_squelch(ctx, block, grtt),
+            None => {
+                let first_need = objects.open(valid).and_then(|open| open.first_need(false));
+                if first_need.is_some_and(|need| need < block) {
+                    self.gone(ctx, objects, valid, grtt);
+                }
+            }
         }
         for id in squelch.invalid_objects.iter() {
             let object = newest.nearest(id);

@@ -1,5 +1,7 @@
 //! Iterates over what is missing before a given position of the sender.
 
+use alloc::vec::Vec;
+
 use crate::receiver::{
     block::ReceiveBlock,
     blocks::BlockNeed,
@@ -20,6 +22,8 @@ pub(crate) enum Need<'a> {
     Blocks { object: ObjectIndex, open: &'a ReceiveObject, first: u32, last: u32 },
     /// Symbols of a block begun.
     Symbols { object: ObjectIndex, open: &'a ReceiveObject, block: u32, state: &'a ReceiveBlock },
+    /// Source symbols (runs: first, last) of a stream's block of which there is no parity yet.
+    Names { object: ObjectIndex, open: &'a ReceiveObject, block: u32, runs: Vec<(u16, u16)> },
 }
 
 impl Need<'_> {
@@ -27,7 +31,9 @@ impl Need<'_> {
     pub(crate) fn format(&self) -> Option<&Format> {
         match self {
             Self::Objects { .. } | Self::Info { .. } => None,
-            Self::Blocks { open, .. } | Self::Symbols { open, .. } => Some(open.format()),
+            Self::Blocks { open, .. } | Self::Symbols { open, .. } | Self::Names { open, .. } => {
+                Some(open.format())
+            }
         }
     }
 }
@@ -48,7 +54,8 @@ pub(crate) fn needs_before(objects: &Objects, limit: Position) -> impl Iterator<
                 move |(object, entry)| {
                     let blocks = if object == limit.object { limit.block } else { u64::MAX };
                     let (first, decides) = (objects.asks_info_first(), objects.info_decides());
-                    of_entry((object, entry), blocks, (first, decides))
+                    let beyond = objects.newest() > object;
+                    of_entry((object, entry), (blocks, beyond), (first, decides))
                 },
             ))
         })
@@ -68,7 +75,7 @@ fn of_gap<'a>(
 
 fn of_entry(
     (object, entry): (ObjectIndex, &Entry),
-    end: u64,
+    (end, beyond): (u64, bool),
     (info_first, info_decides): (bool, bool),
 ) -> impl Iterator<Item = Need<'_>> {
     let (whole, open) = match entry {
@@ -82,10 +89,14 @@ fn of_entry(
     let content =
         |open: &&ReceiveObject| !(open.is_examined() || info_decides && open.wants_info());
     let blocks = open.filter(content).into_iter().flat_map(move |open| {
-        open.blocks().needs(end).map(move |need| match need {
+        let names = open.tail_names(beyond).filter(|(block, _)| u64::from(*block) < end);
+        let names = names.map(|(block, runs)| Need::Names { object, open, block, runs });
+        let needs = open.blocks().needs(end.min(open.whole_blocks()));
+        let needs = needs.map(move |need| match need {
             BlockNeed::Absent { first, last } => Need::Blocks { object, open, first, last },
             BlockNeed::Partial { block, state } => Need::Symbols { object, open, block, state },
-        })
+        });
+        needs.chain(names)
     });
     whole.into_iter().chain(blocks)
 }

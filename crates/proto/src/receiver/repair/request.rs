@@ -140,7 +140,13 @@ impl Writing<'_> {
                         .blocks_left(object, first, last)
                         .all(|(first, last)| self.blocks(object, first, last))
             }
-            Need::Symbols { open, .. } if !self.same_coding(open) => false,
+            Need::Symbols { open, .. } | Need::Names { open, .. } if !self.same_coding(open) => {
+                false
+            }
+            Need::Names { .. } if self.suppression.covers(need, self.coding.explicit) => true,
+            Need::Names { object, open, block, ref runs } => {
+                runs.iter().all(|&run| self.symbols(object, open.format(), block, run))
+            }
             Need::Symbols { .. } if self.suppression.covers(need, self.coding.explicit) => true,
             Need::Symbols { object, open, block, state } => {
                 let explicit = self.coding.explicit;

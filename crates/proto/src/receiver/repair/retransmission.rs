@@ -33,11 +33,13 @@ impl RemoteSender {
 
 impl RemoteSenders {
     fn format_of(&self, key: ObjectKey) -> Option<&Format> {
-        match self.entry(key)? {
+        let format = match self.entry(key)? {
             Entry::Open(open) => Some(open.format()),
             Entry::Complete { format, .. } => Some(format),
             Entry::Pending { .. } | Entry::GivenUp | Entry::Skipped => None,
-        }
+        };
+        // Of a stream nobody keeps enough to repair it for others.
+        format.filter(|format| format.kind != ObjectKind::Stream)
     }
 
     pub(crate) fn blocks(&self, key: ObjectKey) -> Option<u32> {
@@ -180,6 +182,7 @@ fn flags(format: &Format, has_info: bool) -> ObjectFlags {
     let kind = match format.kind {
         ObjectKind::Data => 0,
         ObjectKind::File => ObjectFlags::FILE,
+        ObjectKind::Stream => ObjectFlags::STREAM,
     };
     ObjectFlags(kind | if has_info { ObjectFlags::INFO } else { 0 })
 }

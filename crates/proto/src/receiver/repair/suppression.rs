@@ -180,6 +180,10 @@ impl Suppression {
             Need::Blocks { object, first, last, .. } => {
                 self.blocks_left(object, first, last).next().is_none()
             }
+            Need::Names { object, block, ref runs, .. } => {
+                let count = runs.iter().map(|(first, last)| last - first + 1).sum();
+                self.has_symbols(object, block, count, false, runs)
+            }
             Need::Symbols { object, open, block, state } => {
                 let parity = open.format().parity;
                 if explicit.names_few(state) {

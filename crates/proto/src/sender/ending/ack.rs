@@ -17,13 +17,16 @@ const ASK_SILENT: Duration = Duration::from_millis(500);
 /// A report of work is good for so long: several of them may be lost.
 const AT_WORK: Duration = Duration::from_secs(5);
 
-/// The point to be acknowledged: the last symbol of an object.
+/// The point to be acknowledged: the last symbol of an object, or a symbol of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::sender) struct Point {
     /// Ordinal of the object.
     pub(in crate::sender) ordinal: u64,
     pub(in crate::sender) object: ObjectTransportId,
+    /// As it travels: block numbers of streams wrap.
     pub(in crate::sender) id: FecPayloadId,
+    /// Of a stream, so many symbols are to be acknowledged; else 0.
+    pub(in crate::sender) until: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,6 +133,11 @@ impl Watermark {
     /// The point, while nodes are still asked.
     pub(in crate::sender) fn point(&self) -> Option<Point> {
         self.point.filter(|_| self.is_pending())
+    }
+
+    /// The point of the last watermark, under way or not.
+    pub(in crate::sender) fn last_point(&self) -> Option<Point> {
+        self.point
     }
 
     /// Whether `node` was asked and need not be any more.
@@ -324,7 +332,7 @@ mod tests {
     fn watermark(nodes: &[u32]) -> Watermark {
         let mut watermark = Watermark::new(3, Duration::ZERO);
         let nodes: Vec<NodeId> = nodes.iter().map(|n| NodeId(*n)).collect();
-        let point = Point { ordinal: 9, object: OBJECT, id: id(3) };
+        let point = Point { ordinal: 9, object: OBJECT, id: id(3), until: 0 };
         watermark.set(Time::ZERO, Some(point), &nodes);
         watermark
     }
@@ -489,7 +497,7 @@ mod tests {
         let mut watermark = Watermark::new(3, Duration::ZERO);
         watermark.add(Time::ZERO, NodeId(7));
         assert!(watermark.is_done() && watermark.due_at().is_none());
-        let point = Point { ordinal: 9, object: OBJECT, id: id(3) };
+        let point = Point { ordinal: 9, object: OBJECT, id: id(3), until: 0 };
         watermark.set(Time::ZERO, Some(point), &[]);
         assert_eq!(watermark.on_flushed(Time::ZERO, INTERVAL, 10, Time::ZERO), [NodeId(7)]);
     }

@@ -36,6 +36,13 @@ impl Flush {
         self.state = State::Flushing { left: self.robust, next: now };
     }
 
+    /// The first flush of those to come waits until `until`: more may follow before.
+    pub(in crate::sender) fn delay(&mut self, until: Time) {
+        if let State::Flushing { next, .. } = &mut self.state {
+            *next = (*next).max(until);
+        }
+    }
+
     /// What went out needs no flush of its own: it ends `interval` later, as if flushed. One that is
     /// under way goes on.
     pub(in crate::sender) fn on_sent_unflushed(&mut self, now: Time, interval: Duration) {

@@ -200,6 +200,7 @@ impl Sender {
         self.repair_adv.on_activation();
         for (ordinal, wanted) in &demand.objects {
             if let Some(object) = self.cache.get_mut(*ordinal) {
+                object.active = self.now;
                 object.demand(wanted, &self.coding);
                 self.cache.refresh(*ordinal);
                 self.watermark.on_rewind(*ordinal);
@@ -285,6 +286,7 @@ impl Sender {
 
     fn tell_watermark(&mut self, ctx: &mut Context<'_>) {
         if let Some(outcomes) = self.watermark.poll_done() {
+            self.on_watermark_done(&outcomes);
             ctx.events.push(Event::WatermarkDone { outcomes });
         }
     }

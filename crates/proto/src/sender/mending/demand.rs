@@ -11,7 +11,7 @@ use crate::sender::{
 use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_wire::{
     FecPayloadId, ObjectTransportId, RepairForm, RepairItem, RepairLevel, RepairRequest,
-    RepairRequests,
+    RepairRequests, SourceBlockNumber,
 };
 
 /// Blocks with named symbols kept at once; what would pass that is requested again later.
@@ -190,6 +190,10 @@ impl Reading {
             return;
         }
         let Some((ordinal, object)) = self.find(span.objects.0, cache) else { return };
+        let span = &span.in_whole_numbers(object, coding);
+        if span.first.block.0 < object.low() && !level.has(RepairLevel::INFO) {
+            self.gone.push(span.objects.0);
+        }
         let wanted = self.demand.objects.entry(ordinal).or_default();
         wanted.info |= level.has(RepairLevel::INFO) && object.info.is_some();
         let understood = if level.has(RepairLevel::SEGMENT) {
@@ -259,10 +263,19 @@ impl Span {
         })
     }
 
+    /// With block numbers that do not wrap.
+    fn in_whole_numbers(&self, object: &TransmitObject, coding: &Coding) -> Self {
+        let whole = |id: FecPayloadId| {
+            let block = SourceBlockNumber(object.whole_number(id.block.0, coding));
+            FecPayloadId { block, ..id }
+        };
+        Self { objects: self.objects, first: whole(self.first), last: whole(self.last) }
+    }
+
     /// Whole blocks, as far as the object has them. False when it has none of them.
     fn blocks(&self, wanted: &mut ObjectDemand, object: &TransmitObject) -> bool {
         let (first, end) = (self.first.block.0, self.last.block.0.saturating_add(1));
-        let end = end.min(object.partition.blocks);
+        let (first, end) = (first.max(object.low()), end.min(object.blocks_sent()));
         wanted.blocks.insert(first, end);
         first < end
     }
@@ -277,7 +290,9 @@ impl Span {
     ) -> bool {
         let block = self.first.block.0;
         let source = object.block_len(block);
-        if self.last.block.0 != block || source == 0 {
+        let there =
+            object.stream.is_none() || (object.low()..object.blocks_sent()).contains(&block);
+        if self.last.block.0 != block || source == 0 || !there {
             return false;
         }
         let entry = wanted.symbols.entry(block).or_default();

@@ -50,7 +50,8 @@ impl Sender {
         let losses: Vec<f64> =
             self.receivers.nodes().filter(served).map(|node| self.loss(node)).collect();
         let mut left = self.controller.rate().bytes_in(self.nack_cycle());
-        let Some(object) = self.cache.get(ordinal) else { return };
+        let object = self.cache.get(ordinal).filter(|object| object.stream.is_none());
+        let Some(object) = object else { return };
         let mut wanted = ObjectDemand::default();
         for block in (0..object.partition.blocks).rev().take(BLOCKS_MAX) {
             let len = object.block_len(block);

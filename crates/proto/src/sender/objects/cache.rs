@@ -76,6 +76,11 @@ impl Cache {
         ObjectTransportId(self.next as u16)
     }
 
+    /// The ordinal of the object to be enqueued next.
+    pub(in crate::sender) fn next_ordinal(&self) -> u64 {
+        self.next
+    }
+
     /// Takes an object in, under [`Self::next_id`]. The caller has made room.
     pub(in crate::sender) fn push(&mut self, object: TransmitObject) {
         self.bytes = self.bytes.saturating_add(object.size());
@@ -227,6 +232,14 @@ impl Cache {
     pub(in crate::sender) fn is_past(&self, ordinal: u64) -> bool {
         let after = |first: Option<&u64>| first.is_none_or(|first| *first > ordinal);
         after(self.new.first_key_value().map(|(first, _)| first)) && after(self.repairs.first())
+    }
+
+    /// The same of the first `until` symbols of the stream `ordinal`, and of all objects before it.
+    pub(in crate::sender) fn is_past_symbols(&self, ordinal: u64, until: u64) -> bool {
+        let from = |first: Option<&u64>| first.is_none_or(|first| *first >= ordinal);
+        from(self.new.first_key_value().map(|(first, _)| first))
+            && from(self.repairs.first())
+            && self.objects.get(&ordinal).is_some_and(|object| object.is_past_symbols(until))
     }
 
     /// Notes what `ordinal` has to send, after a change.

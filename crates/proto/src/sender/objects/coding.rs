@@ -4,6 +4,7 @@ use crate::{
     config::{FecConfig, SenderConfig},
     fti,
     partition::Partition,
+    stream::layout,
 };
 use fanfare_fec::{Code, Field, Matrix};
 use fanfare_wire::{
@@ -61,11 +62,7 @@ impl Coding {
 
     /// Blocks that can be numbered.
     pub(in crate::sender) fn block_limit(&self) -> u64 {
-        match (self.fec_id, self.field) {
-            (FecId::SmallBlockSystematic, _) => 1 << 32,
-            (FecId::ReedSolomonM, FieldSize::M16) => 1 << 16,
-            _ => 1 << 24,
-        }
+        layout::block_space(self.fec_id, self.field)
     }
 
     /// Largest object, bytes.

@@ -10,6 +10,7 @@ use crate::sender::{
     coding::Coding,
     demand::ObjectDemand,
     peer_repair::PeerRepair,
+    stream::window::SendStream,
 };
 use crate::{
     partition::Partition,
@@ -17,6 +18,7 @@ use crate::{
     time::{Duration, Time},
 };
 use alloc::{
+    boxed::Box,
     collections::{BTreeMap, BTreeSet},
     vec::Vec,
 };
@@ -76,11 +78,13 @@ pub(in crate::sender) struct TransmitObject {
     pub(in crate::sender) key: ObjectKey,
     pub(in crate::sender) kind: ObjectKind,
     pub(in crate::sender) partition: Partition,
+    /// What makes it a stream, if it is one.
+    pub(in crate::sender) stream: Option<Box<SendStream>>,
     pub(in crate::sender) info: Option<Vec<u8>>,
     /// Next block and symbol of the pass; symbols beyond the source are proactive parity.
-    cursor: (u32, u16),
+    pub(super) cursor: (u32, u16),
     /// Blocks were never sent as a pass would: no proactive parity has gone out with them.
-    on_demand: bool,
+    pub(super) on_demand: bool,
     /// Parity of each block that goes without a request, beside what all objects have.
     more_parity: u16,
     /// Requests for all of it that were answered with its INFO, since anyone knew what to request.
@@ -100,9 +104,9 @@ pub(in crate::sender) struct TransmitObject {
     pub(in crate::sender) flushed: Option<Time>,
     info_repair: bool,
     info_helped: PeerRepair,
-    repeats: BlockRanges,
-    blocks: BTreeMap<u32, TransmitBlock>,
-    pending: BTreeSet<u32>,
+    pub(super) repeats: BlockRanges,
+    pub(super) blocks: BTreeMap<u32, TransmitBlock>,
+    pub(super) pending: BTreeSet<u32>,
 }
 
 impl TransmitObject {
@@ -117,6 +121,7 @@ impl TransmitObject {
             key,
             kind,
             partition,
+            stream: None,
             info_pending: info.is_some(),
             info,
             taken: (now, Duration::ZERO),
@@ -178,18 +183,32 @@ impl TransmitObject {
 
     /// Whether a pass over the object is under way.
     pub(in crate::sender) fn has_new(&self) -> bool {
-        self.info_pending || self.cursor.0 < self.partition.blocks
+        self.info_pending || self.has_new_symbols()
+    }
+
+    fn has_new_symbols(&self) -> bool {
+        match &self.stream {
+            None => self.cursor.0 < self.partition.blocks,
+            Some(stream) => self.has_new_of(stream),
+        }
     }
 
     /// Its bytes, NORM_INFO among them.
     pub(in crate::sender) fn size(&self) -> u64 {
         let info = self.info.as_ref().map_or(0, Vec::len) as u64;
-        self.partition.object_size + info
+        match self.stream {
+            Some(_) => info,
+            None => self.partition.object_size + info,
+        }
     }
 
     /// Bytes that the pass under way has yet to send.
     pub(in crate::sender) fn bytes_left(&self) -> u64 {
         let (block, symbol) = self.cursor;
+        if let Some(stream) = &self.stream {
+            let left = stream.written.saturating_sub(stream.index(block, symbol));
+            return left * u64::from(self.partition.segment_size);
+        }
         let span = self.partition.span(SourceBlockNumber(block), symbol);
         span.map_or(0, |(offset, _)| self.partition.object_size - offset)
     }
@@ -233,7 +252,7 @@ impl TransmitObject {
             return Some(Piece { part: Part::Info, purpose });
         }
         let (block, symbol) = self.cursor;
-        if block >= self.partition.blocks {
+        if !self.has_new_symbols() {
             return None;
         }
         let source = self.block_len(block);
@@ -255,7 +274,14 @@ impl TransmitObject {
         }
         let (offset, _) = self.partition.span(SourceBlockNumber(block), symbol)?;
         let last = u16::from(block + 1 == self.partition.blocks);
-        let left = (self.block_len(block) - symbol) - last;
+        let left = match &self.stream {
+            None => (self.block_len(block) - symbol) - last,
+            // What ends a block goes alone: behind it the numbers jump.
+            Some(stream) => {
+                let left = self.block_len(block).checked_sub(symbol)?;
+                stream.full_from(stream.index(block, symbol), left)
+            }
+        };
         let purpose = if self.sent.is_some() { Purpose::Again } else { Purpose::First };
         Some((SymbolBatch { ordinal, key: self.key, block, symbol, offset, purpose }, left))
     }
@@ -274,7 +300,7 @@ impl TransmitObject {
     pub(in crate::sender) fn on_sent(&mut self, now: Time) -> bool {
         self.active = now;
         self.flushed = None;
-        if self.has_new() {
+        if self.has_new() || self.stream.as_ref().is_some_and(|stream| !stream.ended) {
             return false;
         }
         let first = self.sent.is_none();
@@ -323,11 +349,13 @@ impl TransmitObject {
             self.repair_info();
         }
         if demand.whole && !self.info_suffices(demand) {
-            self.repeat(0, self.partition.blocks, coding);
+            self.repeat(self.low(), self.partition.blocks, coding);
         }
         for (first, end) in demand.blocks.iter() {
             self.repeat(first, end, coding);
         }
+        // It is active since it was requested.
+        demand.symbols.keys().for_each(|block| self.touch(self.active, *block));
         for (block, wanted) in &demand.symbols {
             if *block <= self.cursor.0 && !self.repeats.contains(*block) {
                 self.demand_block(*block, wanted, coding);
@@ -344,41 +372,6 @@ impl TransmitObject {
         }
     }
 
-    /// Bytes requested of blocks that a pass has sent before and of which the asker has next to
-    /// nothing.
-    pub(in crate::sender) fn asked_again(&self, demand: &ObjectDemand) -> u64 {
-        if self.on_demand {
-            return 0;
-        }
-        let most = demand.symbols.iter().filter(|(block, wanted)| self.is_most(**block, wanted));
-        let segments: u64 = most.map(|(_, wanted)| u64::from(wanted.need)).sum();
-        segments * u64::from(self.partition.segment_size) + self.blocks_again(demand)
-    }
-
-    fn blocks_again(&self, demand: &ObjectDemand) -> u64 {
-        let start = |block: u32| {
-            let span = self.partition.span(SourceBlockNumber(block.min(self.cursor.0)), 0);
-            span.map_or(self.partition.object_size, |(offset, _)| offset)
-        };
-        match demand.whole {
-            true => start(u32::MAX),
-            false => demand.blocks.iter().map(|(first, end)| start(end) - start(first)).sum(),
-        }
-    }
-
-    /// Whether more of `block` is requested than is there. A late joiner asks so of blocks of which
-    /// it has seen others' repairs.
-    fn is_most(&self, block: u32, wanted: &BlockDemand) -> bool {
-        wanted.need > self.block_len(block) / 2
-    }
-
-    /// Takes out of `demand` what [`Self::asked_again`] counts.
-    pub(in crate::sender) fn strip_again(&self, demand: &mut ObjectDemand) {
-        demand.whole = false;
-        demand.blocks = BlockRanges::default();
-        demand.symbols.retain(|block, wanted| !self.is_most(*block, wanted));
-    }
-
     /// Whether a request for all of it is answered with its INFO ([`INFO_ANSWERS_MAX`]).
     fn info_suffices(&mut self, demand: &ObjectDemand) -> bool {
         if !demand.blocks.is_empty() || !demand.symbols.is_empty() {
@@ -392,7 +385,7 @@ impl TransmitObject {
     /// Source symbols of the blocks `first..end` once more, as far as they were sent.
     fn repeat(&mut self, first: u32, end: u32, coding: &Coding) {
         let (block, symbol) = self.cursor;
-        self.repeats.insert(first, end.min(block));
+        self.repeats.insert(first.max(self.low()), end.min(block));
         if (first..end).contains(&block) && symbol > 0 {
             let sent = symbol.min(self.block_len(block));
             let wanted = BlockDemand::named(0..sent);
@@ -402,6 +395,9 @@ impl TransmitObject {
     }
 
     fn demand_block(&mut self, block: u32, wanted: &BlockDemand, coding: &Coding) {
+        if self.demand_unfinished(block, wanted, coding) {
+            return;
+        }
         let source = self.block_len(block);
         let state = self.block(block, coding);
         state.demand(wanted, source, coding.parity);
@@ -428,7 +424,7 @@ impl TransmitObject {
         serves
     }
 
-    fn block(&mut self, block: u32, coding: &Coding) -> &mut TransmitBlock {
+    pub(super) fn block(&mut self, block: u32, coding: &Coding) -> &mut TransmitBlock {
         if self.blocks.len() >= BLOCKS_REMEMBERED && !self.blocks.contains_key(&block) {
             let idle = self.blocks.keys().find(|b| !self.pending.contains(b)).copied();
             if let Some(idle) = idle {

@@ -77,7 +77,8 @@ impl Sender {
         let object = self.cache.get(ordinal).ok_or(StorageError::Failed)?;
         let block_len = object.block_len(block);
         let symbol = number.map_or_else(|symbol| symbol, |(number, _)| block_len + number);
-        let fti = self.coding.fti(object.partition.object_size);
+        let fti = self.coding.fti(object.told_size());
+        let streams = object.stream.is_some();
         let stamped = self.controller.mode() == Some(Mode::Path);
         let time = stamped.then(|| ExtTime::of_micros(self.now.as_nanos() / 1_000).to_bytes());
         let message = Data {
@@ -88,7 +89,8 @@ impl Sender {
             extensions: own_extension(&time),
             payload: &[],
         };
-        message.encode_header(self.has_fti(block, symbol).then_some(&fti), out);
+        let has_fti = self.has_fti(block, symbol, streams);
+        message.encode_header(has_fti.then_some(&fti), out);
         match number {
             Err(symbol) => read_source(object, block, symbol, storage, out),
             Ok((number, ahead)) => {
@@ -99,7 +101,7 @@ impl Sender {
     }
 
     /// Whether EXT_FTI travels with a symbol.
-    pub(in crate::sender) fn has_fti(&self, block: u32, symbol: u16) -> bool {
+    pub(in crate::sender) fn has_fti(&self, block: u32, symbol: u16, streams: bool) -> bool {
         match self.config.fti {
             FtiMode::Always => true,
             FtiMode::InfoOnly => false,
@@ -108,7 +110,9 @@ impl Sender {
                 // Who measures the path reckons with messages of one size.
                 let alike = self.controller.mode() == Some(Mode::Path);
                 let unnamed = self.coding.fec_id == FecId::ReedSolomonM;
-                first || self.has_fti_again(block, symbol) || unnamed || alike
+                // Who joins a stream late shall know it within a block, for ever.
+                let again = self.has_fti_again(block, symbol) || streams && symbol == 0;
+                first || again || unnamed || alike
             }
         }
     }
@@ -134,7 +138,7 @@ impl Sender {
             extensions: own_extension(&age),
             payload: object.info.as_deref().unwrap_or_default(),
         };
-        message.encode(Some(&self.coding.fti(object.partition.object_size)), out);
+        message.encode(Some(&self.coding.fti(object.told_size())), out);
         Ok(())
     }
 
@@ -143,13 +147,18 @@ impl Sender {
         self.on_object_message_sent(
             self.flushes_infos || !self.cache.get(ordinal).is_some_and(empty),
         );
+        let unhurried = self.grtt() * 2;
         let Some(object) = self.cache.get_mut(ordinal) else { return };
+        if object.stream.as_ref().is_some_and(|stream| !stream.hurried) {
+            self.flush.delay(self.now + unhurried);
+        }
         let block = match piece.part {
             Part::Info => 0,
             Part::Source { block, .. } | Part::Parity { block, .. } => block,
         };
         self.last = Some((ordinal, piece));
         self.position = Some((ordinal, block));
+        object.touch(self.now, block);
         if let (Part::Source { block, symbol }, Purpose::First) = (piece.part, piece.purpose) {
             let span = object.partition.span(SourceBlockNumber(block), symbol);
             self.progress += span.map_or(0, |(_, bytes)| bytes as u64);
@@ -200,6 +209,7 @@ fn flags(object: &crate::sender::TransmitObject, purpose: Purpose) -> ObjectFlag
     let kind = match object.kind {
         ObjectKind::Data => 0,
         ObjectKind::File => ObjectFlags::FILE,
+        ObjectKind::Stream => ObjectFlags::STREAM,
     };
     let info = if object.info.is_some() { ObjectFlags::INFO } else { 0 };
     let repair = match purpose {
@@ -218,7 +228,6 @@ fn read_source(
     storage: &mut dyn Storage,
     out: &mut Vec<u8>,
 ) -> Result<(), StorageError> {
-    let span = object.partition.span(SourceBlockNumber(block), symbol);
-    let (offset, bytes) = span.ok_or(StorageError::Failed)?;
+    let (offset, bytes) = object.symbol_len(block, symbol).ok_or(StorageError::Failed)?;
     storage.append(object.key, offset, bytes, out)
 }

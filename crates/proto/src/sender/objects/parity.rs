@@ -107,7 +107,7 @@ impl ParityCache {
     ) -> Result<Rows, StorageError> {
         let code = coding.code.as_ref().ok_or(StorageError::Failed)?;
         self.read_source(wanted.block, object, storage)?;
-        let segment = usize::from(coding.segment_size);
+        let segment = usize::from(object.partition.segment_size);
         let unit = code.field().element_size();
         let symbol_len = self.source.len().min(segment).next_multiple_of(unit);
         let room = (self.max / symbol_len.max(1)).max(1);

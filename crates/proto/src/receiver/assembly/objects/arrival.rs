@@ -2,6 +2,7 @@
 
 use super::{Entry, INFO_TRIES, Objects};
 use crate::{
+    config::ReceiverConfig,
     context::Context,
     event::Event,
     peer_repair::Combination,
@@ -26,6 +27,7 @@ impl Objects {
         object: ObjectIndex,
         format: Option<Format>,
         has_info: bool,
+        config: &ReceiverConfig,
     ) -> bool {
         match (self.entries.get(&object), format) {
             (Some(Entry::Complete { .. }), _) => {
@@ -46,7 +48,7 @@ impl Objects {
                 self.hear_of(object, true);
                 false
             }
-            (_, Some(format)) => self.begin(ctx, object, format, has_info),
+            (_, Some(format)) => self.begin(ctx, object, format, has_info, config),
         }
     }
 
@@ -56,8 +58,9 @@ impl Objects {
         object: ObjectIndex,
         format: Format,
         has_info: bool,
+        config: &ReceiverConfig,
     ) -> bool {
-        match ReceiveObject::open(ctx, self.key(object), format, has_info) {
+        match ReceiveObject::open(ctx, self.key(object), format, has_info, config) {
             Ok(open) => {
                 self.entries.insert(object, Entry::Open(Box::new(open)));
                 if has_info && self.asks_info_first() {
@@ -189,13 +192,13 @@ impl Objects {
         true
     }
 
-    pub(super) fn complete(&mut self, ctx: &mut Context<'_>, object: ObjectIndex) {
+    pub(in crate::receiver) fn complete(&mut self, ctx: &mut Context<'_>, object: ObjectIndex) {
         let Some(Entry::Open(open)) = self.entries.get(&object) else { return };
         if !open.is_complete() {
             return;
         }
         let (key, format) = (self.key(object), *open.format());
-        let size = format.partition.object_size;
+        let size = open.stream_state().map_or(format.partition.object_size, |(offset, _)| offset);
         self.buffered -= open.buffered();
         self.entries.insert(object, Entry::Complete { format, confirmed: false });
         ctx.storage.close(key, true);

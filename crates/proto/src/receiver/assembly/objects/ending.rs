@@ -98,7 +98,8 @@ impl Objects {
 
     /// Whether something that only the sender has is missing.
     pub(crate) fn lacks(&self) -> bool {
-        self.entries.values().any(|entry| !entry.is_settled())
+        let whole = |entry: &Entry| matches!(entry, Entry::Open(open) if open.is_stream_whole());
+        self.entries.values().any(|entry| !entry.is_settled() && !whole(entry))
     }
 
     /// Aborts everything under way.
@@ -109,7 +110,9 @@ impl Objects {
     /// The sender has left: aborts what only it could have completed.
     pub(crate) fn abort_lacking(&mut self, ctx: &mut Context<'_>) {
         let may_be_whole = |entry: &Entry| matches!(entry, Entry::Open(open) if open.is_examined() && !open.wants_info());
-        let lacking = |entry: &Entry| !entry.is_settled() && !may_be_whole(entry);
+        // What is here of a stream to its end is still read.
+        let whole = |entry: &Entry| matches!(entry, Entry::Open(open) if open.is_stream_whole());
+        let lacking = |entry: &Entry| !entry.is_settled() && !may_be_whole(entry) && !whole(entry);
         self.abort_where(ctx, AbortReason::SenderGone, lacking);
     }
 

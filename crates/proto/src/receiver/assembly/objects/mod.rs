@@ -120,6 +120,11 @@ impl Objects {
         if heard <= self.newest.0.saturating_sub(self.low.0) {
             self.info_tries = self.info_tries.saturating_sub(1);
         }
+        if let Some(Entry::Open(open)) = self.entries.get_mut(&self.low)
+            && let Some(stream) = open.stream.as_mut().filter(|_| self.newest > self.low)
+        {
+            stream.on_asked();
+        }
     }
 
     pub(crate) fn key(&self, object: ObjectIndex) -> ObjectKey {
@@ -162,6 +167,13 @@ impl Objects {
         }
     }
 
+    pub(crate) fn open_mut(&mut self, object: ObjectIndex) -> Option<&mut ReceiveObject> {
+        match self.entries.get_mut(&object) {
+            Some(Entry::Open(open)) => Some(open),
+            _ => None,
+        }
+    }
+
     /// The object that `key` names, if it is in view.
     pub(crate) fn find(&self, key: ObjectKey) -> Option<ObjectIndex> {
         let object = self.newest.nearest(key.object);
@@ -190,7 +202,7 @@ impl Objects {
         let mut at = self.low;
         for (&object, entry) in self.entries.range(self.low..) {
             let need = match entry {
-                Entry::Open(open) => open.first_need(),
+                Entry::Open(open) => open.first_need(self.newest > object),
                 entry if entry.is_settled() => None,
                 _ => Some(0),
             };

@@ -1,0 +1,196 @@
+//! `fanfare pipe`: standard input here, standard output there.
+
+use std::{
+    io::{Read, Write},
+    process::{Child, Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::support::Stage;
+
+const MIB: usize = 1 << 20;
+
+fn pipe(stage: &Stage, end: &str, more: &[&str]) -> Child {
+    Command::new(crate::PROGRAM)
+        .args(["pipe", end, "--group", &stage.group, "--interface", "127.0.0.1"])
+        .args(more)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn recv(stage: &Stage, name: &str, more: &[&str]) -> Child {
+    pipe(stage, "recv", &[&["--name", name], more].concat())
+}
+
+/// What it writes, and how it ends.
+fn collect(child: Child) -> thread::JoinHandle<Output> {
+    thread::spawn(move || child.wait_with_output().unwrap())
+}
+
+fn feed(child: &mut Child, bytes: Vec<u8>) -> thread::JoinHandle<()> {
+    let mut input = child.stdin.take().unwrap();
+    thread::spawn(move || {
+        let _ = input.write_all(&bytes);
+    })
+}
+
+fn bytes(count: usize) -> Vec<u8> {
+    (0..count).map(|n| (n * 7 + n / 251) as u8).collect()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap_or_else(|| panic!("{output:?}"))
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn three_have_what_went_in_though_each_loses_two_percent() {
+    let stage = Stage::new();
+    let receivers = ["a", "b", "c"].map(|name| recv(&stage, name, &["--test-drop", "0.02"]));
+    let receivers = receivers.map(collect);
+    let mut sender = pipe(&stage, "send", &["--expect", "a,b,c", "--json"]);
+    let sent = bytes(20 * MIB);
+    let feeder = feed(&mut sender, sent.clone());
+    let told = collect(sender).join().unwrap();
+    feeder.join().unwrap();
+    assert_eq!(code(&told), 0, "{}", stderr(&told));
+    for receiver in receivers {
+        let receiver = receiver.join().unwrap();
+        assert_eq!(code(&receiver), 0, "{}", stderr(&receiver));
+        assert!(receiver.stdout == sent);
+    }
+    let told = String::from_utf8(told.stdout).unwrap();
+    let last: serde_json::Value = serde_json::from_str(told.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["ok"], &last["bytes"]), (&true.into(), &(20 * MIB).into()));
+    let hash = blake3::hash(&sent).to_hex().to_string();
+    for receiver in last["receivers"].as_array().unwrap() {
+        assert_eq!(
+            (&receiver["outcome"], &receiver["hash"]),
+            (&"whole".into(), &hash.clone().into())
+        );
+    }
+}
+
+#[test]
+fn an_empty_standard_input_is_an_empty_stream() {
+    let stage = Stage::new();
+    let receiver = collect(recv(&stage, "a", &[]));
+    let mut sender = pipe(&stage, "send", &["--expect", "1"]);
+    drop(sender.stdin.take());
+    assert_eq!(code(&collect(sender).join().unwrap()), 0);
+    let receiver = receiver.join().unwrap();
+    assert_eq!((code(&receiver), receiver.stdout.len()), (0, 0));
+}
+
+#[test]
+fn lines_arrive_as_they_are_written() {
+    let stage = Stage::new();
+    let mut receiver = recv(&stage, "a", &[]);
+    let mut sender = pipe(&stage, "send", &["--expect", "1", "--flush", "line"]);
+    let mut input = sender.stdin.take().unwrap();
+    let mut output = receiver.stdout.take().unwrap();
+    for line in ["one\n", "two\n", "three\n"] {
+        input.write_all(line.as_bytes()).unwrap();
+        let mut come = vec![0; line.len()];
+        output.read_exact(&mut come).unwrap();
+        assert_eq!(come, line.as_bytes());
+    }
+    drop(input);
+    let mut rest = Vec::new();
+    output.read_to_end(&mut rest).unwrap();
+    assert!(rest.is_empty());
+    assert_eq!(code(&collect(sender).join().unwrap()), 0);
+    assert_eq!(code(&collect(receiver).join().unwrap()), 0);
+}
+
+#[test]
+fn a_sender_for_whom_nobody_comes_says_so() {
+    let stage = Stage::new();
+    let mut sender = pipe(&stage, "send", &["--expect", "1", "--wait", "500ms"]);
+    let feeder = feed(&mut sender, bytes(MIB));
+    let sender = collect(sender).join().unwrap();
+    feeder.join().unwrap();
+    assert_eq!(code(&sender), 6, "{}", stderr(&sender));
+    assert!(stderr(&sender).contains("receiver 1: did not come"), "{}", stderr(&sender));
+}
+
+#[test]
+fn a_receiver_to_which_nothing_comes_says_so() {
+    let stage = Stage::new();
+    let receiver = collect(recv(&stage, "a", &["--timeout", "500ms"])).join().unwrap();
+    assert_eq!(code(&receiver), 6, "{}", stderr(&receiver));
+}
+
+#[test]
+fn a_receiver_whose_output_is_closed_leaves_and_the_others_have_everything() {
+    let stage = Stage::new();
+    let mut head = recv(&stage, "head", &[]);
+    let other = collect(recv(&stage, "other", &[]));
+    let mut sender = pipe(&stage, "send", &["--expect", "2"]);
+    let sent = bytes(20 * MIB);
+    let feeder = feed(&mut sender, sent.clone());
+    let mut first = [0; 1000];
+    head.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    assert_eq!(first, sent[..1000]);
+    assert_eq!(code(&collect(head).join().unwrap()), 0);
+    let begun = Instant::now();
+    let sender = collect(sender).join().unwrap();
+    feeder.join().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(20), "it waits for who has left");
+    assert_eq!(code(&sender), 3, "{}", stderr(&sender));
+    assert!(stderr(&sender).contains("head: left before the end"), "{}", stderr(&sender));
+    let other = other.join().unwrap();
+    assert!(code(&other) == 0 && other.stdout == sent);
+}
+
+#[test]
+fn a_command_may_read_the_stream() {
+    let stage = Stage::new();
+    let receiver = collect(recv(&stage, "a", &["--exec", "wc -c"]));
+    let mut sender = pipe(&stage, "send", &["--expect", "1"]);
+    let feeder = feed(&mut sender, bytes(MIB));
+    assert_eq!(code(&collect(sender).join().unwrap()), 0);
+    feeder.join().unwrap();
+    let receiver = receiver.join().unwrap();
+    assert_eq!((code(&receiver), &receiver.stdout[..]), (0, &b"1048576\n"[..]));
+}
+
+#[test]
+fn who_comes_late_is_told_what_is_missing_and_writes_nothing_unless_it_may() {
+    let stage = Stage::new();
+    let early = collect(recv(&stage, "early", &[]));
+    let mut sender = pipe(&stage, "send", &["--expect", "1", "--buffer", "256KiB"]);
+    let mut input = sender.stdin.take().unwrap();
+    let sent = bytes(8 * MIB);
+    let (head, tail) = sent.split_at(6 * MIB);
+    input.write_all(head).unwrap();
+    thread::sleep(Duration::from_millis(800));
+    let stops = collect(recv(&stage, "stops", &[]));
+    let marks = collect(recv(&stage, "marks", &["--gaps", "mark"]));
+    let now = collect(recv(&stage, "now", &["--from", "now"]));
+    thread::sleep(Duration::from_millis(700));
+    for piece in tail.chunks(64 << 10) {
+        input.write_all(piece).unwrap();
+        thread::sleep(Duration::from_millis(5));
+    }
+    drop(input);
+    assert_eq!(code(&collect(sender).join().unwrap()), 0);
+    assert!(early.join().unwrap().stdout == sent);
+    let stops = stops.join().unwrap();
+    assert_eq!((code(&stops), stops.stdout.len()), (3, 0), "{}", stderr(&stops));
+    assert!(stderr(&stops).contains("stream: bytes 0 to "), "{}", stderr(&stops));
+    let marks = marks.join().unwrap();
+    assert_eq!(code(&marks), 3);
+    assert_eq!(marks.stdout.len(), sent.len());
+    assert!(marks.stdout[7 * MIB..] == sent[7 * MIB..]);
+    let now = now.join().unwrap();
+    assert_eq!(code(&now), 0, "{}", stderr(&now));
+    assert!(!now.stdout.is_empty() && sent.ends_with(&now.stdout));
+}

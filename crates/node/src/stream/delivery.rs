@@ -1,0 +1,141 @@
+//! What has arrived and the application has not read yet.
+
+use std::{
+    collections::VecDeque,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::framing::Framing;
+use crate::waker::Waker;
+
+/// Something that has arrived.
+#[derive(Debug)]
+pub(super) enum Item {
+    /// What the sender says of messages.
+    Framing(Framing),
+    Bytes {
+        bytes: Vec<u8>,
+        offset: u64,
+        msg_start: Option<usize>,
+    },
+    Gap {
+        from: u64,
+        to: u64,
+    },
+    /// The stream is over, after so many bytes.
+    End {
+        length: u64,
+    },
+    /// It will not go on, and why.
+    Broken(String),
+}
+
+#[derive(Debug, Default)]
+struct State {
+    items: VecDeque<Item>,
+    held: usize,
+    /// The driver waits for room.
+    full: bool,
+    /// The application has read, and kept, everything up to the end.
+    finished: bool,
+    /// The application reads no more.
+    closed: bool,
+    ended: bool,
+}
+
+/// Between the two threads.
+#[derive(Debug)]
+pub(super) struct Delivery {
+    state: Mutex<State>,
+    arrived: Condvar,
+    max: usize,
+    waker: Waker,
+}
+
+impl Delivery {
+    /// For so many bytes that wait.
+    pub(super) fn new(max: usize, waker: Waker) -> Self {
+        let state = Mutex::new(State::default());
+        Self { state, arrived: Condvar::new(), max: max.max(1), waker }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there is room; where there is none, the driver is woken when there is.
+    pub(super) fn has_room(&self) -> bool {
+        let mut state = self.lock();
+        state.full = state.held >= self.max;
+        !state.full
+    }
+
+    pub(super) fn push(&self, item: Item) {
+        let mut state = self.lock();
+        if let Item::Bytes { bytes, .. } = &item {
+            state.held += bytes.len();
+        }
+        state.items.push_back(item);
+        drop(state);
+        self.arrived.notify_one();
+    }
+
+    /// The next item. `None`: nothing came in time, or nothing will.
+    pub(super) fn next(&self, deadline: Option<Instant>) -> Option<Item> {
+        let mut state = self.lock();
+        loop {
+            if let Some(item) = state.items.pop_front() {
+                if let Item::Bytes { bytes, .. } = &item {
+                    state.held -= bytes.len();
+                }
+                let wake = state.full && state.held < self.max / 2 + 1;
+                state.full &= !wake;
+                drop(state);
+                if wake {
+                    self.waker.wake();
+                }
+                return Some(item);
+            }
+            if state.ended {
+                return None;
+            }
+            let left = match deadline {
+                None => Duration::from_secs(3600),
+                Some(at) => at.checked_duration_since(Instant::now())?,
+            };
+            let waited = self.arrived.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Whether nothing more will come.
+    pub(super) fn is_ended(&self) -> bool {
+        self.lock().ended
+    }
+
+    pub(super) fn end(&self) {
+        self.lock().ended = true;
+        self.arrived.notify_all();
+    }
+
+    /// The application has read everything.
+    pub(super) fn finish(&self) {
+        self.lock().finished = true;
+        self.waker.wake();
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.lock().finished
+    }
+
+    /// The application reads no more.
+    pub(super) fn close(&self) {
+        self.lock().closed = true;
+        self.waker.wake();
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+}

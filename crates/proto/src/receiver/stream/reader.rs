@@ -1,0 +1,129 @@
+//! Reads a stream in order: bytes, gaps between them, the end.
+
+use super::window::ReceiveStream;
+use crate::receiver::{blocks::BlockSet, object::ReceiveObject};
+use crate::{context::Context, stats::DropReason, storage::StorageError, stream::StreamRead};
+use alloc::vec::Vec;
+use fanfare_wire::SourceBlockNumber;
+
+impl ReceiveStream {
+    /// Passes what is lost.
+    fn pass_lost(&mut self) {
+        let next = self.lost.first_gap(self.next);
+        if next > self.next {
+            self.lost.remove(0, next);
+            self.next = next;
+            self.gap = true;
+        }
+    }
+
+    /// Whether reading gives something.
+    pub(super) fn is_readable(&self, blocks: &BlockSet) -> bool {
+        !self.done && self.is_settled(blocks, self.lost.first_gap(self.next))
+    }
+
+    /// The position that `wire` stands for, seen from what was read.
+    fn position(&self, wire: u32) -> u64 {
+        let ahead = wire.wrapping_sub(self.offset as u32);
+        // After a gap it lies ahead; otherwise a sender that goes back is taken at its word.
+        self.offset + u64::from(ahead)
+    }
+}
+
+impl ReceiveObject {
+    /// Appends bytes in order to `out`, until there are `most` of them or a symbol more, or until a
+    /// gap or the end.
+    pub(in crate::receiver) fn read_stream(
+        &mut self,
+        ctx: &mut Context<'_>,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<StreamRead, StorageError> {
+        let Self { stream, blocks, format, key, .. } = self;
+        let Some(stream) = stream else { return Ok(StreamRead::Gone) };
+        let start = out.len();
+        let mut read = (stream.offset, None);
+        loop {
+            let bytes = out.len() - start;
+            let data = StreamRead::Data { bytes, offset: read.0, msg_start: read.1 };
+            stream.pass_lost();
+            if stream.done {
+                stream.told = true;
+                return Ok(StreamRead::End { offset: stream.offset });
+            }
+            if !stream.is_settled(blocks, stream.next) {
+                stream.waits |= bytes == 0;
+                return Ok(if bytes > 0 { data } else { StreamRead::Empty });
+            }
+            if bytes >= most || bytes > 0 && stream.gap {
+                return Ok(data);
+            }
+            let (block, symbol) = (stream.block_of(stream.next), stream.symbol_of(stream.next));
+            let span = format.partition.span(SourceBlockNumber(block), symbol);
+            let (at, _) = span.ok_or(StorageError::Failed)?;
+            let mut header = [0; Self::STREAM_HEADER];
+            ctx.storage.read(*key, at, &mut header)?;
+            let [l0, l1, s0, s1, position @ ..] = header;
+            let (len, msg_start) = (u16::from_be_bytes([l0, l1]), u16::from_be_bytes([s0, s1]));
+            let position = stream.position(u32::from_be_bytes(position));
+            if !stream.read {
+                (stream.offset, stream.read, stream.gap) = (position, true, false);
+                read.0 = position;
+            }
+            if core::mem::take(&mut stream.gap) {
+                let from = core::mem::replace(&mut stream.offset, position);
+                return Ok(StreamRead::Gap { from, to: position });
+            }
+            if position != stream.offset {
+                // The order of symbols counts, not what they say of themselves.
+                ctx.stats.drop(DropReason::StreamOffset);
+                if bytes > 0 {
+                    return Ok(data);
+                }
+                (stream.offset, read.0) = (position, position);
+            }
+            stream.next += 1;
+            if len == 0 {
+                if msg_start == 0 {
+                    stream.end = Some(stream.next - 1);
+                    stream.done = true;
+                    if bytes > 0 {
+                        return Ok(data);
+                    }
+                } else {
+                    ctx.stats.drop(DropReason::Symbol);
+                }
+                continue;
+            }
+            if msg_start > 0 && read.1.is_none() {
+                read.1 = Some(bytes + usize::from(msg_start) - 1);
+            }
+            ctx.storage.append(*key, at + header.len() as u64, usize::from(len), out)?;
+            stream.offset += u64::from(len);
+        }
+    }
+
+    /// What is missing before the next symbol that is here counts as lost.
+    pub(in crate::receiver) fn skip_gap(&mut self) -> bool {
+        let Self { stream, blocks, .. } = self;
+        let Some(stream) = stream else { return false };
+        let next = stream.lost.first_gap(stream.next);
+        let Some(here) = (next..stream.heard).find(|at| stream.is_settled(blocks, *at)) else {
+            return false;
+        };
+        stream.lost.insert(next, here);
+        here > next
+    }
+
+    /// Position of the next byte to be read, and slots of its ring.
+    pub(in crate::receiver) fn stream_state(&self) -> Option<(u64, u64)> {
+        self.stream.as_ref().map(|stream| (stream.offset, stream.slots()))
+    }
+
+    /// All of it was read, and its end told.
+    pub(in crate::receiver) fn is_stream_done(&self) -> bool {
+        self.stream.as_ref().is_some_and(|stream| stream.told)
+    }
+
+    const STREAM_HEADER: usize = ReceiveStream::HEADER;
+}
