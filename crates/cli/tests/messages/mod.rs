@@ -7,6 +7,7 @@ mod delivery;
 mod gateway;
 mod greeting;
 mod groups;
+mod interfaces;
 #[cfg(feature = "nats")]
 mod nats;
 pub(crate) mod node;
