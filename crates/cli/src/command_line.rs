@@ -35,7 +35,6 @@ use crate::{
 const HELP: Help = Help::new(&[
     ("fanfare recv downloads --create-dirs --once", "on every machine that wants it"),
     ("fanfare send disk.img --expect 30", "on the machine that has it"),
-    ("fanfare doctor", "if nothing arrives"),
 ])
 .exits(&[
     (Exit::Done, "done"),

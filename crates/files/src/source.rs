@@ -517,7 +517,7 @@ mod tests {
     #[test]
     fn a_missing_file_is_named_before_anything_is_read() {
         let error = gather(&["/etc/hostname".into(), "x.bin".into()]).unwrap_err();
-        assert_eq!(error.to_string(), "cannot read 'x.bin': no such file.");
+        assert_eq!(error.to_string(), "file (x.bin): there is no such file. Check its name");
     }
 
     #[test]

@@ -5,11 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use fanfare_command::{Exit, Help, OutputArgs};
 
-const EXITS: &[(Exit, &str)] = &[
-    (Exit::Done, "done"),
-    (Exit::Usage, "DIR is no directory, or cannot be read"),
-    (Exit::Permission, "permission denied"),
-];
+const EXITS: &[(Exit, &str)] = &[(Exit::Done, "done"), (Exit::Permission, "permission denied")];
 const FILES: &[(&str, &str)] = &[("DIR/.fanfare-*.part", "unfinished files of 'fanfare recv'")];
 const HELP: Help = Help::new(&[
     ("fanfare parts list /srv/images", "what earlier attempts have left"),

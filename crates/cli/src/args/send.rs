@@ -43,7 +43,6 @@ const BLOCK_MAX_16: u32 = 65535;
 
 const HELP: Help = Help::new(&[
     ("fanfare send disk.img --expect 30", "wait for 30 receivers"),
-    ("fanfare send photos/ --expect a,b --rate 100M", "two receivers, by name"),
     ("fanfare send model.bin --to gpu1,gpu2,gpu3", "three hosts without multicast"),
     ("fanfare send /dev/sda --expect 30", "a disk, to receivers with --to"),
 ])

@@ -28,7 +28,8 @@ fn reported(sent: &Ended) -> (String, String) {
 
 #[test]
 fn a_missing_file_is_named_and_nothing_is_sent() {
-    assert_eq!(error(2, &["send", "x.bin"]), "error: cannot read 'x.bin': no such file.");
+    let missing = "error: file (x.bin): there is no such file. Check its name";
+    assert_eq!(error(2, &["send", "x.bin"]), missing);
 }
 
 #[test]

@@ -51,7 +51,7 @@ use crate::{
 /// Progress is told this often.
 const PROGRESS: Duration = Duration::from_millis(200);
 /// What senders are told of it when they ask is renewed this often.
-const TOLD_PROGRESS: Duration = Duration::from_secs(1);
+const TOLD_PROGRESS: Duration = Duration::from_millis(400);
 /// After the last of a counted number of files: time to acknowledge them when asked.
 const LINGER: Duration = Duration::from_secs(3);
 /// A good-bye can be lost: when everything has come and nothing at all has been heard for so long,

@@ -30,6 +30,9 @@ const GIVEN_MAX: usize = 16;
 const LOOKED_AT: usize = 256;
 /// Publishers whose messages are given.
 const PUBLISHERS_MAX: usize = 16;
+/// Greetings are answered this often at most: whoever invents them gets no more than what answers may
+/// take anyway. The second greeting of a node is later than this.
+const WELCOMED_EACH: Duration = Duration::from_millis(50);
 /// How those that hold a message share the answer: in windows of 40 ms. A publisher that is there answers before.
 const WINDOW: Duration = Duration::from_millis(10);
 const BACKOFF: u8 = 4;
@@ -52,6 +55,12 @@ impl GroupNode {
         self.trickle.on_greeting(self.now, SOON, &mut self.rng);
     }
 
+    /// The node is in another network now, or in one at last: it greets there, unless it knows
+    /// somebody.
+    pub fn on_moved(&mut self) {
+        self.greet();
+    }
+
     fn is_new(&self) -> bool {
         self.members.len() == 0 && self.logs.is_empty()
     }
@@ -67,6 +76,10 @@ impl GroupNode {
 
     /// Somebody greets: it is told what there is, and given the newest of it.
     pub(super) fn welcome(&mut self) {
+        if self.welcomed.is_some_and(|at| self.now.since(at) < WELCOMED_EACH) {
+            return;
+        }
+        self.welcomed = Some(self.now);
         let here = u32::try_from(self.members.len() + 1).unwrap_or(u32::MAX);
         let soon = EACH.saturating_mul(here).min(WELCOME_MAX);
         self.trickle.on_greeting(self.now, soon, &mut self.rng);

@@ -153,6 +153,8 @@ pub struct GroupNode {
     trickle: Trickle,
     /// Greetings that are still to go out.
     greetings: u8,
+    /// When one was answered last.
+    welcomed: Option<Time>,
     /// The publisher after which the next announcement goes on.
     spoken_of: NodeId,
     /// Short announcements since the last long one.
@@ -230,6 +232,7 @@ impl GroupNode {
             holders: Holders::default(),
             rolls: 0,
             greetings: 0,
+            welcomed: None,
             trickle,
             spoken_of: NodeId::NONE,
             shorts: SHORTS_MAX,
