@@ -10,6 +10,7 @@ pub(crate) mod doctor;
 pub(crate) mod group;
 mod hosts;
 mod layers;
+mod metadata;
 pub(crate) mod network;
 pub(crate) mod node;
 pub(crate) mod parts;

@@ -7,7 +7,10 @@ use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
 use fanfare_files::{Conflict, PartLimits, ReceiveOptions, SenderFilter, StreamTarget, Until};
 use fanfare_node::proto::{FeedbackPath, JoinPolicy, ReceiverConfig};
 
-use super::network::{NameArgs, NetArgs, parse_node_id};
+use super::{
+    metadata::TakeArgs,
+    network::{NameArgs, NetArgs, parse_node_id},
+};
 use crate::{config::FileArgs, receive::ReceivePlan};
 
 const HELP: Help = Help::new(&[
@@ -156,6 +159,8 @@ pub(crate) struct RecvArgs {
         hide_short_help = true
     )]
     max_delete: Option<u64>,
+    #[command(flatten)]
+    take: TakeArgs,
     /// Create DIR if it does not exist
     #[arg(long)]
     create_dirs: bool,
@@ -243,6 +248,8 @@ impl RecvArgs {
             part_limits: self.part_limits()?,
             allow_delete: self.allow_delete,
             max_delete: self.max_delete,
+            carried: self.take.carried(),
+            outside_links: self.take.outside_links(),
             from,
             max_size,
             max_files: self.max_files,

@@ -14,6 +14,7 @@ use super::{
     controllers::Cc,
     hosts::HostArgs,
     layers::LayersArgs,
+    metadata::CarryArgs,
     network::{NameArgs, NetArgs},
     streams::StreamsArgs,
 };
@@ -72,9 +73,9 @@ pub(crate) struct SendArgs {
     /// Files and directories to send; - is standard input
     ///
     /// PATH=NAME sends a path under another name. Two paths that receivers would give one name are
-    /// refused. Names, content, permission bits and times of files travel, and empty directories.
-    /// Links, pipes, sockets, devices, owners, extended attributes, the setuid bit, and permissions
-    /// and times of directories do not.
+    /// refused. Files and directories, symbolic and hard links, holes, names, permissions and times
+    /// arrive as they are. Owners, extended attributes, ACLs and the setuid bit need --archive or
+    /// their own option. Pipes, sockets and devices are left out and named.
     #[arg(required_unless_present_any = ["streams", "files_from"], value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Wait for this many receivers, or for these names
@@ -186,6 +187,8 @@ pub(crate) struct SendArgs {
     prefix: Option<String>,
     #[command(flatten)]
     choice: ChoiceArgs,
+    #[command(flatten)]
+    carry: CarryArgs,
     /// Send one file, device or pipe as it is read
     ///
     /// For receivers with --to or --stdout. Standard input and block devices are sent in this way
@@ -285,6 +288,8 @@ impl SendArgs {
                 prefix: self.prefix.clone(),
                 packing: if self.no_pack { Packing::Never } else { Packing::Small },
                 listed: self.delete,
+                links: self.carry.links(),
+                carried: self.carry.carried(),
                 selection: self.choice.selection()?,
             },
             receipts: self.receipts.clone(),

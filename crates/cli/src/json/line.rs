@@ -9,7 +9,7 @@ use super::{
     },
     receiving::{
         Bound, Deleted, Deletion, Evicted, Failed, File, Gone, LayersLine, Mending, Object,
-        PartLine, Resumed, Sender,
+        PartLine, Resumed, Sender, Tree,
     },
     sending::{
         LimitLine, OutcomeLine, PlannedLine, ReceiptLine, Receiver, Receivers, Reported, Resuming,
@@ -43,6 +43,7 @@ pub(crate) enum Line {
     Failed(Failed),
     Deleted(Deleted),
     Deletion(Deletion),
+    Tree(Tree),
     Gone(Gone),
     Part(PartLine),
     Published(Published),
@@ -307,7 +308,7 @@ mod tests {
         let documented: BTreeSet<String> = examples().iter().map(name).collect();
         let all = "start planned sending resuming receiver receivers progress receipt reported sender bound object resumed mending file failed gone part \
                    warning error result \
-                   waiting slow evicted reloaded deleted deletion layers \
+                   waiting slow evicted reloaded deleted deletion tree layers \
                    published sent held message dropped member lost broker gateway subscribed unsubscribed \
                    cancelled members status";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());

@@ -38,9 +38,12 @@ fn failure_of(
         return Some(Failure::new(Exit::Interrupted, "interrupted", "interrupted"));
     }
     if let Some(path) = report.changed.first() {
+        let more = report.changed.len() - 1;
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let shown = format!("{}{more}", path.display());
         let text =
-            format!("file ({}): it changed while it was being sent. Send it again", path.display());
-        return Some(Failure::new(Exit::Failed, "source.changed", text));
+            format!("file ({shown}): it changed again while it was being sent. Send it again");
+        return Some(Failure::new(Exit::Partial, "source.changed", text));
     }
     if let Some((path, why)) = &report.broken {
         let text = format!("stream ({}): cannot be read ({why}). Send it again", path.display());

@@ -1,7 +1,10 @@
 //! Files from one process to others.
 
+mod archive;
+mod changing;
 mod choice;
 mod delete;
+mod delta;
 mod durability;
 mod endings;
 mod hosts;

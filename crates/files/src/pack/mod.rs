@@ -35,6 +35,7 @@ pub(crate) use leftover::recover;
 pub(crate) use packed::{Packed, Root};
 pub use packed::{PackedFile, PackedFiles};
 pub(crate) use packer::{Finished, Packer, Rest, Taken};
+pub(crate) use parents::Parents;
 pub(crate) use rebuild::{fill, wrong};
 pub(crate) use unpacker::Unpacker;
 #[cfg(test)]

@@ -307,8 +307,10 @@ impl SendJob {
     fn begin(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
         self.phase = Phase::Sending;
         self.started = now;
-        self.queue
-            .set_economy(Economy { manifests: self.peers.has_ours(), sync: self.options.sync });
+        let mut known = self.queue.tops();
+        known.retain(|top| self.peers.all_have_top(top));
+        let (manifests, sync) = (self.peers.has_ours(), self.options.sync);
+        self.queue.set_economy(Economy { manifests, sync, known });
         self.call_roll(session, ROLL_SENDING);
         session.sender().hold(false);
         if self.options.expect == Expect::Anyone {
@@ -352,6 +354,9 @@ impl SendJob {
         let all_sent = self.options.one_way && self.queue.is_passed() && session.sender().is_idle();
         let over = nobody_left || all_sent || (self.queue.is_followed() && open.is_empty());
         self.stay = self.stay.filter(|stay| now < *stay);
+        if over && self.stay.is_none() && !nobody_left && self.queue.check_again() {
+            return;
+        }
         if over && self.stay.is_none() {
             let end = self.end();
             self.leave(now, session, end);

@@ -177,6 +177,13 @@ impl Peers {
         served.any(|peer| peer.status.as_ref().is_some_and(|status| status.has_part(root)))
     }
 
+    /// Whether everybody who is still served says that something of this name is in its directory.
+    pub(super) fn all_have_top(&self, name: &str) -> bool {
+        let mut served = self.peers.values().filter(|peer| peer.outcome.is_none()).peekable();
+        let has = |peer: &Peer| peer.status.as_ref().is_some_and(|status| status.has_top(name));
+        served.peek().is_some() && served.all(has)
+    }
+
     /// Whether a receiver of ours is among them.
     pub(super) fn has_ours(&self) -> bool {
         self.peers.values().any(|peer| peer.name.is_some())

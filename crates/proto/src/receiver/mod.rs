@@ -318,6 +318,12 @@ impl RemoteSenders {
         }
     }
 
+    pub(crate) fn excuse(&mut self, key: ObjectKey) {
+        if let Some((local, sender, object)) = self.find(key) {
+            sender.excuse(local, object);
+        }
+    }
+
     fn entry(&self, key: ObjectKey) -> Option<&Entry> {
         let objects = self.senders.at((key.sender, key.instance))?.objects.as_ref()?;
         objects.entry(objects.find(key)?)
