@@ -4,8 +4,8 @@
 //! - `send`, `receive`: files; `pipe`: bytes as they come; `publish`, `subscribe`: messages, and `group`: what they share
 //! - `node`: a member that is always there, with `local`: its socket; `bridge`: to other groups, plain
 //!   UDP multicast and NATS
-//! - `demo`, `doctor`: a file per command; `laboratory`: commands of `fanfare-lab`
-//! - `json`: lines of `--json`; `warnings`: what more than one command warns of
+//! - `demo`, `doctor`, `parts`: a file per command; `laboratory`: commands of `fanfare-lab`
+//! - `estimate`: how long it will take; `json`: lines of `--json`; `warnings`: what more than one command warns of
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -15,11 +15,13 @@ mod command_line;
 mod config;
 mod demo;
 mod doctor;
+mod estimate;
 mod group;
 mod json;
 mod laboratory;
 mod local;
 mod node;
+mod parts;
 mod pipe;
 mod publish;
 mod receive;
@@ -51,12 +53,12 @@ fn main() -> ExitCode {
 fn run(task: Task) -> Exit {
     match task {
         Task::Send(plan, reload) => {
-            let output = Output::new(plan.output);
+            let output = Output::new(plan.output).per_file();
             send::run(*plan, reload, &output)
         }
         Task::SendStreams(plan, shown) => send::run_streams(plan, shown, &Output::new(shown)),
         Task::Receive(plan, reload) => {
-            let output = Output::new(plan.output);
+            let output = Output::new(plan.output).per_file();
             receive::run(*plan, reload, &output)
         }
         Task::PipeSend(plan) => {
@@ -82,6 +84,7 @@ fn run(task: Task) -> Exit {
         Task::Demo(args) => demo::run(&args),
         Task::Doctor(plan) => doctor::run(&plan),
         Task::Laboratory(command, args) => laboratory::run(command, &args),
+        Task::Parts(args) => parts::run(&args),
         Task::Config(args) => config::run(&args, &GRAMMAR),
         Task::Completions(args) => generate::completions(&args, program()),
         Task::Man(args) => generate::man(&args, program()),

@@ -134,6 +134,11 @@ impl Directory {
         self.handle.free()
     }
 
+    /// Bytes of the whole volume.
+    pub fn capacity(&self) -> u64 {
+        self.handle.capacity()
+    }
+
     /// The name of something under way that nobody else has; `of` says which of ours it is.
     pub fn own_name(&self, of: impl fmt::Display, ending: &str) -> String {
         format!("{PART_PREFIX}{:08x}-{of}{ending}", self.token)

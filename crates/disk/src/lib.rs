@@ -74,6 +74,8 @@ pub trait DirectoryHandle: Debug + Send + Sync {
     fn file_size(&self, name: &str) -> Option<u64>;
     /// Bytes that this user may still write.
     fn free(&self) -> u64;
+    /// Bytes of its whole volume, used ones among them.
+    fn capacity(&self) -> u64;
     /// Makes its entries durable.
     fn sync(&self) -> Result<(), Errno>;
     /// Makes everything durable that is on its file system.
@@ -147,6 +149,8 @@ pub struct Metadata {
     pub is_file: bool,
     /// Bytes.
     pub len: u64,
+    /// Bytes that it takes on the disk: holes take none.
+    pub taken: u64,
     /// Permission bits; `None`: this file system has none.
     pub mode: Option<u32>,
     /// It has another name besides.

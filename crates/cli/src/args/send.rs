@@ -56,7 +56,11 @@ const HELP: Help = Help::new(&[
     (Exit::Nobody, "no receiver answered"),
     (Exit::Interrupted, "interrupted by Ctrl-C"),
 ])
-.files(&[("--config FILE", "more options, in TOML; see docs/reference/configuration.md")]);
+.files(&[
+    ("--config FILE", "more options, in TOML; see docs/reference/configuration.md"),
+    ("--receipts FILE", "receipts as JSON; see docs/reference/json-events.md"),
+    ("--streams FILE", "several transfers, in TOML; see docs/reference/configuration.md"),
+]);
 
 /// Send files, directories or standard input to many machines
 ///

@@ -28,7 +28,8 @@ fn reported(sent: &Ended) -> (String, String) {
 
 #[test]
 fn a_missing_file_is_named_and_nothing_is_sent() {
-    assert_eq!(error(2, &["send", "x.bin"]), "error: cannot read 'x.bin': no such file.");
+    let missing = "error: file (x.bin): there is no such file. Check its name";
+    assert_eq!(error(2, &["send", "x.bin"]), missing);
 }
 
 #[test]
@@ -98,9 +99,9 @@ fn with_nobody_there_it_says_so_and_never_ends_with_success() {
     let stage = Stage::new();
     let sent = stage.send(&["/etc/hostname", "--wait", "300ms"]).expect(6);
     let expected = format!(
-        "error: no receiver answered on {} in 0.3 s. Start receivers with 'fanfare recv', or send \
-         to whoever listens with --one-way. To find the cause, run 'fanfare doctor --group {} \
-         --interface lo'",
+        "error: receivers (0): no receiver answered on {} in 0.3 s. Start receivers with 'fanfare \
+         recv', or send to whoever listens with --one-way. To find the cause, run 'fanfare doctor \
+         --group {} --interface lo'",
         stage.group, stage.group
     );
     assert_eq!(sent.error(), expected);

@@ -103,7 +103,9 @@ impl Packer {
                 self.many |= name.len() > NAME_LONG;
                 self.index.push(name, size, meta.mode() & 0o777, stamp.mtime());
                 let end = self.content.len() as u32;
-                self.members.push(Member { root: root.clone(), name: name.into(), stamp, end });
+                let hash = *blake3::hash(&self.content[start..]).as_bytes();
+                let (root, name) = (root.clone(), name.into());
+                self.members.push(Member { root, name, stamp, end, hash });
                 return Ok(Taken::Yes(size));
             }
             self.content.truncate(start);

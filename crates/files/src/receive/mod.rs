@@ -52,6 +52,8 @@ use crate::{
 
 /// Progress is told this often.
 const PROGRESS: Duration = Duration::from_millis(200);
+/// What senders are told of it when they ask is renewed this often.
+const TOLD_PROGRESS: Duration = Duration::from_millis(400);
 /// After the last of a counted number of files: time to acknowledge them when asked.
 const LINGER: Duration = Duration::from_secs(3);
 /// A good-bye can be lost: when everything has come and nothing at all has been heard for so long,
@@ -97,6 +99,7 @@ pub(crate) struct ReceiveJob {
     last_news: Time,
     last_heard: Time,
     next_progress: Time,
+    next_told: Time,
     last_progress: Option<ReceiveProgress>,
     report: ReceiveReport,
 }
@@ -129,6 +132,7 @@ impl ReceiveJob {
             last_news: now,
             last_heard: now,
             next_progress: now,
+            next_told: now,
             last_progress: None,
             report: ReceiveReport {
                 end: ReceiveEnd::Interrupted,
@@ -277,10 +281,31 @@ impl ReceiveJob {
     fn update_status(&mut self, session: &mut Session, key: ObjectKey, announce: bool) {
         let about = About::new(key.sender, key.instance);
         let ready = self.ready();
-        let status = self.record_of(key).status(ready, about).encode();
+        let record = self.record_of(key);
         let mut receiver = session.receiver();
+        record.count_received(|key| receiver.progress(key));
+        let status = record.status(ready, about).encode();
         receiver.set_ack_content((key.sender, key.instance), status.clone());
         receiver.set_status_to((key.sender, key.instance), status, announce);
+    }
+
+    /// What senders of open objects are told when they ask how far this receiver is.
+    fn renew_status(&mut self, now: Time, session: &mut Session) {
+        if now < self.next_told {
+            return;
+        }
+        self.next_told = now + TOLD_PROGRESS;
+        let ready = self.ready();
+        for ((sender, instance), record) in &mut self.records {
+            if record.is_settled() {
+                continue;
+            }
+            let mut receiver = session.receiver();
+            record.count_received(|key| receiver.progress(key));
+            let about = About::new(*sender, *instance);
+            let status = record.status(ready.clone(), about).encode();
+            receiver.set_status_to((*sender, *instance), status, false);
+        }
     }
 
     /// What whoever calls the roll is told before it has sent anything.
@@ -323,6 +348,7 @@ impl ReceiveJob {
         if now >= self.next_progress {
             self.next_progress = now + PROGRESS;
             let progress = self.progress(session);
+            self.renew_status(now, session);
             if self.last_progress != Some(progress) {
                 self.last_progress = Some(progress);
                 out.push(TransferEvent::Receive(ReceiveEvent::Progress(progress)));
@@ -385,8 +411,7 @@ impl ReceiveJob {
             bytes += record.settled_bytes;
             total_bytes += record.settled_bytes;
             for (key, object) in &record.open {
-                let known = receiver.progress(*key).or(object.layered.map(|layered| layered.bytes));
-                bytes += known.unwrap_or(if object.verifying { object.size } else { 0 });
+                bytes += Record::bytes_of(object, receiver.progress(*key));
                 total_bytes += object.size;
                 loss = loss.max(object.layered.map_or(0.0, |layered| layered.loss));
             }

@@ -45,17 +45,17 @@ impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(path, error) if error.kind() == io::ErrorKind::NotFound => {
-                write!(f, "cannot read '{}': no such file.", path_shown(path))
+                write!(f, "file ({}): there is no such file. Check its name", path_shown(path))
             }
             Self::Unreadable(path, error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 write!(
                     f,
-                    "cannot read '{}': permission denied. Run as a user who may",
+                    "file ({}): permission denied. Run as a user who may read it",
                     path_shown(path)
                 )
             }
             Self::Unreadable(path, error) => {
-                write!(f, "cannot read '{}': {error}.", path_shown(path))
+                write!(f, "file ({}): cannot be read ({error}). Check it", path_shown(path))
             }
             Self::Name(name, why) => write!(
                 f,
@@ -64,21 +64,20 @@ impl fmt::Display for SourceError {
             ),
             Self::SameName(a, b, name) => write!(
                 f,
-                "cannot send both '{}' and '{}': receivers would call them '{}', or put one \
-                 beneath the other. Give one another name, as PATH=NAME",
+                "paths ('{}' and '{}'): receivers would call them '{}', or put one beneath the \
+                 other. Give one another name, as PATH=NAME",
                 path_shown(a),
                 path_shown(b),
                 shown(name)
             ),
             Self::NotAFile(path) => write!(
                 f,
-                "cannot send '{}': neither a file nor a directory. Send it alone, or use '-' \
-                 and a pipe",
+                "path ({}): neither a file nor a directory. Send it alone, or use '-' and a pipe",
                 path_shown(path)
             ),
             Self::NotAStream(path) => write!(
                 f,
-                "cannot send '{}' as a stream: it is a directory. Leave out --as-stream",
+                "path ({}): is a directory, and no stream. Leave out --as-stream",
                 path_shown(path)
             ),
             Self::LeadsOut(path, target) => write!(
@@ -96,10 +95,10 @@ impl fmt::Display for SourceError {
             ),
             Self::Spool(error) => write!(
                 f,
-                "cannot keep standard input: {error}. Make room in the directory for temporary \
-                 files or set TMPDIR"
+                "standard input (-): cannot be kept ({error}). Make room in the directory for \
+                 temporary files or set TMPDIR"
             ),
-            Self::Nothing => write!(f, "nothing to send: there is no file in what was named."),
+            Self::Nothing => write!(f, "paths (as given): there is no file in them. Name others"),
             Self::Listing(error) => error.fmt(f),
         }
     }
