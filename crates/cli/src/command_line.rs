@@ -12,6 +12,7 @@ use crate::{
     args::{
         doctor::DoctorArgs,
         node::{NodeArgs, NodeCommand, StatusArgs},
+        parts::PartsArgs,
         pipe::{PipeArgs, PipeCommand},
         receive::RecvArgs,
         send::SendArgs,
@@ -35,7 +36,6 @@ use crate::{
 const HELP: Help = Help::new(&[
     ("fanfare recv downloads --create-dirs --once", "on every machine that wants it"),
     ("fanfare send disk.img --expect 30", "on the machine that has it"),
-    ("fanfare doctor", "if nothing arrives"),
 ])
 .exits(&[
     (Exit::Done, "done"),
@@ -46,12 +46,14 @@ const HELP: Help = Help::new(&[
     (Exit::Nobody, "nobody answered"),
     (Exit::Interrupted, "interrupted by Ctrl-C"),
 ])
-.environment(&[("NO_COLOR", "no colours if it is set")]);
+.files(&[("--config FILE", "of send, recv and node; see docs/reference/configuration.md")]);
 
 const LABORATORY: Help = Help::new(&[
     ("fanfare lab up scenarios/files/classroom.toml", "30 machines on this one"),
     ("fanfare sim run scenarios/files/small.toml", "a simulated network"),
-]);
+])
+.environment(&[("FANFARE_BIN", "another build of fanfare to be measured")])
+.files(&[("fanfare-lab", "the program that is started: beside this one, or in the PATH")]);
 
 /// Send files and messages to many machines at once, and know who has them
 ///
@@ -82,6 +84,7 @@ enum Command {
     Id(IdArgs),
     Trust(TrustArgs),
     Receipts(ReceiptsArgs),
+    Parts(PartsArgs),
     Config(ConfigArgs),
     /// Run real programs on emulated networks (needs fanfare-lab)
     #[command(disable_help_flag = true, after_help = LABORATORY.short())]
@@ -143,6 +146,7 @@ pub(crate) enum Task {
     Id(IdArgs),
     Trust(TrustArgs),
     Receipts(ReceiptsArgs),
+    Parts(PartsArgs),
     Config(ConfigArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -221,6 +225,7 @@ pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
         Command::Id(args) => Task::Id(args),
         Command::Trust(args) => Task::Trust(args),
         Command::Receipts(args) => Task::Receipts(args),
+        Command::Parts(args) => Task::Parts(args),
         Command::Config(args) => Task::Config(args),
         Command::Completions(args) => Task::Completions(args),
         Command::Man(args) => Task::Man(args),

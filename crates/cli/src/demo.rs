@@ -160,7 +160,7 @@ fn watch(sender: &Transfer, output: &Output) {
                 output.progress(p.sent_bytes, p.total_bytes, done);
             }
             Ok(TransferEvent::Send(SendEvent::Receipt(receipt))) => {
-                output.event(&crate::json::Line::receipt(&receipt));
+                crate::json::Line::receipts(&receipt).for_each(|line| output.event(&line));
             }
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,

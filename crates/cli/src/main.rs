@@ -5,8 +5,8 @@
 //! - `node`: a member that is always there, with `local`: its socket; `bridge`: to other groups, plain
 //!   UDP multicast and NATS
 //! - `keys`: keys, signatures, and receipts verified later
-//! - `demo`, `doctor`: a file per command; `laboratory`: commands of `fanfare-lab`
-//! - `json`: lines of `--json`; `warnings`: what more than one command warns of
+//! - `demo`, `doctor`, `parts`: a file per command; `laboratory`: commands of `fanfare-lab`
+//! - `estimate`: how long it will take; `json`: lines of `--json`; `warnings`: what more than one command warns of
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -16,12 +16,14 @@ mod command_line;
 mod config;
 mod demo;
 mod doctor;
+mod estimate;
 mod group;
 mod json;
 mod keys;
 mod laboratory;
 mod local;
 mod node;
+mod parts;
 mod pipe;
 mod publish;
 mod receive;
@@ -53,12 +55,12 @@ fn main() -> ExitCode {
 fn run(task: Task) -> Exit {
     match task {
         Task::Send(plan, reload) => {
-            let output = Output::new(plan.output);
+            let output = Output::new(plan.output).per_file();
             send::run(*plan, reload, &output)
         }
         Task::SendStreams(plan, shown) => send::run_streams(plan, shown, &Output::new(shown)),
         Task::Receive(plan, reload) => {
-            let output = Output::new(plan.output);
+            let output = Output::new(plan.output).per_file();
             receive::run(*plan, reload, &output)
         }
         Task::PipeSend(plan) => {
@@ -88,6 +90,7 @@ fn run(task: Task) -> Exit {
         Task::Id(args) => keys::identity::show(&args),
         Task::Trust(args) => keys::trust::run(&args),
         Task::Receipts(args) => keys::receipts::run(&args),
+        Task::Parts(args) => parts::run(&args),
         Task::Config(args) => config::run(&args, &GRAMMAR),
         Task::Completions(args) => generate::completions(&args, program()),
         Task::Man(args) => generate::man(&args, program()),

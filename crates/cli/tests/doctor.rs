@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, ffi::OsStr, process::Command};
 
-use crate::support::{Ended, Running, Stage};
+use crate::support::{Ended, Running, Stage, hosts::Hosts};
 use serde_json::Value;
 
 fn doctor(stage: &Stage, name: &str, wait: &str) -> Running {
@@ -116,4 +116,69 @@ fn what_cannot_be_examined_is_a_usage_error_of_one_line() {
     }
     let unknown = Command::new(crate::PROGRAM).args(["doctor", "--heal"]).output();
     assert_eq!(unknown.unwrap().status.code(), Some(2));
+}
+
+/// The doctor of a host, told to look at another.
+fn with(hosts: &Hosts, n: u8, other: &str, wait: &str) -> Running {
+    let args = ["doctor", "--with", other, "--peer-wait", wait].map(OsStr::new);
+    hosts.start_anywhere(n, &args)
+}
+
+#[test]
+fn two_machines_test_the_way_between_them() {
+    let hosts = Hosts::new("w", 2);
+    let (one, two) = (with(&hosts, 1, "10.77.0.2", "40s"), with(&hosts, 2, "10.77.0.1", "40s"));
+    for (ended, other) in [(one.end(), "10.77.0.2"), (two.end(), "10.77.0.1")] {
+        let ended = ended.expect(0);
+        let peers = check(&ended, "peers");
+        assert_eq!(peers["code"], "peers.ok", "{peers}");
+        assert!(peers["seen"].as_str().unwrap().contains(other), "{peers}");
+        assert_eq!(check(&ended, "wire")["code"], "wire.ok");
+        assert_eq!(check(&ended, "link")["code"], "link.ok");
+        assert!(check(&ended, "membership")["seen"].as_str().unwrap().contains("IGMPv3"));
+    }
+}
+
+#[test]
+fn a_machine_that_hears_no_multicast_is_found_by_its_neighbour_and_by_itself() {
+    let hosts = Hosts::new("x", 2);
+    // What a switch that lost the membership does.
+    let rules = ["netns", "exec", &hosts.host(2), "nft"];
+    let nft = |line: &str| {
+        let done = Command::new("ip").args(rules).args(line.split(' ')).status();
+        assert!(done.unwrap().success(), "nft {line}");
+    };
+    nft("add table netdev t");
+    nft("add chain netdev t in { type filter hook ingress device eth0 priority 0 ; }");
+    nft("add rule netdev t in ip daddr 224.0.0.0/4 drop");
+    let (one, two) = (with(&hosts, 1, "10.77.0.2", "40s"), with(&hosts, 2, "10.77.0.1", "40s"));
+    let (one, two) = (one.end().expect(1), two.end().expect(1));
+    assert_eq!(check(&one, "peers")["code"], "peers.one_way");
+    assert_eq!(check(&two, "peers")["code"], "peers.deaf");
+}
+
+#[test]
+fn a_machine_that_does_not_answer_is_bad() {
+    let hosts = Hosts::new("y", 2);
+    let ended = with(&hosts, 1, "10.77.0.2", "2s").end().expect(1);
+    let peers = check(&ended, "peers");
+    assert_eq!(peers["code"], "peers.absent");
+    assert!(peers["do"].as_str().unwrap().contains("fanfare doctor --with 10.77.0.1"), "{peers}");
+}
+
+#[test]
+fn an_interface_that_is_down_or_has_no_multicast_is_bad_without_being_named() {
+    let hosts = Hosts::new("z", 1);
+    let look = || {
+        let args = ["doctor", "--peer-wait", "1s"].map(OsStr::new);
+        hosts.start_anywhere(1, &args).end()
+    };
+    look().expect(0);
+    hosts.on(1, "link set eth0 multicast off");
+    let ended = look().expect(1);
+    assert_eq!(check(&ended, "interfaces")["code"], "interfaces.no_multicast");
+    hosts.on(1, "link set eth0 multicast on");
+    hosts.on(1, "link set eth0 down");
+    let ended = look().expect(1);
+    assert_eq!(check(&ended, "interfaces")["code"], "interfaces.down");
 }

@@ -80,6 +80,37 @@ fn every_command_has_examples_that_are_understood_and_says_how_it_ends() {
 }
 
 #[test]
+fn help_and_man_page_of_every_command_name_exit_codes_environment_and_files() {
+    for words in all() {
+        let text = help(&words, "--help");
+        let told: Vec<&str> = ["Exit codes:", "Environment:", "Files:"]
+            .into_iter()
+            .flat_map(|heading| section(&text, heading))
+            .collect();
+        assert!(!section(&text, "Environment:").is_empty(), "{words:?}: {text}");
+        let options = text.lines().filter(|line| line.trim_start().starts_with('-'));
+        let mut names = options.chain(text.lines().filter(|line| line.starts_with("Usage: ")));
+        let has_files =
+            names.any(|line| ["<FILE>", "<DIR>", "<SOCKET>"].iter().any(|v| line.contains(v)));
+        let shown = section(&text, "Files:");
+        assert!(!has_files || !shown.is_empty(), "{words:?} tells nothing of files: {text}");
+        // A page of groff: dashes and dots are written otherwise.
+        let page = run(&[&["man".to_owned()][..], &words].concat());
+        let page = String::from_utf8(page.stdout).unwrap();
+        let plain = |text: &str| -> String {
+            text.replace("\\-", "-").replace("\\&", "").replace("\\*(Aq", "'").replace("\\(aq", "'")
+        };
+        let page = plain(&page);
+        for line in told {
+            assert!(
+                page.contains(line.trim()),
+                "{words:?}: '{line}' is not in its man page\n{page}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_slip_in_a_command_or_an_option_is_answered_with_the_nearest_one() {
     for words in all() {
         let text = help(&words, "--help");

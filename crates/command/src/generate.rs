@@ -32,7 +32,8 @@ const MAN: Help = Help::new(&[
     ("fanfare man send | man -l -", "read the page of a command"),
     ("fanfare man --dir /usr/local/share/man/man1", "install all pages"),
 ])
-.exits(&[(Exit::Done, "done"), (Exit::Resource, "DIR cannot be written")]);
+.exits(&[(Exit::Done, "done"), (Exit::Resource, "DIR cannot be written")])
+.files(&[("--dir DIR", "a page for each command")]);
 
 /// Print the manual page of a command, or write all of them
 #[derive(Debug, Args)]

@@ -12,6 +12,9 @@ const VALUES: &[(&str, &str)] = &[
     ("TIME", "500ms, 30s, 2m, 1h or 7d"),
 ];
 
+/// What every command reads.
+const ALWAYS: &[(&str, &str)] = &[("NO_COLOR", "no colours if it is set")];
+
 /// What stands below the options of a command.
 #[derive(Debug, Clone, Copy)]
 pub struct Help {
@@ -84,7 +87,8 @@ impl Help {
             text += &section("Values", owned(VALUES));
         }
         text += &section("Exit codes", exits);
-        text += &section("Environment", owned(self.environment));
+        let environment = [self.environment, ALWAYS].concat();
+        text += &section("Environment", owned(&environment));
         text += &section("Files", owned(self.files));
         text.trim_end().to_owned()
     }
@@ -134,7 +138,7 @@ mod tests {
         assert_eq!(help.short(), short);
         let long = format!(
             "{short}\n\nExit codes:\n  0  done\n  1  failed\n  \
-             2  the command line or a file is wrong\n\nFiles:\n  /etc/x  its settings"
+             2  the command line or a file is wrong\n\nEnvironment:\n  NO_COLOR  no colours if it is set\n\nFiles:\n  /etc/x  its settings"
         );
         assert_eq!(help.long(), long);
     }

@@ -21,10 +21,13 @@ struct State {
     stoppers: Vec<Stopper>,
     /// Tells what has to be told and may take its time.
     tell: Option<Box<dyn Fn() + Send>>,
+    /// What must be done even where nothing is waited for.
+    at_once: Option<fn()>,
     asked: bool,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { stoppers: Vec::new(), tell: None, asked: false });
+static STATE: Mutex<State> =
+    Mutex::new(State { stoppers: Vec::new(), tell: None, at_once: None, asked: false });
 
 /// SIGHUP came, and nobody has looked yet.
 static HANGUP: AtomicBool = AtomicBool::new(false);
@@ -38,6 +41,7 @@ pub fn install(hangup_reloads: bool) {
     let _ = ctrlc::set_handler(|| {
         let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
         if state.asked || state.stoppers.is_empty() && state.tell.is_none() {
+            state.at_once.iter().for_each(|last| last());
             if !(state.asked && has_ended()) {
                 end_interrupted();
             }
@@ -92,4 +96,9 @@ pub fn is_asked() -> bool {
 /// Calls this when the user wants to stop.
 pub fn call_on_interrupt(call: Option<Box<dyn Fn() + Send>>) {
     STATE.lock().unwrap_or_else(PoisonError::into_inner).tell = call;
+}
+
+/// Calls this before the second Ctrl-C ends the program: for what would outlive it.
+pub fn call_at_once(call: fn()) {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner).at_once = Some(call);
 }

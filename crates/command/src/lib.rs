@@ -22,6 +22,7 @@ mod notice;
 mod output;
 pub mod pages;
 mod printable;
+mod rows;
 pub mod units;
 mod usage;
 

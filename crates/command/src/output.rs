@@ -5,7 +5,7 @@ use std::{
     process::exit,
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicI32, Ordering},
+        atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -23,6 +23,7 @@ use crate::{
     exit::{Exit, Failure},
     notice::{Notice, Of, to_text},
     printable::Printable,
+    rows::Rows,
 };
 
 /// The system's number for why standard output took nothing; 0 while it takes all.
@@ -48,7 +49,7 @@ pub struct OutputArgs {
     /// Print only errors
     #[arg(long, short, hide_short_help = true)]
     quiet: bool,
-    /// Print events
+    /// Print a line for each file, or each event; -vv prints events of transfers, too
     #[arg(long, short, action = clap::ArgAction::Count, hide_short_help = true)]
     verbose: u8,
 }
@@ -57,8 +58,13 @@ pub struct OutputArgs {
 #[derive(Debug)]
 pub struct Output {
     args: OutputArgs,
-    verbose: AtomicBool,
+    /// How many `-v` there are.
+    verbose: AtomicU8,
+    /// From how many on events are printed.
+    events_from: u8,
     bar: ProgressBar,
+    /// Beneath the bar; none for one of several streams.
+    rows: Option<Rows>,
     /// Which of several it is that speaks.
     stream: Option<String>,
     /// It is a group of a node of several.
@@ -70,14 +76,23 @@ impl Output {
     #[must_use]
     pub fn new(args: OutputArgs) -> Self {
         JSON.fetch_or(args.json, Ordering::Relaxed);
-        let bar = ProgressBar::with_draw_target(None, target(args));
+        let rows = Rows::new(target(args));
+        let bar = rows.bars.add(ProgressBar::no_length());
         Self {
             args,
-            verbose: AtomicBool::new(args.verbose > 0),
+            verbose: AtomicU8::new(args.verbose),
+            events_from: 1,
             bar,
+            rows: Some(rows),
             stream: None,
             is_group: false,
         }
+    }
+
+    /// With `-v` it prints a line for each file, and events only with `-vv`.
+    #[must_use]
+    pub fn per_file(self) -> Self {
+        Self { events_from: 2, ..self }
     }
 
     /// Where several streams show how far they are, one beneath the other.
@@ -88,7 +103,8 @@ impl Output {
     /// The same for one of several, with a bar of its own and its name in each line.
     pub fn of_stream(args: OutputArgs, stream: &str, bars: &MultiProgress) -> Self {
         let bar = bars.add(ProgressBar::no_length()).with_prefix(format!("{stream} "));
-        Self { bar, stream: Some(stream.to_owned()), ..Self::new(args) }
+        let rows = None;
+        Self { bar, rows, stream: Some(stream.to_owned()), ..Self::new(args).per_file() }
     }
 
     /// The same for a group of a node that has several.
@@ -98,7 +114,7 @@ impl Output {
 
     /// Prints events from now on, or no more.
     pub fn set_verbose(&self, args: OutputArgs) {
-        self.verbose.store(args.verbose > 0, Ordering::Relaxed);
+        self.verbose.store(args.verbose, Ordering::Relaxed);
     }
 
     /// JSON is wanted.
@@ -117,8 +133,24 @@ impl Output {
         if self.args.json {
             print_line(&self.line_text(line));
         }
-        if self.verbose.load(Ordering::Relaxed) && !self.args.json {
+        if self.shows_events() {
             self.bar.suspend(|| eprintln!("{}", Printable(&self.line_text(line))));
+        }
+    }
+
+    fn shows_events(&self) -> bool {
+        self.verbose.load(Ordering::Relaxed) >= self.events_from && !self.args.json
+    }
+
+    /// Somebody reads events, as JSON or with `-v`.
+    pub fn tells_events(&self) -> bool {
+        self.args.json || self.shows_events()
+    }
+
+    /// A line for people that only `-v` prints.
+    pub fn detail(&self, text: impl FnOnce() -> String) {
+        if self.verbose.load(Ordering::Relaxed) > 0 && !self.args.json && !self.shows_events() {
+            self.text(&text());
         }
     }
 
@@ -182,7 +214,8 @@ impl Output {
     /// Moves the bar.
     pub fn progress(&self, done: u64, total: u64, message: String) {
         if self.bar.length().is_none()
-            && let Ok(style) = ProgressStyle::with_template("{prefix}{bar:30} {percent:>3}% {msg}")
+            && let Ok(style) =
+                ProgressStyle::with_template("{prefix}{bar:30} {percent:>3}% {wide_msg}")
         {
             self.bar.set_style(style);
         }
@@ -193,12 +226,28 @@ impl Output {
 
     /// A bar whose end is not known yet.
     pub fn spin(&self, message: String) {
+        if self.bar.length().is_none()
+            && let Ok(style) = ProgressStyle::with_template("{prefix}{spinner} {wide_msg}")
+        {
+            self.bar.set_style(style);
+        }
         self.bar.set_message(Printable(&message).to_string());
         self.bar.tick();
     }
 
+    /// How many lines there is room for beneath the bar.
+    pub fn row_room(&self) -> usize {
+        self.rows.as_ref().map_or(0, Rows::room)
+    }
+
+    /// Shows these lines beneath the bar, instead of those before.
+    pub fn show_rows(&self, lines: &[String]) {
+        self.rows.iter().for_each(|rows| rows.show(lines));
+    }
+
     /// Takes the bar away.
     pub fn clear(&self) {
+        self.show_rows(&[]);
         self.bar.finish_and_clear();
     }
 }

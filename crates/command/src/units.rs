@@ -98,9 +98,27 @@ pub fn seconds(time: Duration) -> String {
     format!("{} s", (time.as_secs_f64() * 1000.0).round() / 1000.0)
 }
 
+/// `4 min 10 s`, as an estimate is written.
+pub fn about(time: Duration) -> String {
+    let seconds = time.as_secs_f64().ceil() as u64;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds / 3600 % 24),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_estimate_of_a_time_has_two_units_at_most() {
+        let about = |seconds| about(Duration::from_secs_f64(seconds));
+        let told = [0.2, 59.0, 250.0, 7300.0, 180_000.0].map(about);
+        assert_eq!(told, ["1 s", "59 s", "4 min 10 s", "2 h 1 min", "2 d 2 h"]);
+    }
 
     #[test]
     fn times_have_units() {

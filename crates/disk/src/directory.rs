@@ -19,7 +19,7 @@ use rustix::{
 };
 
 use crate::{
-    DirectoryHandle, FileHandle, Open, OwnFile,
+    DirectoryHandle, FileHandle, Open, OwnFile, in_writable,
     name::{PART_PREFIX, SafeName},
     placement::{Conflict, Finished, Place},
 };
@@ -132,6 +132,11 @@ impl Directory {
     /// Bytes that this user may still write here.
     pub fn free(&self) -> u64 {
         self.handle.free()
+    }
+
+    /// Bytes of the whole volume.
+    pub fn capacity(&self) -> u64 {
+        self.handle.capacity()
     }
 
     /// The name of something under way that nobody else has; `of` says which of ours it is.
@@ -342,7 +347,7 @@ impl Directory {
 
 /// False when there was something of that name.
 fn make_directory(parent: &dyn DirectoryHandle, name: &str) -> Result<bool, Errno> {
-    match parent.make_directory(name) {
+    match in_writable(parent, || parent.make_directory(name)) {
         Err(Errno::EXIST) => Ok(false),
         made => made.map(|()| true),
     }

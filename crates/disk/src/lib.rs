@@ -50,6 +50,11 @@ pub trait DirectoryHandle: Debug + Send + Sync {
     fn make_directory(&self, name: &str) -> Result<(), Errno>;
     /// The same, and nobody else may enter it.
     fn make_own_directory(&self, name: &str) -> Result<(), Errno>;
+    /// Lets its owner write to it again, where a sender's directory was one that nobody may write to. An
+    /// error where that was not why.
+    fn make_writable(&self) -> Result<(), Errno> {
+        Err(Errno::ACCESS)
+    }
     /// Removes a directory that is empty.
     fn remove_directory(&self, name: &str) -> Result<(), Errno>;
     /// Locks it against other openings, as long as it is open; an error when it is locked.
@@ -69,6 +74,8 @@ pub trait DirectoryHandle: Debug + Send + Sync {
     fn file_size(&self, name: &str) -> Option<u64>;
     /// Bytes that this user may still write.
     fn free(&self) -> u64;
+    /// Bytes of its whole volume, used ones among them.
+    fn capacity(&self) -> u64;
     /// Makes its entries durable.
     fn sync(&self) -> Result<(), Errno>;
     /// Makes everything durable that is on its file system.
@@ -142,6 +149,8 @@ pub struct Metadata {
     pub is_file: bool,
     /// Bytes.
     pub len: u64,
+    /// Bytes that it takes on the disk: holes take none.
+    pub taken: u64,
     /// Permission bits; `None`: this file system has none.
     pub mode: Option<u32>,
     /// It has another name besides.
@@ -237,6 +246,21 @@ impl AsDirectory for BorrowedFd<'_> {
 impl AsDirectory for &dyn DirectoryHandle {
     fn as_directory(&self) -> &dyn DirectoryHandle {
         *self
+    }
+}
+
+/// Makes a change in a directory, which is made writable for it if need be. Its permissions are set again
+/// once everything is in it.
+pub fn in_writable<T>(
+    directory: &dyn DirectoryHandle,
+    change: impl Fn() -> Result<T, Errno>,
+) -> Result<T, Errno> {
+    match change() {
+        Err(Errno::ACCESS) => {
+            directory.make_writable()?;
+            change()
+        }
+        done => done,
     }
 }
 

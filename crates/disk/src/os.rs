@@ -21,6 +21,8 @@ use super::{
     name::{bytes_of, text_of},
 };
 
+/// Bytes of a block of `st_blocks`, whatever the file system's own are (stat(2)).
+const STAT_BLOCK: u64 = 512;
 /// linux/magic.h: a file system in memory. Room is had there by clearing it, which takes as long as
 /// writing: a gigabyte would keep a receiver from its sockets for half a second.
 const TMPFS_MAGIC: u64 = 0x0102_1994;
@@ -55,6 +57,14 @@ impl<D: AsFd + Debug + Send + Sync> DirectoryHandle for D {
 
     fn make_own_directory(&self, name: &str) -> Result<(), Errno> {
         rustix::fs::mkdirat(self, &*bytes_of(name), Mode::RWXU)
+    }
+
+    fn make_writable(&self) -> Result<(), Errno> {
+        let mode = rustix::fs::fstat(self)?.st_mode;
+        if mode & 0o300 == 0o300 {
+            return Err(Errno::ACCESS);
+        }
+        rustix::fs::fchmod(self, Mode::from_raw_mode(mode & 0o7777 | 0o300))
     }
 
     fn remove_directory(&self, name: &str) -> Result<(), Errno> {
@@ -96,6 +106,10 @@ impl<D: AsFd + Debug + Send + Sync> DirectoryHandle for D {
 
     fn free(&self) -> u64 {
         rustix::fs::fstatvfs(self).map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize))
+    }
+
+    fn capacity(&self) -> u64 {
+        rustix::fs::fstatvfs(self).map_or(0, |fs| fs.f_blocks.saturating_mul(fs.f_frsize))
     }
 
     fn sync(&self) -> Result<(), Errno> {
@@ -151,7 +165,8 @@ impl FileHandle for File {
             (nanoseconds(stat.st_mtime_nsec), nanoseconds(stat.st_ctime_nsec));
         let times = [stat.st_mtime, mtime_ns, stat.st_ctime, ctime_ns];
         let mode = Some(stat.st_mode & 0o7777);
-        Ok(Metadata { is_file, len, mode, is_linked_twice, number, times })
+        let taken = u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(STAT_BLOCK);
+        Ok(Metadata { is_file, len, taken, mode, is_linked_twice, number, times })
     }
 
     fn lock(&self) -> Result<(), Errno> {

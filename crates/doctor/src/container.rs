@@ -6,12 +6,15 @@ use super::finding::Finding;
 
 /// CAP_NET_ADMIN, linux/capability.h.
 const NET_ADMIN: u32 = 12;
+/// As systemd and the engines themselves write their names.
+pub(crate) const DOCKER: &str = "docker";
+pub(crate) const PODMAN: &str = "podman";
 
 /// What tells a container.
 #[derive(Debug, Clone)]
 pub(crate) struct ContainerFacts {
-    /// Docker or Podman left its mark in the file system.
-    pub(crate) marked: bool,
+    /// What runs the container, by the mark that it left in the file system.
+    pub(crate) engine: Option<String>,
     /// `/proc/self/status`.
     pub(crate) status: Option<String>,
     pub(crate) interface: String,
@@ -28,7 +31,8 @@ pub(crate) fn judge(facts: &ContainerFacts) -> Finding {
         Some(false) => ", without NET_ADMIN: network settings are changed on the host",
         _ => "",
     };
-    if facts.veth && in_docker_range(facts.address) {
+    let engine = facts.engine.as_deref();
+    if engine == Some(DOCKER) && facts.veth && in_docker_range(facts.address) {
         return Finding::warn(
             "container.bridge",
             format!(
@@ -36,26 +40,39 @@ pub(crate) fn judge(facts: &ContainerFacts) -> Finding {
                  multicast between containers of this host only",
                 facts.interface
             ),
-            "docker run --network host …",
+            host_network(DOCKER),
         );
     }
-    if facts.marked && facts.others == 0 {
+    if let Some(engine) = engine
+        && facts.others == 0
+    {
         return Finding::warn(
             "container.no_network",
-            format!("a container with nothing but lo{rights}"),
-            "docker run --network host …",
+            format!("a container ({engine}) with nothing but lo{rights}"),
+            host_network(engine),
         );
     }
-    match (facts.marked, facts.veth) {
-        (true, _) => Finding::ok("container.ok", format!("in a container{rights}")),
-        (false, true) => Finding::ok(
+    match (engine, facts.veth) {
+        (Some(engine), _) => {
+            Finding::ok("container.ok", format!("in a container ({engine}){rights}"))
+        }
+        (None, true) => Finding::ok(
             "container.veth",
             format!(
                 "{} is one end of a virtual cable: what lies behind it decides{rights}",
                 facts.interface
             ),
         ),
-        (false, false) => Finding::ok("container.none", "not in a container"),
+        (None, false) => Finding::ok("container.none", "not in a container"),
+    }
+}
+
+/// How the container gets the network of its host.
+fn host_network(engine: &str) -> String {
+    match engine {
+        DOCKER => "docker run --network host …".to_owned(),
+        PODMAN => "podman run --network host …".to_owned(),
+        other => format!("give the container ({other}) the network of its host"),
     }
 }
 
@@ -74,9 +91,9 @@ fn may_admin(status: &str) -> Option<bool> {
 mod tests {
     use super::*;
 
-    fn facts(address: &str, marked: bool, veth: bool) -> ContainerFacts {
+    fn facts(address: &str, engine: Option<&str>, veth: bool) -> ContainerFacts {
         ContainerFacts {
-            marked,
+            engine: engine.map(str::to_owned),
             status: Some("Name:\tx\nCapEff:\t00000000a80425fb\n".to_owned()),
             interface: "eth0".to_owned(),
             address: Some(address.parse().unwrap()),
@@ -87,18 +104,29 @@ mod tests {
 
     #[test]
     fn dockers_default_bridge_is_recognised_and_the_way_out_given() {
-        let finding = judge(&facts("172.17.0.2", true, true));
+        let finding = judge(&facts("172.17.0.2", Some(DOCKER), true));
         assert_eq!(finding.code, "container.bridge");
         assert!(finding.seen.contains("without NET_ADMIN"));
         assert_eq!(finding.advice.unwrap(), "docker run --network host …");
-        assert_eq!(judge(&facts("172.17.0.2", false, false)).code, "container.none");
+        assert_eq!(judge(&facts("172.17.0.2", None, false)).code, "container.none");
+    }
+
+    #[test]
+    fn docker_is_not_named_where_it_is_not() {
+        for (engine, veth, others) in
+            [(None, true, 1), (None, true, 0), (Some("lxc"), true, 0), (Some(PODMAN), true, 0)]
+        {
+            let there = ContainerFacts { others, ..facts("172.17.0.2", engine, veth) };
+            let line = judge(&there).to_string().to_lowercase();
+            assert!(!line.contains("docker"), "{line}");
+        }
     }
 
     #[test]
     fn other_containers_and_virtual_cables_are_named() {
-        assert_eq!(judge(&facts("10.0.0.2", true, false)).code, "container.ok");
-        assert_eq!(judge(&facts("10.0.0.2", false, true)).code, "container.veth");
-        let lonely = ContainerFacts { others: 0, ..facts("127.0.0.1", true, false) };
+        assert_eq!(judge(&facts("10.0.0.2", Some(DOCKER), false)).code, "container.ok");
+        assert_eq!(judge(&facts("10.0.0.2", None, true)).code, "container.veth");
+        let lonely = ContainerFacts { others: 0, ..facts("127.0.0.1", Some(DOCKER), false) };
         assert_eq!(judge(&lonely).code, "container.no_network");
     }
 

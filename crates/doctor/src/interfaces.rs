@@ -14,9 +14,28 @@ const MESSAGE_HEADERS: u32 = 40;
 const SMALLEST_MTU: u32 = 576;
 const JUMBO_MTU: u32 = 9000;
 
-/// Judges the choice of an interface for `group`. `named` when the user made it.
-pub(crate) fn judge_choice(group: IpAddr, chosen: Result<&Interface, &OpenError>) -> Finding {
+/// Judges the choice of an interface for `group`, of a machine with these `ports`. `named`: the user
+/// made it.
+pub(crate) fn judge_choice(
+    group: IpAddr,
+    chosen: Result<&Interface, &OpenError>,
+    (named, ports): (bool, &[Interface]),
+) -> Finding {
     match chosen {
+        // It was taken since there is nothing else: others are not reached.
+        Ok(interface) if interface.loopback && !named => {
+            match ports.iter().find_map(|port| lacks(group, port)) {
+                Some(Finding { code, seen, advice, .. }) => {
+                    let advice = advice.unwrap_or_default();
+                    Finding::bad(code, format!("{seen}: only {} is left", interface.name), advice)
+                }
+                None => Finding::bad(
+                    "interfaces.only_loopback",
+                    format!("{interface} is all that there is: nothing leaves this machine"),
+                    "ip -brief link; ip link set dev NAME up",
+                ),
+            }
+        }
         Ok(interface) if interface.loopback => Finding::warn(
             "interfaces.loopback",
             format!("{interface} reaches only this machine"),
@@ -40,30 +59,66 @@ fn judge_error(group: IpAddr, error: &OpenError) -> Finding {
             "interfaces.several",
             format!("{} carry multicast: {}", usable.len(), names(usable)),
         ),
-        OpenError::InterfaceDown { interface, .. } => Finding::bad(
-            "interfaces.down",
-            format!("{interface} is down or has no carrier"),
-            format!("ip link set dev {interface} up; and look at its cable"),
-        ),
-        OpenError::NoMulticast { interface, .. } => Finding::bad(
-            "interfaces.no_multicast",
-            format!("{interface} has no MULTICAST flag"),
-            format!("ip link set dev {interface} multicast on"),
-        ),
-        OpenError::NoAddress { interface, .. } => Finding::bad(
-            "interfaces.no_address",
-            format!("{interface} has no address of the family of {group}"),
-            format!(
-                "ip address add {} dev {interface}, with a free address of your network",
-                if group.is_ipv4() { "192.168.7.2/24" } else { "fd00:7::2/64" }
-            ),
-        ),
+        OpenError::InterfaceDown { interface, .. } => is_down(interface),
+        OpenError::NoMulticast { interface, .. } => has_no_flag(interface),
+        OpenError::NoAddress { interface, .. } => has_no_address(group, interface),
         other => Finding::bad(
             "interfaces.none",
             other.to_string(),
             "ip -brief link; ip link set dev NAME up",
         ),
     }
+}
+
+fn is_down(interface: &str) -> Finding {
+    Finding::bad(
+        "interfaces.down",
+        format!("{interface} is down or has no carrier"),
+        format!("ip link set dev {interface} up; and look at its cable"),
+    )
+}
+
+fn has_no_flag(interface: &str) -> Finding {
+    Finding::bad(
+        "interfaces.no_multicast",
+        format!("{interface} has no MULTICAST flag"),
+        format!("ip link set dev {interface} multicast on"),
+    )
+}
+
+fn has_no_address(group: IpAddr, interface: &str) -> Finding {
+    Finding::bad(
+        "interfaces.no_address",
+        format!("{interface} has no address of the family of {group}"),
+        format!(
+            "ip address add {} dev {interface}, with a free address of your network",
+            if group.is_ipv4() { "192.168.7.2/24" } else { "fd00:7::2/64" }
+        ),
+    )
+}
+
+/// What keeps a port from carrying the group.
+fn lacks(group: IpAddr, port: &Interface) -> Option<Finding> {
+    match (port.up, port.multicast, port.address_towards(group)) {
+        (false, ..) => Some(is_down(&port.name)),
+        (true, false, _) => Some(has_no_flag(&port.name)),
+        (true, true, None) => Some(has_no_address(group, &port.name)),
+        (true, true, Some(_)) => None,
+    }
+}
+
+/// Ports that could not be used, where another one is.
+pub(crate) fn judge_others(
+    group: IpAddr,
+    chosen: &Interface,
+    ports: &[Interface],
+) -> Option<Finding> {
+    let others = ports.iter().filter(|port| port.name != chosen.name);
+    let lacking: Vec<Finding> = others.filter_map(|port| lacks(group, port)).collect();
+    let advice = lacking.first()?.advice.clone().unwrap_or_default();
+    let seen: Vec<String> = lacking.into_iter().map(|finding| finding.seen).collect();
+    let seen = format!("{}: not used, {} is", seen.join(", "), chosen.name);
+    Some(Finding::warn("others.unused", seen, format!("if the others are there: {advice}")))
 }
 
 /// Judges whether the default segment fits into the packets of the interface.
@@ -128,16 +183,43 @@ mod tests {
     fn a_usable_interface_is_named_with_its_addresses() {
         let eth0 = made_up("eth0", "10.0.0.2");
         assert_eq!(
-            line(&judge_choice(GROUP, Ok(&eth0))),
+            line(&judge_choice(GROUP, Ok(&eth0), (false, &[]))),
             "ok    interfaces  eth0 (10.0.0.2): up, multicast, MTU 1500"
         );
     }
 
     #[test]
     fn loopback_reaches_only_this_machine() {
-        let finding = judge_choice(GROUP, Ok(&made_up("lo", "127.0.0.1")));
+        let finding = judge_choice(GROUP, Ok(&made_up("lo", "127.0.0.1")), (true, &[]));
         assert_eq!(finding.code, "interfaces.loopback");
         assert_eq!(finding.seen, "lo (127.0.0.1) reaches only this machine");
+    }
+
+    #[test]
+    fn where_only_loopback_is_left_it_is_bad_and_says_what_is_wrong_with_the_others() {
+        let lo = made_up("lo", "127.0.0.1");
+        let judged = |port: Interface| judge_choice(GROUP, Ok(&lo), (false, &[port]));
+        let eth0 = made_up("eth0", "10.0.0.2");
+        assert_eq!(
+            line(&judged(Interface { up: false, ..eth0.clone() })),
+            "bad   interfaces  eth0 is down or has no carrier: only lo is left; \
+             do: ip link set dev eth0 up; and look at its cable"
+        );
+        let without_flag = judged(Interface { multicast: false, ..eth0.clone() });
+        assert_eq!(without_flag.code, "interfaces.no_multicast");
+        let v6_only = judged(made_up("eth0", "fe80::1"));
+        assert_eq!(v6_only.code, "interfaces.no_address");
+        let nothing = judge_choice(GROUP, Ok(&lo), (false, &[]));
+        assert_eq!(nothing.code, "interfaces.only_loopback");
+    }
+
+    #[test]
+    fn a_port_that_is_not_used_is_told_where_another_one_is() {
+        let (eth0, eth1) = (made_up("eth0", "10.0.0.2"), made_up("eth1", "10.1.0.2"));
+        assert_eq!(judge_others(GROUP, &eth0, &[eth0.clone(), eth1.clone()]), None);
+        let down = [eth0.clone(), Interface { up: false, ..eth1 }];
+        let finding = judge_others(GROUP, &eth0, &down).unwrap();
+        assert_eq!(finding.seen, "eth1 is down or has no carrier: not used, eth0 is");
     }
 
     #[test]
@@ -160,9 +242,9 @@ mod tests {
                  do: ip address add 192.168.7.2/24 dev eth1, with a free address of your network",
             ),
         ] {
-            assert_eq!(line(&judge_choice(GROUP, Err(&error))), expected);
+            assert_eq!(line(&judge_choice(GROUP, Err(&error), (true, &[]))), expected);
         }
-        let none = judge_choice(GROUP, Err(&OpenError::NoInterface { group: GROUP }));
+        let none = judge_choice(GROUP, Err(&OpenError::NoInterface { group: GROUP }), (false, &[]));
         assert_eq!(none.code, "interfaces.none");
     }
 

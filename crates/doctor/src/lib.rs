@@ -13,9 +13,9 @@
 //! ```
 //!
 //! # Map, in reading order
-//! - `finding`: what a check comes to. `interfaces`, `route`, `ttl`, `firewall`, `container`,
-//!   `clock`: checks that need no sockets. `membership`, `querier`, `reverse_path`, `buffer`: those
-//!   that look before and after. `own_loop`, `peers`: those of the probes.
+//! - `finding`: what a check comes to. `interfaces`, `link`, `route`, `ttl`, `firewall`,
+//!   `container`, `clock`: checks that need no sockets. `membership`, `querier`, `reverse_path`,
+//!   `buffer`, `wire`: those that look before and after. `own_loop`, `peers`: those of the probes.
 //! - `probe`, `exchange`, `peer`: what doctors say to each other, without I/O.
 //! - `system`, `listen`: where facts come from.
 
@@ -26,6 +26,7 @@ mod exchange;
 mod finding;
 mod firewall;
 mod interfaces;
+mod link;
 mod listen;
 mod membership;
 mod own_loop;
@@ -37,10 +38,11 @@ mod reverse_path;
 mod route;
 mod system;
 mod ttl;
+mod wire;
 
 use std::{
     hash::{BuildHasher, RandomState},
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     time::Duration,
 };
 
@@ -53,6 +55,7 @@ use own_loop::LoopFacts;
 use querier::QuerierFacts;
 use reverse_path::ReversePathFacts;
 use system::Counters;
+use wire::WireFacts;
 
 pub use finding::{Finding, Level, Verdict};
 pub use peer::{Hears, PeerReport};
@@ -64,6 +67,9 @@ pub struct Examination {
     pub group: SocketAddr,
     /// Name or address of the interface. Default that which [`choose_interface`] finds.
     pub interface: Option<String>,
+    /// The machine that must be heard, and hear this one; its doctor is to be run at the same time.
+    /// Default none.
+    pub with: Option<IpAddr>,
     /// What other doctors call this machine, up to 63 bytes. Default `unnamed`.
     pub name: String,
     /// How long to listen for other doctors; at least a second, two more when one comes late.
@@ -80,6 +86,7 @@ impl Default for Examination {
         Self {
             group: EndpointConfig::default().group,
             interface: None,
+            with: None,
             name: "unnamed".to_owned(),
             peer_wait: Duration::from_secs(5),
             ttl: 1,
@@ -142,9 +149,16 @@ pub fn examine(
     let mut record = Record { findings: Vec::new(), on_finding };
     record.add(clock::judge(system::clocks()));
     record.add(container::judge(&system::container(group, chosen.as_ref().ok())));
-    record.add(interfaces::judge_choice(group, chosen.as_ref()));
+    let ports = system::ports();
+    let named = examination.interface.is_some();
+    record.add(interfaces::judge_choice(group, chosen.as_ref(), (named, &ports)));
     let peers = match &chosen {
-        Ok(interface) => examine_interface(examination, interface, &mut record),
+        Ok(interface) => {
+            if !named && let Some(finding) = interfaces::judge_others(group, interface, &ports) {
+                record.add(finding);
+            }
+            examine_interface(examination, interface, &mut record)
+        }
         Err(OpenError::Ambiguous { .. }) => {
             record.add(route::judge(&system::route(group, None)));
             Vec::new()
@@ -160,6 +174,7 @@ fn examine_interface(
     record: &mut Record<'_>,
 ) -> Vec<PeerReport> {
     let group = examination.group;
+    record.add(link::judge(&system::link(interface)));
     record.add(interfaces::judge_mtu(group.ip(), interface));
     record.add(ttl::judge(examination.ttl));
     record.add(route::judge(&system::route(group.ip(), Some(interface))));
@@ -170,8 +185,9 @@ fn examine_interface(
         ttl: examination.ttl,
         ..EndpointConfig::default()
     };
-    let before = Counters::read(group.ip());
-    match Ward::open(&config, interface, &examination.name, random()) {
+    let before = (Counters::read(group.ip()), system::packets_sent(interface));
+    let who = (examination.name.as_str(), random());
+    match Ward::open(&config, interface, who, examination.with) {
         Ok(ward) => {
             record.add(membership::judge(&system::membership(group.ip(), interface)));
             let heard = ward.listen(examination.peer_wait);
@@ -188,7 +204,7 @@ fn examine_interface(
 fn judge_exchange(
     examination: &Examination,
     interface: &Interface,
-    before: Counters,
+    (before, sent_before): (Counters, Option<u64>),
     heard: Heard,
     record: &mut Record<'_>,
 ) -> Vec<PeerReport> {
@@ -221,11 +237,29 @@ fn judge_exchange(
         sent,
         refused: heard.refused,
     }));
-    peers::judge(group, heard.waited, &heard.peers).into_iter().for_each(|f| record.add(f));
+    record.add(wire::judge(&WireFacts {
+        interface: interface.name.clone(),
+        loopback: interface.loopback,
+        probes: sent,
+        sent: sent_before.zip(system::packets_sent(interface)),
+    }));
+    match examination.with.filter(|with| !is_heard(&heard.peers, *with)) {
+        Some(with) => {
+            let own = interface.address_towards(group.ip());
+            record.add(peers::judge_absent((group, with, own), heard.waited, &heard.peers));
+        }
+        None => {
+            peers::judge(group, heard.waited, &heard.peers).into_iter().for_each(|f| record.add(f));
+        }
+    }
     if let Some(finding) = peers::judge_ignored(heard.ignored) {
         record.add(finding);
     }
     heard.peers
+}
+
+fn is_heard(peers: &[PeerReport], with: IpAddr) -> bool {
+    peers.iter().any(|peer| peer.address.ip() == with)
 }
 
 /// Two runs must not take each other for themselves; nothing else hangs on it.

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, SocketAddr, UdpSocket},
     os::fd::OwnedFd,
     time::Duration,
 };
@@ -22,6 +22,8 @@ use super::system;
 const SHORTEST: Duration = Duration::from_secs(1);
 /// A peer first heard late is given this long, so that both sides have something to tell.
 const FOR_A_LATE_PEER: Duration = Duration::from_secs(2);
+/// How long two doctors talk that were told to: twenty-five probes each.
+const WITH: Duration = Duration::from_secs(5);
 /// After the last probe, for what is still on its way.
 const AFTERMATH: Duration = Duration::from_millis(300);
 
@@ -47,6 +49,11 @@ pub(super) struct Ward {
     exchange: Exchange,
     clock: Clock,
     group: SocketAddr,
+    /// Hears doctors that want to be heard by this machine and do not know yet where from.
+    door: Option<UdpSocket>,
+    /// The machine that is to be heard, and when it was first.
+    with: Option<IpAddr>,
+    met: Option<Time>,
     refused: Option<String>,
 }
 
@@ -55,11 +62,14 @@ impl Ward {
     pub(super) fn open(
         config: &EndpointConfig,
         interface: &Interface,
-        name: &str,
-        boot: u64,
+        (name, boot): (&str, u64),
+        with: Option<IpAddr>,
     ) -> Result<Self, OpenError> {
         let clock = Clock::start();
         Ok(Self {
+            door: open_door(interface, config.group),
+            with,
+            met: None,
             endpoint: Endpoint::open(config)?,
             interface: interface.clone(),
             queries: open_queries(config.group.ip()),
@@ -93,6 +103,10 @@ impl Ward {
 
     fn end(&self, time: Duration) -> Time {
         let planned = Time::ZERO.plus(time);
+        if let Some(met) = self.met {
+            // Who is there only for this need not wait for others.
+            return planned.min(met.plus(WITH));
+        }
         let latest = planned.plus(FOR_A_LATE_PEER);
         let for_peer = self.exchange.newest_peer().map(|since| since.plus(FOR_A_LATE_PEER));
         for_peer.map_or(planned, |end| end.clamp(planned, latest))
@@ -105,7 +119,9 @@ impl Ward {
         {
             self.refused = Some(error.to_string());
         }
-        for peer in self.exchange.deaf_peers() {
+        let door = self.with.filter(|_| self.met.is_none());
+        let door = door.map(|ip| SocketAddr::new(ip, self.group.port()));
+        for peer in self.exchange.deaf_peers().chain(door) {
             // It may be gone, or behind a firewall; the group is what counts.
             let _ = self.endpoint.send(peer, bytes.len(), None, &bytes);
         }
@@ -136,8 +152,21 @@ impl Ward {
     }
 
     fn hear(&mut self) {
-        let Self { endpoint, exchange, clock, .. } = self;
+        let Self { endpoint, exchange, clock, door, with, met, .. } = self;
         let now = clock.now();
+        let mut meet = |source: SocketAddr| {
+            if *with == Some(source.ip()) {
+                met.get_or_insert(now);
+            }
+        };
+        let mut knock = [0; 1500];
+        while let Some(Ok((length, source))) = door.as_ref().map(|door| door.recv_from(&mut knock))
+        {
+            if let Some(probe) = Probe::parse(&knock[..length]) {
+                exchange.on_probe(now, source, Way::Unicast, &probe);
+                meet(source);
+            }
+        }
         // An error is an answer to something sent; what was heard has been handled.
         let _ = endpoint.receive(|meta, datagram| {
             let way = match meta.via {
@@ -146,6 +175,7 @@ impl Ward {
             };
             if let Some(probe) = Probe::parse(datagram) {
                 exchange.on_probe(now, meta.source, way, &probe);
+                meet(meta.source);
             }
         });
     }
@@ -167,6 +197,14 @@ impl Ward {
             ignored: self.exchange.ignored(),
         }
     }
+}
+
+/// Where other doctors knock: at the group's port of this machine. Somebody else may have it.
+fn open_door(interface: &Interface, group: SocketAddr) -> Option<UdpSocket> {
+    let own = interface.address_towards(group.ip())?;
+    let door = UdpSocket::bind((own, group.port())).ok()?;
+    door.set_nonblocking(true).ok()?;
+    Some(door)
 }
 
 /// A raw socket hears the IGMP messages that come to this machine, queries to 224.0.0.1 among them.

@@ -43,10 +43,13 @@ pub(crate) fn judge(facts: &MembershipFacts) -> Finding {
                 old.to_lowercase()
             ),
         ),
-        _ => Finding::ok(
-            "membership.ok",
-            format!("{interface} is a member of {group}, which {protocol} reports"),
-        ),
+        version => {
+            let version = version.map(str::to_lowercase).unwrap_or_default();
+            Finding::ok(
+                "membership.ok",
+                format!("{interface} is a member of {group}, which {protocol}{version} reports"),
+            )
+        }
     }
 }
 

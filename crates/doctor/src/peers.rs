@@ -1,6 +1,6 @@
 //! Do other machines hear us, and we them?
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use super::exchange::{ENOUGH, PEERS_MAX};
@@ -25,6 +25,31 @@ pub(crate) fn judge(group: SocketAddr, waited: Duration, reports: &[PeerReport])
         return vec![Finding::warn("peers.none", seen, advice)];
     }
     reports.iter().map(|report| judge_peer(group, report)).collect()
+}
+
+/// The machine `with` that was to be heard was not, though others may have been. `own`: this machine.
+pub(crate) fn judge_absent(
+    (group, with, own): (SocketAddr, IpAddr, Option<IpAddr>),
+    waited: Duration,
+    others: &[PeerReport],
+) -> Finding {
+    let own = own.map_or_else(|| "THIS-HOST".to_owned(), |own| own.to_string());
+    let others = match others.len() {
+        0 => String::new(),
+        1 => ", though another was".to_owned(),
+        count => format!(", though {count} others were"),
+    };
+    Finding::bad(
+        "peers.absent",
+        format!(
+            "{with} was not heard in {} s, neither by multicast nor by unicast{others}",
+            waited.as_secs_f64()
+        ),
+        format!(
+            "run it there at the same time: fanfare doctor --with {own} --group {group}; then look \
+             at its firewall, and at the way to it (ping {with})"
+        ),
+    )
 }
 
 /// More doctors than are remembered, or somebody who invents them.
@@ -164,6 +189,20 @@ mod tests {
             "warn  peers       nobody else was heard in 5 s: this tested this machine only; do: run \
              it on the second machine at the same time: fanfare doctor --group 239.255.42.1:6003 \
              --peer-wait 30s"
+        );
+    }
+
+    #[test]
+    fn a_machine_that_was_to_be_heard_and_was_not_is_bad() {
+        let at = |text: &str| text.parse().unwrap();
+        let where_ = ("239.255.42.1:6003".parse().unwrap(), at("10.0.0.9"), Some(at("10.0.0.2")));
+        let finding = judge_absent(where_, Duration::from_secs(30), &[report()]);
+        assert_eq!(
+            finding.to_string(),
+            "bad   peers       10.0.0.9 was not heard in 30 s, neither by multicast nor by unicast, \
+             though another was; do: run it there at the same time: fanfare doctor --with 10.0.0.2 \
+             --group 239.255.42.1:6003; then look at its firewall, and at the way to it (ping \
+             10.0.0.9)"
         );
     }
 

@@ -11,12 +11,16 @@ use std::{
 use fanfare_udp::{Interface, interfaces};
 
 use super::clock::ClockFacts;
-use super::container::ContainerFacts;
-use super::firewall::FirewallFacts;
+use super::container::{ContainerFacts, DOCKER, PODMAN};
+use super::firewall::{FirewallFacts, Manager};
+use super::link::LinkFacts;
 use super::membership::MembershipFacts;
 use super::querier::Bridge;
 use super::reverse_path::counter;
 use super::route::RouteFacts;
+
+/// linux/if_arp.h: frames with Ethernet's addresses, Wi-Fi among them.
+const ARPHRD_ETHER: &str = "1";
 
 /// Counters that must not grow while we test.
 #[derive(Debug, Clone, Copy)]
@@ -88,6 +92,7 @@ pub(super) fn firewall(group: SocketAddr, interface: &Interface) -> FirewallFact
         group,
         interface: interface.name.clone(),
         root,
+        manager: manager(),
         nft: root.then(|| output("nft", &["list", "ruleset"])).flatten(),
         iptables: root.then(|| output(tool, &["-S"])).flatten(),
     }
@@ -149,23 +154,81 @@ pub(super) fn clocks() -> ClockFacts {
 }
 
 pub(super) fn container(group: IpAddr, interface: Option<&Interface>) -> ContainerFacts {
-    let others = interfaces().unwrap_or_default().iter().filter(|i| i.up && !i.loopback).count();
-    let number = |name: &str, file| {
-        read(&format!("/sys/class/net/{name}/{file}"))?.trim().parse::<u32>().ok()
-    };
-    // A pair's ends name each other; a plain interface names itself.
-    let is_veth = |i: &Interface| {
-        !Path::new(&format!("/sys/class/net/{}/device", i.name)).exists()
-            && !i.loopback
-            && number(&i.name, "iflink") != number(&i.name, "ifindex")
-    };
+    let others = interfaces().unwrap_or_default().iter().filter(|i| !i.loopback).count();
     ContainerFacts {
-        marked: ["/.dockerenv", "/run/.containerenv"].iter().any(|path| Path::new(path).exists()),
+        engine: engine(),
         status: read("/proc/self/status"),
         interface: interface.map_or_else(String::new, |i| i.name.clone()),
         address: interface.and_then(|i| i.address_towards(group)),
-        veth: interface.is_some_and(is_veth),
+        veth: interface.is_some_and(|i| !i.loopback && is_veth(&i.name)),
         others,
+    }
+}
+
+/// What runs the container in which we are: podman and others tell it to systemd, too.
+fn engine() -> Option<String> {
+    let named = read("/run/systemd/container").map(|name| name.trim().to_owned());
+    let marks = [("/.dockerenv", DOCKER), ("/run/.containerenv", PODMAN)];
+    let marked = marks.iter().find(|(path, _)| Path::new(path).exists());
+    named.filter(|name| !name.is_empty()).or_else(|| marked.map(|(_, name)| (*name).to_owned()))
+}
+
+/// Something of an interface.
+fn of_interface(name: &str, file: &str) -> Option<String> {
+    Some(read(&format!("/sys/class/net/{name}/{file}"))?.trim().to_owned())
+}
+
+/// A pair's ends name each other; a plain interface names itself.
+fn is_veth(name: &str) -> bool {
+    let has = |file: &str| Path::new(&format!("/sys/class/net/{name}/{file}")).exists();
+    !has("device") && of_interface(name, "iflink") != of_interface(name, "ifindex")
+}
+
+/// Interfaces that a cable or a radio may be at: neither bridges, nor tunnels, nor such as go
+/// nowhere.
+pub(super) fn ports() -> Vec<Interface> {
+    let is_port = |interface: &Interface| {
+        let name = &interface.name;
+        let has = |file: &str| Path::new(&format!("/sys/class/net/{name}/{file}")).exists();
+        let is_ethernet = of_interface(name, "type").as_deref() == Some(ARPHRD_ETHER);
+        // A port of a bridge or bond has no address of its own; the others go nowhere.
+        let is_inner = has("bridge") || has("master");
+        is_ethernet && !is_inner && !name.starts_with("dummy") && !name.starts_with("ifb")
+    };
+    let mut all = interfaces().unwrap_or_default();
+    all.retain(|interface| !interface.loopback && is_port(interface));
+    all
+}
+
+/// What kind of link it is.
+pub(super) fn link(interface: &Interface) -> LinkFacts {
+    let name = &interface.name;
+    let has = |file: &str| Path::new(&format!("/sys/class/net/{name}/{file}")).exists();
+    let uevent = of_interface(name, "uevent").unwrap_or_default();
+    let kind = uevent.lines().find_map(|line| line.strip_prefix("DEVTYPE="));
+    LinkFacts {
+        interface: name.clone(),
+        loopback: interface.loopback,
+        wireless: has("wireless") || has("phy80211"),
+        kind: kind.map(str::to_owned),
+        is_ethernet: of_interface(name, "type").as_deref() == Some(ARPHRD_ETHER),
+    }
+}
+
+/// Packets that have left by an interface, as its driver counts.
+pub(super) fn packets_sent(interface: &Interface) -> Option<u64> {
+    of_interface(&interface.name, "statistics/tx_packets")?.parse().ok()
+}
+
+/// What manages the firewall rules here.
+fn manager() -> Option<Manager> {
+    let is_ufw_on = || {
+        let settings = read("/etc/ufw/ufw.conf").unwrap_or_default();
+        settings.lines().any(|line| line.trim().eq_ignore_ascii_case("enabled=yes"))
+    };
+    match Path::new("/run/firewalld.pid").exists() || Path::new("/run/firewalld").exists() {
+        true => Some(Manager::Firewalld),
+        false => is_ufw_on().then_some(Manager::Ufw),
     }
 }
 

@@ -126,6 +126,18 @@ impl TransferBuilder {
         }
     }
 
+    fn storage(&self, directory: Option<&Arc<Directory>>, only_streams: bool) -> FileStorage {
+        let (Some(directory), Some((_, options))) = (directory, &self.receive) else {
+            return FileStorage::default();
+        };
+        let mut storage = FileStorage::receiving(directory.clone(), options.from.node());
+        match only_streams {
+            true => storage.take_only_streams(),
+            false => storage.limit_parts(options.part_limits),
+        }
+        storage
+    }
+
     fn run(
         self,
         clock: Clock,
@@ -136,14 +148,7 @@ impl TransferBuilder {
     ) -> Result<Transfer, TransferError> {
         let (waker, sealed) = (Waker::new()?, self.network.seal()?);
         self.clear_up(directory.as_ref());
-        let from = self.receive.as_ref().and_then(|(_, options)| options.from.node());
-        let mut storage = match &directory {
-            Some(directory) => FileStorage::receiving(directory.clone(), from),
-            None => FileStorage::default(),
-        };
-        if sink.is_some() {
-            storage.take_only_streams();
-        }
+        let mut storage = self.storage(directory.as_ref(), sink.is_some());
         let now = clock.now();
         let receive = match (self.receive, directory) {
             (Some((_, options)), Some(directory)) => {

@@ -9,13 +9,14 @@ mod sending;
 use std::net::SocketAddr;
 
 pub use crate::listing::Deleted;
+pub use crate::pack::{PackedFile, PackedFiles};
 use fanfare_node::engine::Trouble;
 use fanfare_proto::{NodeId, Stats};
 pub use limit::Limit;
 pub use receiving::{ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport};
 pub use sending::{
-    Outcome, Receipt, ReceiverResult, ReceiverView, SendEnd, SendEvent, SendProgress, SendReport,
-    Signed,
+    Outcome, Receipt, ReceiverProgress, ReceiverResult, ReceiverView, SendEnd, SendEvent,
+    SendProgress, SendReport, Signed, ToldBy,
 };
 
 /// Where a transfer's events go.

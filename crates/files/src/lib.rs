@@ -83,6 +83,7 @@ pub use fanfare_disk::{
     name,
     placement::Conflict,
 };
+pub use file_storage::{KeptPart, PartLimits, clean_parts, list_parts};
 pub use layered::{LayeredError, LayeredOptions};
 pub use listing::ListingError;
 pub use receive::{ReceiveOptions, SenderFilter, Until};

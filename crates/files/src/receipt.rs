@@ -217,18 +217,21 @@ pub struct Status {
     /// Roots that it has whole, as a set that may hold a few others too (`root_set`).
     #[cbor(n(9), with = "minicbor::bytes")]
     pub whole: Option<Vec<u8>>,
+    /// Bytes of this sender's objects that are here so far, for its display of progress.
+    #[n(14)]
+    pub received: Option<u64>,
     /// Names directly in its directory, hashed, as such a set: a sender need not send unasked what is
     /// beneath them.
     #[cbor(n(10), with = "minicbor::bytes")]
     pub tops: Option<Vec<u8>>,
     /// It has heard this transfer: see [`proof`]. `None` before it has.
-    #[cbor(n(13), with = "minicbor::bytes")]
+    #[cbor(n(30), with = "minicbor::bytes")]
     pub proof: Option<Proof>,
     /// Its public key, where its sender has signed what it sends.
-    #[cbor(n(14), with = "minicbor::bytes")]
+    #[cbor(n(31), with = "minicbor::bytes")]
     pub key: Option<[u8; 32]>,
     /// Its signature: see [`proof::signed`].
-    #[cbor(n(15), with = "minicbor::bytes")]
+    #[cbor(n(32), with = "minicbor::bytes")]
     pub signature: Option<Signature>,
 }
 
@@ -247,6 +250,7 @@ impl Status {
             free,
             parts: None,
             whole: None,
+            received: None,
             tops: None,
             proof: None,
             key: None,
@@ -280,7 +284,14 @@ impl Status {
     pub fn claims(&self, root: &[u8; 32]) -> bool {
         let start = root_set::start(root);
         let whole = self.whole.as_deref().unwrap_or_default();
-        root_set::contains(whole, &start) || self.part_roots().any(|part| part == start)
+        root_set::contains(whole, &start) || self.has_part(root)
+    }
+
+    /// Whether it says that it has a part of this root.
+    #[must_use]
+    pub fn has_part(&self, root: &[u8; 32]) -> bool {
+        let start = root_set::start(root);
+        self.part_roots().any(|part| part == start)
     }
 
     /// Whether it shows that this receiver has heard the transfer with this nonce.

@@ -37,7 +37,7 @@ use crate::{
     announcement::{Announcement, Details},
     gatherer::Gatherer,
     manifest::Manifest,
-    pack::{Finished, Packed},
+    pack::{Finished, Packed, PackedFiles},
     reach,
     read_at::ReadAt,
     stream::feed::{Fed, StreamSource},
@@ -143,6 +143,14 @@ impl SourceFile {
         }
     }
 
+    /// Each of them.
+    pub(crate) fn packed(&self) -> Option<PackedFiles> {
+        match &self.content {
+            Content::Pack(pack) => Some(PackedFiles(pack.clone())),
+            _ => None,
+        }
+    }
+
     /// A piece of a stream.
     pub(crate) fn piece_of(stream: &StreamSource, fed: Box<Fed>) -> Self {
         let size = fed.bytes.len() as u64;
@@ -165,6 +173,11 @@ impl SourceFile {
             Content::Piece(fed) => fed.piece.end.map(|end| (end.total, end.hash)),
             _ => Some((self.size, self.root)),
         }
+    }
+
+    /// Whether it is a piece of a stream.
+    pub(crate) fn is_piece(&self) -> bool {
+        matches!(self.content, Content::Piece(_))
     }
 
     /// Whether it is the listing, and no file.
@@ -522,7 +535,7 @@ mod tests {
     #[test]
     fn a_missing_file_is_named_before_anything_is_read() {
         let error = gather(&["/etc/hostname".into(), "x.bin".into()]).unwrap_err();
-        assert_eq!(error.to_string(), "cannot read 'x.bin': no such file.");
+        assert_eq!(error.to_string(), "file (x.bin): there is no such file. Check its name");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How commands of the laboratory end, and how Ctrl-C ends them.
 
-use fanfare_command::{Exit, Failure, Output, interrupt};
+use fanfare_command::{Exit, Failure, Notice, Output, interrupt};
 use fanfare_lab::{LabError, Refusal, Stop};
 
 /// How commands of the laboratory exit.
@@ -25,8 +25,13 @@ pub(crate) fn failure(error: &LabError) -> Failure {
 
 /// Shows why trials ended early.
 pub(crate) fn ended_early(output: &Output, error: &LabError, stop: &Stop) -> Exit {
-    let exit = give_up(output, error);
-    if stop.is_set() { Exit::Interrupted } else { exit }
+    if stop.is_set() {
+        // Whoever has stopped it need not be told why it ends.
+        output.text("interrupted");
+        output.json(&Notice::result(Exit::Interrupted as u8));
+        return Exit::Interrupted;
+    }
+    give_up(output, error)
 }
 
 /// Shows why nothing came of it.
@@ -39,5 +44,7 @@ pub(crate) fn stop() -> Result<Stop, LabError> {
     let stop = Stop::new()?;
     let told = stop.clone();
     interrupt::call_on_interrupt(Some(Box::new(move || told.set())));
+    // Whoever does not wait for that leaves nothing either.
+    interrupt::call_at_once(fanfare_lab::clear_own);
     Ok(stop)
 }

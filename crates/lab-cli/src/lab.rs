@@ -14,6 +14,12 @@ mod which;
 use clap::{Args, Subcommand};
 use fanfare_command::Exit;
 
+/// What a lab has on this machine while it is up.
+const FILES: &[(&str, &str)] = &[
+    ("/run/fanfare-lab/", "sockets of the labs that are up"),
+    ("/run/netns/ffl*", "their hosts: network namespaces"),
+];
+
 /// Run real programs on emulated networks, on this machine
 ///
 /// Each host is a network namespace with one interface, eth0. The links between the hosts are

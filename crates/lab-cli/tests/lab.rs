@@ -101,6 +101,68 @@ fn ctrl_c_takes_a_lab_down() {
 }
 
 #[test]
+fn ctrl_c_twice_leaves_no_namespace_of_a_run() {
+    if may_not() {
+        return;
+    }
+    let stage = Stage::new();
+    let file = stage.path("many.toml");
+    let run = "[[program]]\nnode = \"a\"\ncommand = \"trap '' INT TERM; sleep 60\"\n";
+    let nodes = "[[node]]\nname = \"n\"\ncount = 31\n";
+    let many = two("twice").replace("[[node]]\nname = \"c\"\n", nodes) + run;
+    std::fs::write(&file, many).unwrap();
+    let mut running = start(&["run".as_ref(), file.as_ref(), "--json".as_ref()]);
+    let up = running.wait_for("up");
+    running.interrupt();
+    running.interrupt();
+    let ended = running.end();
+    assert_eq!(ended.code, Some(130), "{:?}", ended.events);
+    assert!(!has_namespace(up["lab"].as_str().unwrap()));
+}
+
+#[test]
+fn lab_down_all_finds_what_nobody_announced_by_its_name() {
+    if may_not() {
+        return;
+    }
+    // On a machine of its own, as it were: others may have labs up here.
+    let program = std::fs::canonicalize(FANFARE).unwrap();
+    let script = "mount -t tmpfs none /run && mkdir -p /run/netns && \
+        for name in ffl1x0h0 ffl1x0h1 ffl1x3b mine; do ip netns add $name; done && \
+        \"$0\" lab down --json && ip netns list | wc -l && \
+        \"$0\" lab down --all --json && ip netns list";
+    let done = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script])
+        .arg(&program)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    let told: Vec<&str> = text.lines().collect();
+    // Process 1 is alive: only --all takes what it seems to have made.
+    let expected = [
+        r#"{"event":"result","ok":true,"exit":0,"count":0}"#,
+        "4",
+        r#"{"event":"result","ok":true,"exit":0,"count":2}"#,
+        "mine",
+    ];
+    assert_eq!(told, expected, "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
+fn an_interrupted_bench_is_no_error() {
+    if may_not() {
+        return;
+    }
+    let args = ["bench", "throughput", "--receivers", "1", "--size", "300000000", "--rates", "8M"];
+    let args = args.map(OsStr::new);
+    let mut running = Running::start(&[&args[..], &["--json".as_ref()]].concat(), None);
+    running.wait_for("raw");
+    running.interrupt();
+    let ended = running.end().expect(130);
+    assert!(!ended.stderr.contains("error:"), "{}", ended.stderr);
+}
+
+#[test]
 fn a_transfer_of_a_scenario_runs_with_real_programs_over_a_network_that_loses() {
     if may_not() {
         return;

@@ -171,8 +171,9 @@ impl Cell<'_> {
             raw.push(raw::measure(self.star)?);
             let last = raw[raw.len() - 1];
             tell(&Told::Raw(receivers, last));
-            let seconds = receive_cost::measure(self.scratch)
-                .map_err(|error| LabError::system(self.scratch.display(), &error))?;
+            let seconds = receive_cost::measure(self.scratch).map_err(|error| {
+                LabError::system(format_args!("file ({})", self.scratch.display()), &error)
+            })?;
             bounds.push(receive_cost::bound(last, seconds, receivers, processors));
             for (system, peer) in peers {
                 for rate in &self.bench.rates {

@@ -155,7 +155,7 @@ impl Company {
                 let threads: Vec<_> =
                     batch.iter().map(|trial| scope.spawn(move || run(trial))).collect();
                 let gone = || {
-                    let text = "trial: panicked. Report this";
+                    let text = "trial (its thread): panicked. Report this";
                     Err(LabError::new(Refusal::System, "lab.trial", text))
                 };
                 threads.into_iter().map(|one| one.join().unwrap_or_else(|_| gone())).collect()

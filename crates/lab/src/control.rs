@@ -323,7 +323,7 @@ impl RunningLab {
             Ok((serde_json::from_str(&line)?, reader))
         };
         asked().map_err(|error| match error.kind() {
-            io::ErrorKind::PermissionDenied => LabError::system("lab ()", &error),
+            io::ErrorKind::PermissionDenied => LabError::system("lab (its socket)", &error),
             _ => self.silent(&error.to_string()),
         })
     }
@@ -342,8 +342,13 @@ fn owner(path: &Path) -> Option<u32> {
 
 /// Removes the sockets of dead processes.
 pub(crate) fn clear_leftovers() {
+    clear(|pid| !namespace::is_alive(pid));
+}
+
+/// Removes the sockets of all processes that are meant.
+pub(crate) fn clear(is_meant: impl Fn(u32) -> bool) {
     for entry in fs::read_dir(DIRECTORY).into_iter().flatten().flatten() {
-        if owner(&entry.path()).is_some_and(|pid| !namespace::is_alive(pid)) {
+        if owner(&entry.path()).is_some_and(&is_meant) {
             let _ = fs::remove_file(entry.path());
         }
     }

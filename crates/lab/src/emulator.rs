@@ -83,7 +83,8 @@ pub(crate) fn start(
     taps: Vec<(String, Tap)>,
     clock: Clock,
 ) -> Result<(Handle, JoinHandle<Snapshot>), LabError> {
-    let failed = |error: rustix::io::Errno| LabError::system("emulator ()", &error.into());
+    let failed =
+        |error: rustix::io::Errno| LabError::system("emulator (its devices)", &error.into());
     let (sender, orders) = channel();
     let (handle, wake) = Handle::new(sender, clock).map_err(failed)?;
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
@@ -118,7 +119,7 @@ pub(crate) fn start(
         };
         emulator.run()
     });
-    let thread = spawned.map_err(|error| LabError::system("emulator ()", &error))?;
+    let thread = spawned.map_err(|error| LabError::system("emulator (its devices)", &error))?;
     Ok((handle, thread))
 }
 

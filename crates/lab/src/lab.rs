@@ -156,7 +156,11 @@ impl Drop for Lab {
 }
 
 fn emulator_ended() -> LabError {
-    LabError::new(Refusal::System, "lab.emulator", "emulator: ended unexpectedly. Report this")
+    LabError::new(
+        Refusal::System,
+        "lab.emulator",
+        "emulator (its thread): ended unexpectedly. Report this",
+    )
 }
 
 /// Removes what dead runs have left: their namespaces, what runs in them, and their sockets. Gives
@@ -167,4 +171,20 @@ fn emulator_ended() -> LabError {
 pub fn clear_leftovers() -> Result<Vec<String>, LabError> {
     control::clear_leftovers();
     namespace::clear_leftovers()
+}
+
+/// Removes all network namespaces of the laboratory and what runs in them, whether or not their runs are
+/// still alive. Gives the names.
+///
+/// # Errors
+/// When `ip` is missing or refuses.
+pub fn clear_all() -> Result<Vec<String>, LabError> {
+    control::clear(|_| true);
+    namespace::clear_all()
+}
+
+/// Removes all that this process has made, because it ends at once.
+pub fn clear_own() {
+    control::clear(|pid| pid == std::process::id());
+    namespace::clear_own();
 }

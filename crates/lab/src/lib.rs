@@ -68,7 +68,7 @@ pub use emulator::lateness::LatenessReport;
 pub use emulator::snapshot::{Amount, LinkCounts, NodeCounts, Snapshot};
 pub use error::{LabError, Refusal};
 pub use host::{Host, INTERFACE};
-pub use lab::{Lab, clear_leftovers};
+pub use lab::{Lab, clear_all, clear_leftovers, clear_own};
 pub use peer::{Parity, System, messaging::MessagingSystem};
 pub use process::Ending;
 pub use reproduce::{

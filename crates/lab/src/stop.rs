@@ -30,7 +30,8 @@ impl Stop {
     /// # Errors
     /// When the system has no more file descriptors.
     pub fn new() -> Result<Self, LabError> {
-        let wake_event = WakeEvent::new().map_err(|error| LabError::system("stop ()", &error))?;
+        let wake_event =
+            WakeEvent::new().map_err(|error| LabError::system("stop (event)", &error))?;
         Ok(Self(Arc::new(StopState { set: AtomicBool::new(false), wake_event })))
     }
     /// Sets it, for good.

@@ -35,7 +35,9 @@ impl Trials {
     /// # Errors
     /// They cannot be written.
     pub(crate) fn write(&self, name: &str, markdown: &str, csv: &str) -> Result<(), LabError> {
-        let failed = |error: io::Error| LabError::system(self.out.display(), &error);
+        let failed = |error: io::Error| {
+            LabError::system(format_args!("file ({})", self.out.display()), &error)
+        };
         fs::create_dir_all(&self.out).map_err(failed)?;
         for (kind, text) in [("md", markdown), ("csv", csv)] {
             fs::write(self.out.join(format!("{name}.{kind}")), text).map_err(failed)?;
@@ -55,7 +57,9 @@ pub(crate) fn in_directory<Row>(
     run: impl FnOnce() -> Result<Row, LabError>,
     went_wrong: impl FnOnce(&Row) -> bool,
 ) -> Result<Row, LabError> {
-    fs::create_dir_all(directory).map_err(|error| LabError::system(directory.display(), &error))?;
+    fs::create_dir_all(directory).map_err(|error| {
+        LabError::system(format_args!("file ({})", directory.display()), &error)
+    })?;
     let row = run();
     let stays = match &row {
         Ok(row) => went_wrong(row),

@@ -352,7 +352,13 @@ impl Network {
         if !group.is_multicast() {
             return Ok(());
         }
-        let interface = choose_interface(group, self.interface.as_deref())?;
+        let interface = match choose_interface(group, self.interface.as_deref()) {
+            // What its packets carry shows when it is there.
+            Err(OpenError::InterfaceDown { .. } | OpenError::NoAddress { .. }) if self.awaits => {
+                return Ok(());
+            }
+            chosen => chosen?,
+        };
         let segment = self.sender.segment_size;
         let max = segment::longest(&interface, group).saturating_sub(u32::from(self.beside));
         if u32::from(segment) > max && !(self.fit != Fit::Given && max >= SEGMENT_MIN) {

@@ -37,6 +37,10 @@ pub struct RollCalls {
     /// How many receivers there are to answer, where that is known. While a few are missing, calls
     /// begin quicker than every `interval`, and answers come sooner.
     pub awaited: Option<u32>,
+    /// In each call so many receivers that have answered before are asked again, in turn: what they
+    /// say of their progress is news. Fewer where answers would take more than a hundredth of the
+    /// sender's rate.
+    pub again: u32,
 }
 
 /// A parsed roll call.

@@ -133,7 +133,7 @@ impl fmt::Display for OpenError {
         match self {
             Self::Enumerate { source } => write!(
                 f,
-                "interfaces: the system did not list them ({source}). \
+                "interfaces (of this machine): the system did not list them ({source}). \
                  Check that this process may open netlink sockets"
             ),
             Self::NotMulticast { address } => write!(

@@ -1,6 +1,10 @@
 //! Options of `fanfare doctor`, and what they come to.
 
-use std::path::PathBuf;
+use std::{
+    net::{IpAddr, SocketAddr, ToSocketAddrs as _},
+    path::PathBuf,
+    time::Duration,
+};
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, units};
@@ -9,16 +13,25 @@ use fanfare_node::{GroupSpec, GroupSpecError};
 
 use crate::doctor::{DoctorPlan, Shown, Subject};
 
+/// How long other doctors are waited for; and one that is named, which has to be started by hand.
+const WAIT: Duration = Duration::from_secs(5);
+const WAIT_WITH: Duration = Duration::from_secs(30);
+
 const HELP: Help = Help::new(&[
     ("fanfare doctor", "the default group"),
     ("sudo fanfare doctor --interface eth1", "another network; root finds more"),
-    ("fanfare doctor --peer-wait 60s", "time to start it elsewhere, too"),
+    ("fanfare doctor --with 10.0.0.7", "on both machines: the way between them"),
 ])
 .exits(&[
     (Exit::Done, "no check is bad"),
     (Exit::Failed, "multicast does not work, or not well"),
     (Exit::Permission, "permission denied"),
     (Exit::Resource, "no port or socket"),
+    (Exit::Interrupted, "interrupted by Ctrl-C"),
+])
+.files(&[
+    ("/proc, /sys", "what this machine tells of its network; nothing is changed"),
+    ("--node FILE", "of 'fanfare node'; see docs/reference/configuration.md"),
 ]);
 
 /// Check whether multicast works here, and say why not
@@ -42,9 +55,14 @@ pub(crate) struct DoctorArgs {
     /// Check all groups of this file of 'fanfare node'
     #[arg(long, value_name = "FILE", conflicts_with_all = ["group", "interface", "ttl"])]
     pub(crate) node: Option<PathBuf>,
-    /// How long to listen for other doctors
-    #[arg(long, default_value = "5s", value_name = "TIME")]
-    peer_wait: String,
+    /// Test the way to this machine and back; run the doctor there, too
+    ///
+    /// Its name or its address. Fails when one of the two does not hear the other by multicast.
+    #[arg(long, value_name = "HOST", conflicts_with = "node")]
+    with: Option<String>,
+    /// How long to listen for other doctors [default: 5s, or 30s with --with]
+    #[arg(long, value_name = "TIME")]
+    peer_wait: Option<String>,
     /// Time to live: how many routers packets may pass, plus one
     #[arg(long, default_value = "1", value_name = "N", hide_short_help = true)]
     ttl: String,
@@ -69,6 +87,14 @@ pub(crate) struct DoctorArgs {
 }
 
 impl DoctorArgs {
+    fn peer_wait(&self) -> Result<Duration, Failure> {
+        match (&self.peer_wait, &self.with) {
+            (Some(text), _) => units::time("peer wait", text),
+            (None, Some(_)) => Ok(WAIT_WITH),
+            (None, None) => Ok(WAIT),
+        }
+    }
+
     /// How findings are shown.
     pub(crate) fn shown(&self) -> Shown {
         Shown { json: self.json, quiet: self.quiet }
@@ -91,12 +117,25 @@ impl DoctorArgs {
             group: spec.group,
             interface: interface.or(spec.interface),
             name: self.name.clone().unwrap_or_else(machine_name),
-            peer_wait: units::time("peer wait", &self.peer_wait)?,
+            with: self.with.as_deref().map(|host| address_of(host, spec.group)).transpose()?,
+            peer_wait: self.peer_wait()?,
             ttl,
             rate: units::rate(&self.rate)?,
         };
         Ok(Subject { name, examination })
     }
+}
+
+/// The address of a machine that is of the group's family.
+fn address_of(host: &str, group: SocketAddr) -> Result<IpAddr, Failure> {
+    let wrong = |why: String| {
+        let text = format!("with ({host}): {why}. Give the address of the other machine");
+        Failure::usage("with.invalid", text)
+    };
+    let found = (host, group.port()).to_socket_addrs();
+    let found = found.map_err(|error| wrong(format!("it cannot be found ({error})")))?;
+    let mut ips = found.map(|address| address.ip()).filter(|ip| ip.is_ipv4() == group.is_ipv4());
+    ips.next().ok_or_else(|| wrong("it has no address of the group's family".to_owned()))
 }
 
 fn ttl(text: &str) -> Result<u8, Failure> {

@@ -83,6 +83,17 @@ impl MemberArgs {
         Ok(builder.join(options)?)
     }
 
+    /// The same, of one that stays: it waits for its interface where that is not up yet.
+    pub(crate) fn join_to_stay(
+        &self,
+        net: &NetArgs,
+        alter: impl FnOnce(&mut GroupOptions),
+    ) -> Result<Group, Failure> {
+        let (builder, mut options) = self.plan(net)?;
+        alter(&mut options);
+        Ok(builder.await_interface().join(options)?)
+    }
+
     /// The options, understood.
     pub(crate) fn plan(&self, net: &NetArgs) -> Result<(Network, GroupOptions), Failure> {
         let mut options =

@@ -15,6 +15,7 @@ mod layers;
 mod metadata;
 pub(crate) mod network;
 pub(crate) mod node;
+pub(crate) mod parts;
 pub(crate) mod pipe;
 pub(crate) mod receive;
 pub(crate) mod send;

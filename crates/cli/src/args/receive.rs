@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
-use fanfare_files::{Conflict, ReceiveOptions, SenderFilter, StreamTarget, Until};
+use fanfare_files::{Conflict, PartLimits, ReceiveOptions, SenderFilter, StreamTarget, Until};
 use fanfare_node::proto::{FeedbackPath, JoinPolicy, ReceiverConfig};
 
 use super::{
@@ -30,13 +30,22 @@ const HELP: Help = Help::new(&[
 ])
 .files(&[
     ("DIR/.fanfare-ledger", "what has been received, so that it is not sent again"),
-    ("DIR/.fanfare-*", "unfinished files; --discard-parts deletes them"),
+    ("DIR/.fanfare-*", "unfinished files; see 'fanfare parts'"),
     ("--config FILE", "more options, in TOML; see docs/reference/configuration.md"),
 ]);
 
 /// What makes no sense without a directory.
-const DIRECTORY_ONLY: [&str; 7] =
-    ["dir", "overwrite", "keep", "discard_parts", "allow_delete", "create_dirs", "count"];
+const DIRECTORY_ONLY: [&str; 9] = [
+    "dir",
+    "overwrite",
+    "keep",
+    "discard_parts",
+    "part_space",
+    "part_age",
+    "allow_delete",
+    "create_dirs",
+    "count",
+];
 
 /// Receive files into a directory
 ///
@@ -122,6 +131,21 @@ pub(crate) struct RecvArgs {
     /// Delete unfinished files of earlier attempts, instead of resuming them
     #[arg(long, help_heading = "Existing files", hide_short_help = true)]
     discard_parts: bool,
+    /// Keep at most this much of unfinished files [default: a tenth of the volume]
+    ///
+    /// The oldest are deleted first. By default the newest stays, even if it is larger. See 'fanfare
+    /// parts'.
+    #[arg(long, value_name = "SIZE", help_heading = "Existing files", hide_short_help = true)]
+    part_space: Option<String>,
+    /// Delete unfinished files that have not grown for this time
+    #[arg(
+        long,
+        default_value = "30d",
+        value_name = "TIME",
+        help_heading = "Existing files",
+        hide_short_help = true
+    )]
+    part_age: String,
     /// Delete files that a sender with --delete does not have
     ///
     /// This concerns only the directories that it sends, and DIR has to be given. Nothing is
@@ -226,6 +250,7 @@ impl RecvArgs {
             conflict: self.conflict(),
             create_dirs: self.create_dirs,
             discard_parts: self.discard_parts,
+            part_limits: self.part_limits()?,
             allow_delete: self.allow_delete,
             max_delete: self.max_delete,
             carried: self.take.carried(),
@@ -238,6 +263,12 @@ impl RecvArgs {
             timeout,
             identity: None,
         })
+    }
+
+    fn part_limits(&self) -> Result<PartLimits, Failure> {
+        let space = self.part_space.as_deref().map(|text| units::bytes("part space", text));
+        let age = units::time("part age", &self.part_age)?;
+        Ok(PartLimits { space: space.transpose()?, age })
     }
 
     fn target(&self) -> Option<StreamTarget> {

@@ -46,8 +46,7 @@ const BLOCK_MAX_16: u32 = 65535;
 
 const HELP: Help = Help::new(&[
     ("fanfare send disk.img --expect 30", "wait for 30 receivers"),
-    ("fanfare send photos/ --expect a,b --rate 100M", "two receivers, by name"),
-    ("fanfare send model.bin --to gpu1,gpu2,gpu3", "three hosts without multicast"),
+    ("fanfare send model.bin --to 10.0.3.7,10.0.3.8", "two hosts without multicast"),
     ("fanfare send /dev/sda --expect 30", "a disk, to receivers with --to"),
 ])
 .exits(&[
@@ -59,7 +58,11 @@ const HELP: Help = Help::new(&[
     (Exit::Nobody, "no receiver answered"),
     (Exit::Interrupted, "interrupted by Ctrl-C"),
 ])
-.files(&[("--config FILE", "more options, in TOML; see docs/reference/configuration.md")]);
+.files(&[
+    ("--config FILE", "more options, in TOML; see docs/reference/configuration.md"),
+    ("--receipts FILE", "receipts as JSON; see docs/reference/json-events.md"),
+    ("--streams FILE", "several transfers, in TOML; see docs/reference/configuration.md"),
+]);
 
 /// Send files, directories or standard input to many machines
 ///
@@ -74,7 +77,9 @@ pub(crate) struct SendArgs {
     /// PATH=NAME sends a path under another name. Two paths that receivers would give one name are
     /// refused. Files and directories, symbolic and hard links, holes, names, permissions and times
     /// arrive as they are. Owners, extended attributes, ACLs and the setuid bit need --archive or
-    /// their own option. Pipes, sockets and devices are left out and named.
+    /// their own option. Pipes, sockets and devices are left out and named. Symbolic links that are
+    /// absolute, or go up after they went down, count as links that lead out; see --links. A link
+    /// named on the command line is followed.
     #[arg(required_unless_present_any = ["streams", "files_from"], value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Wait for this many receivers, for these names, or for those in a list of keys

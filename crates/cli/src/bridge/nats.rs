@@ -39,6 +39,10 @@ const HELP: Help = Help::new(&[
     (Exit::Interrupted, "stopped by Ctrl-C or SIGTERM"),
 ])
 .environment(&[("FANFARE_NATS_PASSWORD", "password of --user"), ("FANFARE_NATS_TOKEN", "token")])
+.files(&[
+    ("--cache-dir DIR", "kept messages and the node id; see docs/reference/node.md"),
+    ("--creds FILE and others", "login and certificates; only their owner may read them"),
+])
 .values();
 
 /// Connect a group with NATS, a message broker

@@ -24,7 +24,8 @@ const HELP: Help = Help::new(&[
     ("fanfare config check /etc/fanfare/fanfare.toml", "one file"),
     ("fanfare config check *.toml --json", "several, for programs"),
 ])
-.exits(&[(Exit::Done, "the files are right")]);
+.exits(&[(Exit::Done, "the files are right")])
+.files(&[("FILE", "TOML; see docs/reference/configuration.md")]);
 
 /// Find every mistake in configuration files
 ///

@@ -8,7 +8,7 @@ use fanfare_node::{
 
 use crate::{
     json::{Dropped, Line, Lost, Member, Start},
-    warnings::{id_taken, interface_down, interface_up, rejoined},
+    warnings::{id_taken, interface_awaited, interface_down, interface_up, rejoined},
 };
 
 /// Says where it is.
@@ -21,6 +21,9 @@ pub(crate) fn show_start(group: &Group, what: &str, output: &Output) {
         bytes: None,
         dir: None,
     }));
+    if let Some(interface) = group.awaited() {
+        return output.warn("interface.awaited", interface_awaited(interface));
+    }
     let on = group.interface().map_or_else(String::new, |i| format!(" on {}", i.name));
     output.text(&format!("{what} {}{on} as {}", group.address(), group.id()));
 }

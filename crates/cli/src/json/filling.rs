@@ -3,7 +3,8 @@
 use fanfare_files::{
     How, MemoryUse, Placed, SlowVerdict,
     event::{
-        Limit, Receipt, ReceiveProgress, ReceiveReport, ReceiverView, SendProgress, SendReport,
+        Limit, Outcome, PackedFiles, Receipt, ReceiveProgress, ReceiveReport, ReceiverProgress,
+        ReceiverView, SendProgress, SendReport,
     },
     receipt::Reason,
 };
@@ -18,7 +19,10 @@ use super::{
     line::{Line, Message, Progress, ResultLine},
     messages::{Drops, GatewayLine, MemberLine, Members, StatusLine, Way, WayLine},
     receiving::File,
-    sending::{LimitLine, OutcomeLine, PlannedLine, ReceiptLine, Receiver, Reported, SlowLine},
+    sending::{
+        LimitLine, OutcomeLine, PlannedLine, ReceiptLine, Receiver, ReceiverProgressLine,
+        Receivers, Reported, SlowLine,
+    },
 };
 
 /// What a subscriber was given, and what not.
@@ -70,17 +74,42 @@ impl Line {
         Self::Progress(Progress::Receive { bytes: p.bytes, total_bytes: p.total_bytes, loss })
     }
 
-    pub(crate) fn receipt(receipt: &Receipt) -> Self {
-        Self::Receipt(ReceiptLine {
-            id: receipt.receiver.id.0,
-            name: receipt.receiver.name.clone(),
-            object: receipt.object,
-            file: receipt.file.clone(),
-            hash: hex(&receipt.hash),
-            bytes: receipt.bytes,
-            files: receipt.files,
-            seconds: rounded(receipt.elapsed.as_secs_f64()),
-        })
+    /// One for each file that it is about.
+    pub(crate) fn receipts(receipt: &Receipt) -> impl Iterator<Item = Self> {
+        let line = |file: &str, hash: [u8; 32], bytes| {
+            Self::Receipt(ReceiptLine {
+                id: receipt.receiver.id.0,
+                name: receipt.receiver.name.clone(),
+                object: receipt.object,
+                file: file.to_owned(),
+                hash: hex(&hash),
+                bytes,
+                seconds: rounded(receipt.elapsed.as_secs_f64()),
+            })
+        };
+        let packed = receipt.packed.iter().flat_map(PackedFiles::iter);
+        let alone = receipt.packed.is_none().then_some(receipt);
+        let alone = alone.map(move |receipt| line(&receipt.file, receipt.hash, receipt.bytes));
+        packed.map(move |file| line(file.name, file.hash, file.bytes)).chain(alone)
+    }
+
+    /// How far each is, of `total_bytes`.
+    pub(crate) fn receivers(each: &[ReceiverProgress], total_bytes: u64) -> Self {
+        let line = |one: &ReceiverProgress| {
+            let ReceiverView { id, name, state, source, .. } = &one.receiver;
+            let state = state.map_or("plain", |state| state.name());
+            ReceiverProgressLine {
+                id: id.0,
+                name: name.clone(),
+                source: source.map(|source| source.to_string()),
+                state: one.outcome.as_ref().map_or(state, Outcome::name).to_owned(),
+                bytes: one.bytes,
+                rate_bps: one.rate.map(Bitrate::as_bps),
+                loss: rounded(one.loss),
+            }
+        };
+        let receivers = each.iter().map(line).collect();
+        Self::Receivers(Receivers { total_bytes, receivers })
     }
 
     pub(crate) fn reported(view: &ReceiverView, file: &str, reason: Reason) -> Self {
@@ -280,6 +309,11 @@ impl Line {
     pub(crate) fn dry_run_result(files: u64, would_send: u64, seconds: Option<f64>) -> Self {
         let (ok, exit) = (true, 0);
         Self::Result(Box::new(ResultLine::DryRun { ok, exit, files, would_send, seconds }))
+    }
+
+    /// Of `fanfare parts`.
+    pub(crate) fn parts_result(parts: u64, taken: u64) -> Self {
+        Self::Result(Box::new(ResultLine::Parts { ok: true, exit: 0, parts, taken }))
     }
 
     pub(crate) fn early_result(exit: u8) -> Self {

@@ -10,11 +10,11 @@ use super::{
     },
     receiving::{
         Bound, Deleted, Deletion, Evicted, Failed, File, Gone, LayersLine, Mending, Object,
-        Resumed, Sender, Tree,
+        PartLine, Resumed, Sender, Tree,
     },
     sending::{
-        LimitLine, OutcomeLine, PlannedLine, ReceiptLine, Receiver, Reported, Resuming, Sending,
-        SlowLine, Waiting,
+        LimitLine, OutcomeLine, PlannedLine, ReceiptLine, Receiver, Receivers, Reported, Resuming,
+        Sending, SlowLine, Waiting,
     },
 };
 
@@ -28,6 +28,7 @@ pub(crate) enum Line {
     Sending(Sending),
     Resuming(Resuming),
     Receiver(Receiver),
+    Receivers(Receivers),
     Progress(Progress),
     Receipt(ReceiptLine),
     Reported(Reported),
@@ -45,6 +46,7 @@ pub(crate) enum Line {
     Deletion(Deletion),
     Tree(Tree),
     Gone(Gone),
+    Part(PartLine),
     Published(Published),
     Sent(Sent),
     Held(Held),
@@ -194,6 +196,12 @@ pub(crate) enum ResultLine {
         #[serde(default, skip_serializing_if = "is_zero")]
         overruns: u64,
     },
+    Parts {
+        ok: bool,
+        exit: u8,
+        parts: u64,
+        taken: u64,
+    },
     DryRun {
         ok: bool,
         exit: u8,
@@ -304,7 +312,7 @@ mod tests {
     fn every_event_has_an_example_in_the_document() {
         let name = |line: &&str| line.split('"').nth(3).unwrap_or_default().to_owned();
         let documented: BTreeSet<String> = examples().iter().map(name).collect();
-        let all = "start planned sending resuming receiver progress receipt reported sender bound object resumed mending file failed gone \
+        let all = "start planned sending resuming receiver receivers progress receipt reported sender bound object resumed mending file failed gone part \
                    warning error result \
                    waiting slow evicted reloaded deleted deletion tree layers \
                    published sent held message dropped member lost broker gateway subscribed unsubscribed \

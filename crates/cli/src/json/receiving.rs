@@ -2,6 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
+/// What an interrupted transfer has left.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PartLine {
+    pub(crate) name: String,
+    pub(crate) hash: Option<String>,
+    pub(crate) pack: bool,
+    pub(crate) size: Option<u64>,
+    pub(crate) taken: u64,
+    pub(crate) changed: u64,
+    pub(crate) in_use: bool,
+    pub(crate) deleted: bool,
+}
+
 /// A sender was heard.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -57,6 +57,28 @@ pub(crate) struct Receiver {
     pub(crate) free: Option<u64>,
 }
 
+/// How far each receiver is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Receivers {
+    pub(crate) total_bytes: u64,
+    pub(crate) receivers: Vec<ReceiverProgressLine>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReceiverProgressLine {
+    pub(crate) id: u32,
+    pub(crate) name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) source: Option<String>,
+    pub(crate) state: String,
+    pub(crate) bytes: Option<u64>,
+    pub(crate) rate_bps: Option<u64>,
+    pub(crate) loss: f64,
+}
+
 /// A receiver gets less than it should, or enough again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -67,7 +89,7 @@ pub(crate) struct SlowLine {
     pub(crate) rate_bps: u64,
 }
 
-/// A receiver holds an object.
+/// A receiver holds a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReceiptLine {
@@ -77,8 +99,6 @@ pub(crate) struct ReceiptLine {
     pub(crate) file: String,
     pub(crate) hash: String,
     pub(crate) bytes: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) files: Option<u64>,
     pub(crate) seconds: f64,
 }
 

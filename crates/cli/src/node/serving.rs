@@ -117,7 +117,10 @@ fn join_all(
     for plan in groups {
         let name = plan.name.clone();
         let group = join(plan).map_err(|failure| of(name.as_deref(), failure))?;
-        let place = |group: &Group| (group.address(), group.interface().map(|i| i.name.clone()));
+        let place = |group: &Group| {
+            let there = || group.interface().map(|i| i.name.clone());
+            (group.address(), group.awaited().map(str::to_owned).or_else(there))
+        };
         // An interface may be given by name here, by address there.
         if let Some(other) = members.iter().find(|other| place(&other.group) == place(&group)) {
             let failure = same(&group.address().to_string(), &other.name());
@@ -134,7 +137,7 @@ fn join_all(
 
 /// Joins one, and asks for what it is to ask for.
 fn join(plan: GroupPlan) -> Result<Group, Failure> {
-    let group = plan.builder.join(plan.options)?;
+    let group = plan.builder.await_interface().join(plan.options)?;
     // Before there is a socket: who asks for the history is given it whole.
     for filter in plan.filters {
         group.keep(Subscription::new(filter))?;

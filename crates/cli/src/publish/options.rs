@@ -36,6 +36,10 @@ const HELP: Help = Help::new(&[
     (Exit::Nobody, "nobody has any message"),
     (Exit::Interrupted, "interrupted by Ctrl-C"),
 ])
+.files(&[
+    ("--cache-dir DIR", "kept messages and the node id; see docs/reference/node.md"),
+    ("--via SOCKET", "the local socket of 'fanfare node'"),
+])
 .values();
 
 /// Publish messages to a group

@@ -1,11 +1,14 @@
 //! One receiver, from joining to the exit code.
 
-use std::{sync::mpsc::RecvTimeoutError, time::Duration};
+use std::{
+    sync::mpsc::RecvTimeoutError,
+    time::{Duration, Instant},
+};
 
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
 use fanfare_files::{
     How, Placed, ReceiveEvent, SenderFilter, Transfer, TransferEvent,
-    event::{Finished, ReceiveEnd, ReceiveReport},
+    event::{Finished, ReceiveEnd, ReceiveProgress, ReceiveReport},
     receipt::Reason,
 };
 use fanfare_node::proto::ObjectKey;
@@ -18,6 +21,7 @@ use super::{
 };
 use crate::{
     config::Reload,
+    estimate::Estimate,
     json::{
         Bound, Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start,
         Tree,
@@ -71,10 +75,14 @@ fn watch(
     output: &Output,
     mut reload: Reload<ReceivePlan>,
 ) -> KeyMistake {
-    let (mut overruns, mut keys) = (Overruns::default(), KeyMistake::default());
+    let (mut overruns, mut estimate) = (Overruns::default(), Estimate::default());
+    let mut keys = KeyMistake::default();
     loop {
         reload.on_hangup(node, output);
         match node.next_event(POLL) {
+            Ok(TransferEvent::Receive(ReceiveEvent::Progress(progress))) => {
+                show_progress(&progress, &mut estimate, output);
+            }
             Ok(TransferEvent::Receive(event)) => {
                 if let (ReceiveEvent::SenderRefused { id, .. }, true) = (&event, keyed) {
                     keys.on_other_signer(id.to_string());
@@ -101,17 +109,18 @@ fn show(event: &ReceiveEvent, place: &Place, output: &Output) {
         event @ (ReceiveEvent::Sender { .. }
         | ReceiveEvent::Bound { .. }
         | ReceiveEvent::SenderRefused { .. }) => show_sender(event, output),
-        ReceiveEvent::Object { key, name, size } => output.event(&Line::Object(Object {
-            id: key.object.0,
-            sender: key.sender.0,
-            name: name.clone(),
-            size: *size,
-        })),
-        ReceiveEvent::Progress(progress) => {
-            output.event(&Line::receive_progress(progress));
-            let message = format!("loss {:.1} %", progress.loss * 100.0);
-            output.progress(progress.bytes, progress.total_bytes, message);
+        ReceiveEvent::Object { key, name, size } => {
+            output.event(&Line::Object(Object {
+                id: key.object.0,
+                sender: key.sender.0,
+                name: name.clone(),
+                size: *size,
+            }));
+            if let Some(name) = name {
+                output.detail(|| format!("receiving '{name}', {}", units::size(*size)));
+            }
         }
+        ReceiveEvent::Progress(_) => {}
         ReceiveEvent::Resumed { key, name, bytes, size } => {
             let shown = name.clone().unwrap_or_else(|| format!("object {}", key.object));
             let (had, all) = (units::size(*bytes), units::size(*size));
@@ -167,6 +176,18 @@ fn show(event: &ReceiveEvent, place: &Place, output: &Output) {
             output.event(&Line::Gone(Gone { id: id.0, said: *said }));
         }
     }
+}
+
+fn show_progress(progress: &ReceiveProgress, estimate: &mut Estimate, output: &Output) {
+    output.event(&Line::receive_progress(progress));
+    estimate.on_done(Instant::now(), progress.bytes);
+    let (bytes, total) = (units::size(progress.bytes), units::size(progress.total_bytes));
+    let rate = estimate.rate().map_or_else(String::new, |rate| format!(", {rate}"));
+    let left = estimate.left(progress.total_bytes);
+    let left = left.map_or_else(String::new, |left| format!(", {} left", units::about(left)));
+    let loss = progress.loss * 100.0;
+    let message = format!("{bytes} of {total}{rate}{left}, loss {loss:.1} %");
+    output.progress(progress.bytes, progress.total_bytes, message);
 }
 
 fn show_file(key: ObjectKey, placed: &Placed, seconds: f64, place: &Place, output: &Output) {

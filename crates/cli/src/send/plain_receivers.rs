@@ -55,7 +55,10 @@ impl PlainReceivers {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_files::{event::ReceiverView, receipt::State};
+    use fanfare_files::{
+        event::{ReceiverView, ToldBy},
+        receipt::State,
+    };
 
     use super::*;
 
@@ -63,7 +66,7 @@ mod tests {
         SendEvent::Receiver(ReceiverView {
             id: NodeId(7),
             name: None,
-            shared: false,
+            told_by: ToldBy::Name,
             state,
             source: None,
             free: None,

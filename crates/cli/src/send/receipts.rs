@@ -23,6 +23,11 @@ impl Receipts {
         Ok(Self { file: file.map(BufWriter::new), path: shown, failed: None })
     }
 
+    /// Somebody wants them.
+    pub(super) fn are_kept(&self) -> bool {
+        self.file.is_some()
+    }
+
     pub(super) fn write(&mut self, line: &str) {
         if let Some(file) = &mut self.file
             && let Err(error) = writeln!(file, "{line}")

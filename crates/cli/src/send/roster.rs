@@ -55,13 +55,15 @@ impl Roster {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_files::event::ToldBy;
+
     use super::*;
 
     fn view(id: u32, name: Option<&str>) -> ReceiverView {
         ReceiverView {
             id: NodeId(id),
             name: name.map(str::to_owned),
-            shared: false,
+            told_by: ToldBy::Name,
             state: None,
             source: Some(([10, 0, 0, 7], 4000).into()),
             free: Some(3 << 30),

@@ -1,18 +1,21 @@
 //! One sending, from the files to the exit code.
 
-use std::{net::SocketAddr, sync::mpsc::RecvTimeoutError, time::Duration};
+use std::{
+    net::SocketAddr,
+    sync::mpsc::RecvTimeoutError,
+    time::{Duration, Instant},
+};
 
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
 use fanfare_files::{
-    Expect, Gathering, LayeredError, SendEvent, SlowVerdict, Sources, Transfer, TransferError,
-    TransferEvent,
-    event::{Finished, Outcome, SendEnd, SendProgress, SendReport},
+    Gathering, LayeredError, SendEvent, SlowVerdict, Sources, Transfer, TransferError,
+    TransferEvent, event::Receipt,
 };
 use fanfare_node::proto::CongestionControl;
 
 use super::{
-    choice, plain_receivers::PlainReceivers, plan::SendPlan, receipts::Receipts, roster::Roster,
-    skipped::Skipped,
+    choice, conclusion::conclude, plain_receivers::PlainReceivers, plan::SendPlan,
+    progress::Progress, receipts::Receipts, roster::Roster, skipped::Skipped,
 };
 use crate::{
     config::Reload,
@@ -56,6 +59,8 @@ pub(super) fn send(
         plain: PlainReceivers::new(sources.has_packs() || is_stream),
         roster: Roster::default(),
         keys: KeyMistake::default(),
+        progress: Progress::default(),
+        total: bytes,
     };
     let (expect, wait) = (options.expect.clone(), options.wait);
     let node = match (&layered, sources.files.front()) {
@@ -123,6 +128,8 @@ struct Watched {
     plain: PlainReceivers,
     roster: Roster,
     keys: KeyMistake,
+    progress: Progress,
+    total: u64,
 }
 
 fn watch(node: &Transfer, output: &Output, watched: &mut Watched, mut reload: Reload<SendPlan>) {
@@ -140,7 +147,7 @@ fn watch(node: &Transfer, output: &Output, watched: &mut Watched, mut reload: Re
                 if let SendEvent::Receiver(view) = &event {
                     watched.roster.on_receiver(view, output);
                 }
-                show(&event, output, &mut watched.receipts);
+                show(&event, output, watched);
             }
             Ok(event) => {
                 watched.keys.on_event(&event);
@@ -152,7 +159,7 @@ fn watch(node: &Transfer, output: &Output, watched: &mut Watched, mut reload: Re
     }
 }
 
-fn show(event: &SendEvent, output: &Output, receipts: &mut Receipts) {
+fn show(event: &SendEvent, output: &Output, watched: &mut Watched) {
     match event {
         SendEvent::Receiver(view) => {
             output.event(&Line::receiver(view));
@@ -161,8 +168,10 @@ fn show(event: &SendEvent, output: &Output, receipts: &mut Receipts) {
         SendEvent::Waiting { receivers, expected, missing } => {
             let (receivers, expected) = (*receivers as u64, *expected as u64);
             let names = missing.join(", ");
-            let names = if missing.is_empty() { String::new() } else { format!(": {names}") };
-            output.spin(format!("{receivers} here, waiting for {expected}{names}"));
+            output.spin(match missing.is_empty() {
+                true => format!("{receivers} of {expected} receivers are here"),
+                false => format!("waiting for {names} ({receivers} of {expected} are here)"),
+            });
             output.event(&Line::Waiting(Waiting { receivers, expected, missing: missing.clone() }));
         }
         SendEvent::Slow { receiver, verdict, rate } => {
@@ -175,22 +184,31 @@ fn show(event: &SendEvent, output: &Output, receipts: &mut Receipts) {
         }
         SendEvent::Resuming { object, name } => {
             output.event(&Line::Resuming(Resuming { object: *object, file: name.clone() }));
-            output.text(&format!("resuming '{name}': every receiver has it, or a part of it"));
+            output.text(&format!("resuming '{name}': every receiver has a part of it, or all"));
         }
         SendEvent::Progress(progress) => {
             output.event(&Line::send_progress(progress));
-            output.progress(progress.sent_bytes, progress.total_bytes, describe(progress));
+            watched.progress.on_progress(Instant::now(), progress, output);
         }
-        SendEvent::Receipt(receipt) => {
-            let line = Line::receipt(receipt);
-            output.event(&line);
-            receipts.write(&output.line_text(&line));
+        SendEvent::Receivers(each) => {
+            output.event(&Line::receivers(each, watched.total));
+            watched.progress.on_receivers(each, output);
         }
         SendEvent::Signed(signed) => {
             let line = Line::Signed(SignedLine::of(signed));
             output.event(&line);
-            receipts.write(&output.line_text(&line));
+            watched.receipts.write(&output.line_text(&line));
         }
+        SendEvent::Sent { name, bytes, packed } => {
+            let text = |name: &str, bytes| format!("sent '{name}', {}", units::size(bytes));
+            match packed {
+                None => output.detail(|| text(name, *bytes)),
+                Some(files) => {
+                    files.iter().for_each(|file| output.detail(|| text(file.name, file.bytes)));
+                }
+            }
+        }
+        SendEvent::Receipt(receipt) => show_receipt(receipt, output, &mut watched.receipts),
         SendEvent::Reported { receiver, name, reason } => {
             output.event(&Line::reported(receiver, name, *reason));
             let label = receiver.label();
@@ -200,43 +218,29 @@ fn show(event: &SendEvent, output: &Output, receipts: &mut Receipts) {
     }
 }
 
+/// A line for each file: nobody knows what is in a pack.
+fn show_receipt(receipt: &Receipt, output: &Output, receipts: &mut Receipts) {
+    let who = receipt.receiver.label();
+    if output.tells_events() || receipts.are_kept() {
+        for line in Line::receipts(receipt) {
+            output.event(&line);
+            receipts.write(&output.line_text(&line));
+        }
+    }
+    match &receipt.packed {
+        None => output.detail(|| format!("{who} has '{}'", receipt.file)),
+        Some(files) => {
+            files.iter().for_each(|file| output.detail(|| format!("{who} has '{}'", file.name)));
+        }
+    }
+}
+
 fn consequence(verdict: SlowVerdict) -> &'static str {
     match verdict {
         SlowVerdict::Deferred => "it is finished last",
         SlowVerdict::Restored => "it is no longer slow",
         SlowVerdict::Evicted => "it is dropped",
     }
-}
-
-fn describe(p: &SendProgress) -> String {
-    let lossiest = p.lossiest.as_ref().map_or_else(String::new, |(view, loss)| {
-        format!(", {} loses {:.1} %", view.label(), loss * 100.0)
-    });
-    let repair = (p.repair_bytes * 100).checked_div(p.wire_bytes).unwrap_or(0);
-    let (done, of, rate, limit) = (p.complete, p.receivers, p.rate, &p.limit);
-    format!("{done} done of {of}, repair {repair} %{lossiest}, {rate}: {limit}")
-}
-
-/// The last words, and the exit code.
-fn conclude(
-    output: &Output,
-    finished: Finished,
-    explain: impl FnOnce(Option<Failure>) -> Option<Failure>,
-    expect: &Expect,
-    hints: (&str, &str),
-) -> Exit {
-    let Some(report) = finished.sent else { return Exit::Failed };
-    table(output, &report);
-    let failure = explain(failure_of(&report, expect, hints));
-    let exit = failure.as_ref().map_or(Exit::Done, |failure| failure.exit);
-    match &failure {
-        Some(failure) if exit != Exit::Interrupted => output.failure(failure),
-        _ => {}
-    }
-    if output.is_json() {
-        output.event(&Line::send_result(&report, finished.stats.bytes_sent, exit as u8));
-    }
-    exit
 }
 
 /// Where packets go, for people.
@@ -251,85 +255,4 @@ fn destination(group: &str, (hosts, with_group): &(Vec<SocketAddr>, bool)) -> St
         many => format!("{} hosts", many.len()),
     };
     if *with_group { format!("{group} and {listed}") } else { listed }
-}
-
-fn failure_of(
-    report: &SendReport,
-    expect: &Expect,
-    (waited, doctor): (&str, &str),
-) -> Option<Failure> {
-    if report.end == SendEnd::Interrupted {
-        return Some(Failure::new(Exit::Interrupted, "interrupted", "interrupted"));
-    }
-    if let Some(path) = report.changed.first() {
-        let more = report.changed.len() - 1;
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let shown = format!("{}{more}", path.display());
-        let text =
-            format!("file ({}): it changed again while it was being sent. Send it again", shown);
-        return Some(Failure::new(Exit::Partial, "source.changed", text));
-    }
-    if let Some((path, why)) = &report.broken {
-        let text = format!("stream ({}): cannot be read ({why}). Send it again", path.display());
-        return Some(Failure::new(Exit::Failed, "source.unreadable", text));
-    }
-    match report.end {
-        SendEnd::Complete | SendEnd::Interrupted => None,
-        SendEnd::NobodyAnswered => {
-            let text = format!(
-                "no receiver answered on {waited}. Start receivers with 'fanfare recv', or send \
-                 to whoever listens with --one-way. To find the cause, run '{doctor}'"
-            );
-            Some(Failure::new(Exit::Nobody, "nobody", text))
-        }
-        SendEnd::Partial => {
-            let wanted = match expect {
-                Expect::Anyone => report.receivers.len(),
-                Expect::Count(count) => *count,
-                Expect::Names(names) => names.len(),
-                Expect::Hosts(hosts) => hosts.len(),
-            };
-            let lacking = lacking(report);
-            let text = format!(
-                "receivers ({} of {wanted} complete): {lacking}. Send again to those",
-                report.complete()
-            );
-            Some(Failure::new(Exit::Partial, "partial", text))
-        }
-    }
-}
-
-fn lacking(report: &SendReport) -> String {
-    let incomplete = report
-        .receivers
-        .iter()
-        .filter(|result| result.outcome != Outcome::Complete)
-        .map(|result| format!("{} {}", result.view.label(), result.outcome.name()));
-    let missing = report.missing.iter().map(|name| format!("{name} missing"));
-    let listed: Vec<String> = incomplete.chain(missing).collect();
-    if listed.is_empty() { "the others did not answer".to_owned() } else { listed.join(", ") }
-}
-
-fn table(output: &Output, report: &SendReport) {
-    for name in &report.missing {
-        output.text(&format!("{name:<20} missing"));
-    }
-    for result in &report.receivers {
-        output.text(&format!(
-            "{:<20} {:<11} loss {:>5.1} %  NACKs {:>4}  {:>7.2} s",
-            result.view.label(),
-            result.outcome.name(),
-            result.loss * 100.0,
-            result.nacks,
-            result.elapsed.as_secs_f64()
-        ));
-        if let Outcome::Partial { failures, .. } = &result.outcome {
-            for (name, reason) in failures {
-                output.text(&format!("    '{name}': {}", reason.name()));
-            }
-        }
-    }
-    if let Some(limit) = &report.limit {
-        output.text(&format!("what limited the rate longest: {limit}"));
-    }
 }

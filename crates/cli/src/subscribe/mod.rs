@@ -63,7 +63,7 @@ fn subscribe(args: &SubArgs, output: &Output) -> Result<Exit, Failure> {
     if let Some(path) = &args.via {
         return subscribe_via(args, path, taken);
     }
-    let group = args.member.join(&args.net, |options| options.publishes = false)?;
+    let group = args.member.join_to_stay(&args.net, |options| options.publishes = false)?;
     interrupt::stop_on_interrupt(group.stopper());
     // They come to one place, and share the room there.
     let gate = group.gate();

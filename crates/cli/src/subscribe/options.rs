@@ -30,6 +30,11 @@ const HELP: Help = Help::new(&[
     (Exit::Nobody, "no message arrived within --timeout"),
     (Exit::Interrupted, "interrupted by Ctrl-C"),
 ])
+.files(&[
+    ("--out DIR", "a file for each message: TOPIC/PUBLISHER-INSTANCE-NUMBER"),
+    ("--cache-dir DIR", "kept messages and the node id; see docs/reference/node.md"),
+    ("--via SOCKET", "the local socket of 'fanfare node'"),
+])
 .values();
 
 /// Subscribe to topics of a group, and print the messages

@@ -5,7 +5,9 @@ mod bridge;
 mod broker;
 mod delivery;
 mod gateway;
+mod greeting;
 mod groups;
+mod interfaces;
 #[cfg(feature = "nats")]
 mod nats;
 pub(crate) mod node;

@@ -1,4 +1,6 @@
-//! Runs the built command and watches what it says.
+//! Runs the built command and watches what it says. `hosts`: on other machines.
+
+pub(crate) mod hosts;
 
 use std::{
     ffi::OsStr,
@@ -340,6 +342,13 @@ impl Ended {
         let told = self.all("error");
         assert_eq!(told.len(), 1);
         assert_eq!(told[0]["message"], errors[0]);
+        // error: WHAT (VALUE): WHY. WHAT TO DO
+        let (what, rest) = errors[0].split_once(" (").unwrap_or_else(|| panic!("{}", errors[0]));
+        assert!(what.len() > "error: ".len(), "{}", errors[0]);
+        let (value, why) = rest.split_once("): ").unwrap_or_else(|| panic!("{}", errors[0]));
+        // An option may have been given as nothing.
+        let may_be_empty = told[0]["code"].as_str().is_some_and(|code| code.ends_with(".invalid"));
+        assert!((!value.is_empty() || may_be_empty) && why.contains(". "), "{}", errors[0]);
         errors[0].to_owned()
     }
 }

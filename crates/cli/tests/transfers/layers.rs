@@ -39,7 +39,11 @@ fn what_cannot_go_over_layers_is_told_with_a_way_out() {
     let text = |args: &[&std::ffi::OsStr]| stage.send(args).expect(2).error();
     let layers = ["--layers".as_ref(), "auto".as_ref()];
     let many = [&[file.as_os_str(), empty.as_os_str()], &layers[..]].concat();
-    assert!(text(&many).starts_with("error: layers: one file at a time"), "{}", text(&many));
+    assert!(
+        text(&many).starts_with("error: layers (many files): one file at a time"),
+        "{}",
+        text(&many)
+    );
     let nothing = [&[empty.as_os_str()], &layers[..]].concat();
     assert!(text(&nothing).starts_with("error: file (empty): it is empty"), "{}", text(&nothing));
 }

@@ -12,6 +12,8 @@ mod interfaces;
 mod layers;
 mod overruns;
 mod pack;
+mod parts;
+mod progress;
 mod resume;
 mod sealed;
 mod senders;

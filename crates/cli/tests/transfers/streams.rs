@@ -125,7 +125,12 @@ fn the_exit_code_is_the_worst_and_the_other_streams_are_not_held_up() {
     assert_eq!(ended, [(groups.names[1].clone(), 0), (groups.names[0].clone(), 6)]);
     assert_eq!((&sent.result()["streams"], &sent.result()["complete"]), (&2.into(), &1.into()));
     let error = sent.error();
-    assert!(error.starts_with(&format!("error: stream ({}): no receiver", groups.names[0])));
+    assert!(
+        error.starts_with(&format!(
+            "error: stream ({}): receivers (0): no receiver",
+            groups.names[0]
+        ))
+    );
 }
 
 #[test]
@@ -179,7 +184,7 @@ fn every_mistake_in_a_file_of_streams_is_told_with_its_line() {
         (
             "missing.toml",
             format!("{a}{b}paths = [\"missing.bin\"]\n"),
-            "stream at missing.toml:3: cannot read 'missing.bin': no such file",
+            "stream at missing.toml:3: file (missing.bin): there is no such file",
         ),
     ] {
         let said = wrong(name, &text);

@@ -284,6 +284,10 @@ impl DirectoryHandle for SimDirectory {
         self.fs.look(State::free)
     }
 
+    fn capacity(&self) -> u64 {
+        self.fs.look(State::capacity)
+    }
+
     fn sync(&self) -> Result<(), Errno> {
         self.fs.step(|state| state.sync_directory(self.number))
     }
@@ -359,6 +363,7 @@ impl FileHandle for SimFile {
         Ok(self.fs.look(|state| Metadata {
             is_file: true,
             len: state.seen.files[&self.number].len() as u64,
+            taken: state.seen.files[&self.number].len() as u64,
             mode: None,
             is_linked_twice: state.seen.links(self.number) > 1,
             number: self.number,

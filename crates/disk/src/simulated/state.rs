@@ -128,6 +128,10 @@ impl State {
         self.faults.room.saturating_sub(used as u64)
     }
 
+    pub(super) fn capacity(&self) -> u64 {
+        self.faults.room
+    }
+
     pub(super) fn change(&mut self, change: Change) -> Result<(), Errno> {
         self.check_writable()?;
         self.seen.apply(&change);

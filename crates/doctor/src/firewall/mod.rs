@@ -25,10 +25,51 @@ pub(crate) struct FirewallFacts {
     pub(crate) interface: String,
     /// Only root may read rules.
     pub(crate) root: bool,
+    /// What writes the rules here, besides people.
+    pub(crate) manager: Option<Manager>,
     /// `nft list ruleset`, when that worked.
     pub(crate) nft: Option<String>,
     /// `iptables -S` or `ip6tables -S`, when that worked.
     pub(crate) iptables: Option<String>,
+}
+
+/// A program that manages the rules: what is changed behind its back does not last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manager {
+    Firewalld,
+    Ufw,
+}
+
+impl Manager {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Firewalld => "firewalld",
+            Self::Ufw => "ufw",
+        }
+    }
+
+    fn accept_data(self, group: SocketAddr) -> String {
+        let (ip, port) = (group.ip(), group.port());
+        match self {
+            Self::Firewalld => {
+                format!("firewall-cmd --permanent --add-port={port}/udp && firewall-cmd --reload")
+            }
+            Self::Ufw => format!("ufw allow in proto udp to {ip} port {port}"),
+        }
+    }
+
+    fn accept_queries(self, group: SocketAddr) -> String {
+        let (protocol, all) = match group {
+            SocketAddr::V4(_) => ("igmp", "224.0.0.0/4"),
+            SocketAddr::V6(_) => ("ipv6-icmp", "ff00::/8"),
+        };
+        match self {
+            Self::Firewalld => format!(
+                "firewall-cmd --permanent --add-protocol={protocol} && firewall-cmd --reload"
+            ),
+            Self::Ufw => format!("ufw allow in proto {protocol} to {all}"),
+        }
+    }
 }
 
 /// The datagram that is led through the rules.
@@ -119,18 +160,21 @@ enum End {
 
 pub(crate) fn judge(facts: &FirewallFacts) -> Finding {
     if let Some(closed) = closed_by(facts, Wanted::data(facts)) {
-        return drops_data(facts.group, &closed);
+        return drops_data(facts, &closed);
     }
     if let Some(closed) = closed_by(facts, Wanted::query(facts)) {
-        return drops_queries(facts.group, &closed);
+        return drops_queries(facts, &closed);
     }
+    let by = facts.manager.map_or_else(String::new, |by| format!("; {} is on", by.name()));
     match (facts.nft.is_some() || facts.iptables.is_some(), facts.root) {
-        (true, _) => {
-            Finding::ok("firewall.ok", "no rule of this machine is seen to drop the group")
-        }
-        (false, false) => {
-            Finding::ok("firewall.unseen", "cannot see the rules (needs root: sudo fanfare doctor)")
-        }
+        (true, _) => Finding::ok(
+            "firewall.ok",
+            format!("no rule of this machine is seen to drop the group{by}"),
+        ),
+        (false, false) => Finding::ok(
+            "firewall.unseen",
+            format!("cannot see the rules (needs root: sudo fanfare doctor){by}"),
+        ),
         (false, true) => {
             Finding::ok("firewall.no_tool", "neither nft nor iptables is here to show rules")
         }
@@ -190,21 +234,34 @@ fn iptables_tool(group: SocketAddr) -> &'static str {
     if group.is_ipv6() { "ip6tables" } else { "iptables" }
 }
 
-fn drops_data(group: SocketAddr, closed: &Closed) -> Finding {
-    Finding::warn(
-        "firewall.drops",
-        closed.sentence(group, &format!("what comes for {group}")),
-        format!("{} && {}", closed.accept_data(group), closed.accept_queries(group)),
-    )
+fn drops_data(facts: &FirewallFacts, closed: &Closed) -> Finding {
+    let group = facts.group;
+    let advice = match facts.manager {
+        Some(by) => format!("{} && {}", by.accept_data(group), by.accept_queries(group)),
+        None => format!("{} && {}", closed.accept_data(group), closed.accept_queries(group)),
+    };
+    let seen = closed.sentence(group, &format!("what comes for {group}"));
+    Finding::warn("firewall.drops", managed(facts, &seen), advice)
 }
 
-fn drops_queries(group: SocketAddr, closed: &Closed) -> Finding {
+/// With the name of the program whose rules these are.
+fn managed(facts: &FirewallFacts, seen: &str) -> String {
+    facts.manager.map_or_else(|| seen.to_owned(), |by| format!("{} is on: {seen}", by.name()))
+}
+
+fn drops_queries(facts: &FirewallFacts, closed: &Closed) -> Finding {
+    let group = facts.group;
     let protocol = if group.is_ipv6() { "MLD" } else { "IGMP" };
     let what = format!(
         "{protocol} queries: a member that does not answer is forgotten by snooping switches, and \
          a transfer stalls after 260 s"
     );
-    Finding::warn("firewall.queries", closed.sentence(group, &what), closed.accept_queries(group))
+    let advice = match facts.manager {
+        Some(by) => by.accept_queries(group),
+        None => closed.accept_queries(group),
+    };
+    let seen = managed(facts, &closed.sentence(group, &what));
+    Finding::warn("firewall.queries", seen, advice)
 }
 
 /// The first chain at the input that drops our datagram.
@@ -297,6 +354,7 @@ mod tests {
             group: "239.255.42.1:6003".parse().unwrap(),
             interface: "eth0".to_owned(),
             root: true,
+            manager: None,
             nft: nft.map(str::to_owned),
             iptables: iptables.map(str::to_owned),
         }
@@ -331,6 +389,23 @@ mod tests {
         assert_eq!(
             finding.to_string(),
             "ok    firewall    cannot see the rules (needs root: sudo fanfare doctor)"
+        );
+        let managed = |manager, nft| FirewallFacts { manager: Some(manager), ..facts(nft, None) };
+        let seen = judge(&managed(Manager::Ufw, Some(""))).seen;
+        assert!(seen.ends_with("; ufw is on"), "{seen}");
+        let closed = "table inet firewalld {\nchain filter_INPUT {\ntype filter hook input priority \
+                      filter; policy drop;\n}\n}\n";
+        let finding = judge(&managed(Manager::Firewalld, Some(closed)));
+        assert_eq!(
+            finding.advice.unwrap(),
+            "firewall-cmd --permanent --add-port=6003/udp && firewall-cmd --reload && \
+             firewall-cmd --permanent --add-protocol=igmp && firewall-cmd --reload"
+        );
+        let finding = judge(&managed(Manager::Ufw, Some(closed)));
+        assert_eq!(
+            finding.advice.unwrap(),
+            "ufw allow in proto udp to 239.255.42.1 port 6003 && \
+             ufw allow in proto igmp to 224.0.0.0/4"
         );
         assert_eq!(judge(&facts(None, None)).code, "firewall.no_tool");
         assert_eq!(judge(&facts(Some(""), None)).code, "firewall.ok");

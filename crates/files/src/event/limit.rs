@@ -78,19 +78,20 @@ mod tests {
     use fanfare_proto::NodeId;
 
     use super::*;
+    use crate::event::ToldBy;
 
     const NODE: NodeId = NodeId(0x0a0b_0c0d);
 
-    fn limit(reason: Reason, name: Option<&str>, shared: bool) -> Limit {
-        let name = name.map(str::to_owned);
-        let view = ReceiverView { id: NODE, name, shared, state: None, source: None, free: None };
+    fn limit(reason: Reason, name: Option<&str>, told_by: ToldBy) -> Limit {
+        let (name, source) = (name.map(str::to_owned), Some(([10, 0, 0, 7], 4000).into()));
+        let view = ReceiverView { id: NODE, name, told_by, state: None, source, free: None };
         Limit { reason, receiver: reason.node().map(|_| view), answered: false }
     }
 
     #[test]
     fn each_reason_has_a_code_and_a_sentence_that_names_the_receiver() {
         let told = |reason| {
-            let limit = limit(reason, Some("lab-1"), false);
+            let limit = limit(reason, Some("lab-1"), ToldBy::Name);
             (limit.code(), limit.to_string())
         };
         let expected = [
@@ -118,15 +119,16 @@ mod tests {
 
     #[test]
     fn silence_after_an_answer_is_told_apart_from_no_answer_at_all() {
-        let silent = Limit { answered: true, ..limit(Reason::NoFeedback, None, false) };
+        let silent = Limit { answered: true, ..limit(Reason::NoFeedback, None, ToldBy::Name) };
         assert_eq!(silent.to_string(), "nobody has answered lately");
     }
 
     #[test]
-    fn a_receiver_is_told_by_its_name_and_by_its_id_where_that_is_needed() {
-        let label = |name, shared| limit(Reason::Path(NODE), name, shared).receiver_label();
-        assert_eq!(label(Some("lab-1"), false).as_deref(), Some("lab-1"));
-        assert_eq!(label(Some("lab-1"), true).as_deref(), Some("lab-1 (0a0b0c0d)"));
-        assert_eq!(label(None, false).as_deref(), Some("0a0b0c0d"));
+    fn a_receiver_is_told_by_its_name_and_by_address_or_id_where_that_is_needed() {
+        let label = |name, told_by| limit(Reason::Path(NODE), name, told_by).receiver_label();
+        assert_eq!(label(Some("lab-1"), ToldBy::Name).as_deref(), Some("lab-1"));
+        assert_eq!(label(Some("lab-1"), ToldBy::Address).as_deref(), Some("lab-1 (10.0.0.7)"));
+        assert_eq!(label(Some("lab-1"), ToldBy::Id).as_deref(), Some("lab-1 (0a0b0c0d)"));
+        assert_eq!(label(None, ToldBy::Name).as_deref(), Some("10.0.0.7"));
     }
 }

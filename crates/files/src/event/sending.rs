@@ -7,6 +7,7 @@ use fanfare_seal::{PublicKey, Signature};
 
 use super::Limit;
 use crate::{
+    pack::PackedFiles,
     receipt::{About, Reason, State, proof::Nonce},
     send::SlowVerdict,
 };
@@ -39,7 +40,8 @@ pub enum SendEvent {
         /// Receivers heard so far.
         receivers: usize,
     },
-    /// Every receiver has this file, or a part of it: only what they ask for is sent.
+    /// Every receiver has this file or a part of it from earlier, and not all have the whole: only
+    /// what they ask for is sent.
     Resuming {
         /// Object transport id.
         object: u16,
@@ -48,6 +50,17 @@ pub enum SendEvent {
     },
     /// How far it is; about five times a second.
     Progress(SendProgress),
+    /// How far each receiver is, by node id; once a second while data flows.
+    Receivers(Vec<ReceiverProgress>),
+    /// An object has been sent once in full.
+    Sent {
+        /// Its name.
+        name: String,
+        /// Its size.
+        bytes: u64,
+        /// The files in it, when it is a pack.
+        packed: Option<PackedFiles>,
+    },
     /// A receiver holds an object.
     Receipt(Receipt),
     /// A receiver's receipt does not count: it is not signed, or with a key that is not believed.
@@ -81,8 +94,8 @@ pub struct ReceiverView {
     pub id: NodeId,
     /// Its name; `None` for plain NORM receivers, which have none.
     pub name: Option<String>,
-    /// Another receiver says the same name.
-    pub shared: bool,
+    /// What tells it from the others.
+    pub told_by: ToldBy,
     /// What it is doing; `None` for plain NORM receivers.
     pub state: Option<State>,
     /// Where its feedback comes from.
@@ -91,16 +104,48 @@ pub struct ReceiverView {
     pub free: Option<u64>,
 }
 
+/// What tells a receiver from the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ToldBy {
+    /// Its name: no other receiver says the same.
+    #[default]
+    Name,
+    /// Its address: another one says the same name, at another address.
+    Address,
+    /// Its id: another one says the same name at the same address.
+    Id,
+}
+
 impl ReceiverView {
-    /// Its name; with its id where another says the same name; its id when it has no name.
+    /// Its name, with its address or its id where others say the same name. Without a name its
+    /// address.
     #[must_use]
     pub fn label(&self) -> String {
-        match &self.name {
-            Some(name) if self.shared => format!("{name} ({})", self.id),
-            Some(name) => name.clone(),
-            None => self.id.to_string(),
+        match (&self.name, self.told_by, self.source) {
+            (Some(name), ToldBy::Name, _) => name.clone(),
+            (Some(name), ToldBy::Address, Some(source)) => format!("{name} ({})", source.ip()),
+            (Some(name), ToldBy::Address | ToldBy::Id, _) => format!("{name} ({})", self.id),
+            (None, ToldBy::Name, Some(source)) => source.ip().to_string(),
+            (None, _, Some(source)) => format!("{} ({})", source.ip(), self.id),
+            (None, _, None) => self.id.to_string(),
         }
     }
+}
+
+/// How far one receiver is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReceiverProgress {
+    /// Which receiver.
+    pub receiver: ReceiverView,
+    /// Bytes that it had when it was heard last, of all that is sent; `None` for plain NORM
+    /// receivers, which do not say it.
+    pub bytes: Option<u64>,
+    /// How fast these have grown of late; `None` until it has been heard twice.
+    pub rate: Option<Bitrate>,
+    /// Its loss, as a fraction, as it reported last.
+    pub loss: f64,
+    /// How it ended, once that is known.
+    pub outcome: Option<Outcome>,
 }
 
 /// How far a sender is.
@@ -140,8 +185,8 @@ pub struct Receipt {
     pub hash: [u8; 32],
     /// Its size.
     pub bytes: u64,
-    /// Files in it, when it is a pack.
-    pub files: Option<u64>,
+    /// The files in it, when it is a pack.
+    pub packed: Option<PackedFiles>,
     /// Since data began to flow.
     pub elapsed: Duration,
 }

@@ -12,10 +12,10 @@ use fanfare_disk::{Reader, directory::Directory, name::PART_PREFIX};
 
 use crate::manifest::{MANIFEST_MAX, Manifest};
 
-const PART: &str = ".part";
+pub(super) const PART: &str = ".part";
 /// Part of a pack.
-const PACK_PART: &str = ".pack.part";
-const MANIFEST: &str = ".manifest";
+pub(super) const PACK_PART: &str = ".pack.part";
+pub(super) const MANIFEST: &str = ".manifest";
 /// A manifest that was being saved.
 const UNSAVED: &str = ".manifest.new";
 /// A manifest's head and its length, on disk: more than they take.
@@ -107,6 +107,14 @@ impl Kept {
         self.parts.insert(start(root), size);
     }
 
+    /// The part of that name has been removed.
+    pub(super) fn on_removed(&mut self, name: &str) {
+        let stem = name.strip_suffix(PACK_PART).or_else(|| name.strip_suffix(PART));
+        if let Some(root) = stem.and_then(|stem| parse_hex(stem.strip_prefix(PART_PREFIX)?)) {
+            self.parts.remove(&root);
+        }
+    }
+
     /// The file is whole, or not wanted. Returns the name of the manifest, to be removed after it
     /// may have been saved. The part is not removed: once it is a file, another receiver in this
     /// directory may have begun one of that name.
@@ -118,7 +126,7 @@ impl Kept {
     }
 }
 
-fn read_manifest(directory: &Directory, name: &str) -> Option<Manifest> {
+pub(super) fn read_manifest(directory: &Directory, name: &str) -> Option<Manifest> {
     let file = directory.open_own(name).ok()?;
     let mut bytes = Vec::new();
     let reader = Reader::new(file.handle());
@@ -176,7 +184,7 @@ fn manifest_name(root: &[u8; 32]) -> String {
     stem(root) + MANIFEST
 }
 
-fn parse_hex(hex: &str) -> Option<[u8; 8]> {
+pub(super) fn parse_hex(hex: &str) -> Option<[u8; 8]> {
     let number = u64::from_str_radix(hex, 16).ok().filter(|_| hex.len() == 16);
     number.map(u64::to_be_bytes)
 }

@@ -3,8 +3,10 @@
 //! - `outgoing`: files being sent, read through a few large windows.
 //! - `incoming`: files being received, written in large pieces under names of our own.
 //! - `parts`: which object is received into which of them; `kept`: those that stay for next time.
+//! - `budget`: how much of them stays, and for how long.
 //! - `syncer`: makes them durable while they grow.
 
+mod budget;
 mod incoming;
 mod kept;
 mod outgoing;
@@ -16,6 +18,7 @@ use std::{collections::BTreeMap, io, sync::Arc};
 
 use fanfare_proto::{DataBatch, NodeId, ObjectKey, ObjectKind, Storage, StorageError, Time};
 
+pub use budget::{KeptPart, PartLimits, clean_parts, list_parts};
 use fanfare_disk::directory::Directory;
 pub(crate) use incoming::PartFile;
 pub(crate) use kept::{discard_parts, pack_part_name};
@@ -145,9 +148,16 @@ impl FileStorage {
         self.parts.as_ref().is_some_and(|parts| parts.has(key) && parts.has_size(size))
     }
 
-    /// Takes the room for all of an object.
-    pub(crate) fn reserve(&mut self, key: ObjectKey) -> Result<(), StorageError> {
-        self.parts.as_mut().map_or(Ok(()), |parts| parts.reserve(key))
+    /// Whether there is room for all of an object.
+    pub(crate) fn check_room(&mut self, key: ObjectKey) -> Result<(), StorageError> {
+        self.parts.as_mut().map_or(Ok(()), |parts| parts.check_room(key))
+    }
+
+    /// Keeps no more of unfinished files than this, from now on.
+    pub(crate) fn limit_parts(&mut self, limits: PartLimits) {
+        if let Some(parts) = &mut self.parts {
+            parts.limit(limits);
+        }
     }
 
     /// What is not written of an object counts as zeros.
@@ -418,6 +428,25 @@ mod tests {
         let opened = store.open(key(1), ObjectKind::File, (1 << 48) - 1);
         assert_eq!(opened, Err(StorageError::Full));
         assert_eq!(entries(&scratch), before);
+    }
+
+    #[test]
+    fn what_is_announced_takes_no_room_before_it_comes() {
+        const SIZE: u64 = 8 << 30;
+        let scratch = Scratch::new();
+        let mut store = store(&scratch);
+        let taken = || {
+            use std::os::unix::fs::MetadataExt as _;
+            let entries = std::fs::read_dir(scratch.path()).unwrap();
+            entries.map(|entry| entry.unwrap().metadata().unwrap().blocks() * 512).sum::<u64>()
+        };
+        for object in 0..9 {
+            // Room for one is room for each: none takes what the others might.
+            store.open(key(object), ObjectKind::File, SIZE).unwrap();
+            store.write(key(object), u64::from(object) << 28, &[7; 1400]).unwrap();
+            store.read(key(object), u64::from(object) << 28, &mut [0; 1400]).unwrap();
+        }
+        assert!(taken() < 20 << 20, "{}", taken());
     }
 
     #[test]

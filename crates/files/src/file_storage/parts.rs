@@ -15,12 +15,13 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io,
     sync::Arc,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use fanfare_proto::{DataBatch, ObjectKey, StorageError, Time};
 
 use super::{
+    budget::{self, PartLimits},
     incoming::{Incoming, PartFile},
     kept::{Kept, pack_part_name, part_name, remove_unless_in_use},
     storage_error,
@@ -62,6 +63,9 @@ pub(super) struct Parts {
     parts: BTreeMap<String, Part>,
     of: BTreeMap<ObjectKey, String>,
     keep_partials: bool,
+    limits: Option<PartLimits>,
+    /// A part stays that was not there when the limits were looked at last.
+    has_more: bool,
     next_sync: Time,
 }
 
@@ -74,6 +78,8 @@ impl Parts {
             parts: BTreeMap::new(),
             of: BTreeMap::new(),
             keep_partials: false,
+            limits: None,
+            has_more: false,
             next_sync: Time::ZERO,
         }
     }
@@ -119,8 +125,9 @@ impl Parts {
         Ok(())
     }
 
-    pub(super) fn reserve(&mut self, key: ObjectKey) -> Result<(), StorageError> {
-        self.part(key).map_or(Ok(()), |part| part.incoming.reserve())
+    pub(super) fn check_room(&mut self, key: ObjectKey) -> Result<(), StorageError> {
+        let directory = self.directory.clone();
+        self.part(key).map_or(Ok(()), |part| part.incoming.check_room(&directory))
     }
 
     /// What is not written is to count as zeros.
@@ -238,8 +245,28 @@ impl Parts {
         Vec::new()
     }
 
+    /// Keeps no more than this of what is not under way, from now on.
+    pub(super) fn limit(&mut self, limits: PartLimits) {
+        self.limits = Some(limits);
+        self.hold_to_limits();
+    }
+
+    fn hold_to_limits(&mut self) {
+        self.has_more = false;
+        let Some(limits) = self.limits else { return };
+        let mut parts = budget::list(&self.directory);
+        // Its own lock does not keep this receiver out.
+        parts.retain(|part| !self.parts.contains_key(&part.name));
+        let there = (SystemTime::now(), self.directory.capacity());
+        for name in budget::excess(&parts, limits, there) {
+            budget::remove(&self.directory, &name);
+            self.kept.on_removed(&name);
+        }
+    }
+
     /// Nobody receives into this part any more.
     fn leave(&mut self, mut part: Part, placed: bool) {
+        self.has_more |= !placed;
         let lost = part.incoming.is_lost();
         let lasting = part.root.filter(|root| !lost && self.kept.has(root));
         if lost {
@@ -301,6 +328,9 @@ impl Parts {
             return;
         }
         self.next_sync = now + SYNC_INTERVAL;
+        if self.has_more {
+            self.hold_to_limits();
+        }
         for part in self.parts.values_mut() {
             if part.is_pack {
                 // What becomes of it is synced: its files. A kill leaves what was written.
@@ -317,6 +347,11 @@ impl Drop for Parts {
         for (_, part) in std::mem::take(&mut self.parts) {
             // The verifier has ended before: what it placed has another name now.
             self.leave(part, false);
+        }
+        if self.limits.is_some() {
+            // It has parts open, and so in use, until it is done with them.
+            drop(std::mem::replace(&mut self.syncer, Syncer::none()));
+            self.hold_to_limits();
         }
     }
 }

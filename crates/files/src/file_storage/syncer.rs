@@ -70,6 +70,11 @@ impl Syncer {
         Self { lane }
     }
 
+    /// Takes no task.
+    pub(super) fn none() -> Self {
+        Self { lane: Lane::None }
+    }
+
     /// False when it has to be asked again.
     pub(super) fn submit(&self, task: Task) -> bool {
         match &self.lane {

@@ -72,7 +72,7 @@ impl fmt::Display for LayeredError {
         match self {
             Self::Many => write!(
                 f,
-                "layers: one file at a time goes over layers, and here are many. Pack them, as with \
+                "layers (many files): one file at a time goes over layers. Pack them, as with \
                  tar, or leave --layers out"
             ),
             Self::Empty(name) => {
@@ -96,7 +96,10 @@ impl fmt::Display for LayeredError {
                         format!("a factor of {factor}/1000 does not grow")
                     }
                 };
-                write!(f, "layers: {why}. Give --layers auto, or rates such as 256k,256k,512k")
+                write!(
+                    f,
+                    "layers (as given): {why}. Give --layers auto, or rates such as 256k,256k,512k"
+                )
             }
             Self::Unicast(address) => write!(
                 f,

@@ -27,8 +27,8 @@ impl fmt::Display for ListingError {
         match self {
             Self::NoDirectory => write!(
                 f,
-                "delete: only beneath directories that are sent can something be removed, and none \
-                 is. Name one"
+                "delete (no directory): only beneath directories that are sent can something be \
+                 removed, and none is. Name one"
             ),
             Self::Empty(root) => write!(
                 f,
@@ -46,7 +46,7 @@ impl fmt::Display for ListingError {
             }
             Self::TooLong => write!(
                 f,
-                "delete: the names have more than {} MiB. Send the directories in several parts",
+                "delete (names): are more than {} MiB. Send the directories in several parts",
                 LISTING_MAX >> 20
             ),
         }

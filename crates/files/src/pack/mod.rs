@@ -33,6 +33,7 @@ mod unpacker;
 
 pub(crate) use leftover::recover;
 pub(crate) use packed::{Packed, Root};
+pub use packed::{PackedFile, PackedFiles};
 pub(crate) use packer::{Finished, Packer, Rest, Taken};
 pub(crate) use parents::Parents;
 pub(crate) use rebuild::{fill, wrong};

@@ -35,7 +35,7 @@ impl Root {
     }
 }
 
-/// A file in a pack. There may be a million of them: about 60 bytes, and the name.
+/// A file in a pack. There may be a million of them: about 90 bytes, and the name.
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) root: Arc<Root>,
@@ -43,6 +43,8 @@ pub(super) struct Member {
     pub(super) stamp: Stamp,
     /// Where its bytes end in the pack's content.
     pub(super) end: u32,
+    /// BLAKE3 hash of them, for receipts.
+    pub(super) hash: [u8; 32],
 }
 
 impl Member {
@@ -127,6 +129,38 @@ impl Packed {
             let _ = self.changed.set(member.path());
         })?;
         Ok(len)
+    }
+}
+
+/// The files of a pack, one by one.
+#[derive(Debug, Clone)]
+pub struct PackedFiles(pub(crate) Arc<Packed>);
+
+/// A file of a pack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PackedFile<'a> {
+    /// Its name for receivers.
+    pub name: &'a str,
+    /// Its size.
+    pub bytes: u64,
+    /// BLAKE3 hash of its content.
+    pub hash: [u8; 32],
+}
+
+impl PackedFiles {
+    /// Each of them; empty directories are not told.
+    pub fn iter(&self) -> impl Iterator<Item = PackedFile<'_>> {
+        self.0.members.iter().map(|member| PackedFile {
+            name: &member.name,
+            bytes: member.stamp.size,
+            hash: member.hash,
+        })
+    }
+}
+
+impl PartialEq for PackedFiles {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
     }
 }
 

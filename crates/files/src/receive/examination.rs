@@ -203,13 +203,13 @@ impl ReceiveJob {
         }
         let mut receiver = session.receiver();
         let bytes: u64 = right.iter().map(|(_, len)| len).sum();
-        if !in_place && (origin == Origin::Kept || bytes > 0) {
+        if !in_place && bytes > 0 {
             out.push(TransferEvent::Receive(ReceiveEvent::Resumed { key, name, bytes, size }));
         }
         if in_place || origin == Origin::Kept {
             // Its completion will find it, or it has its room.
-        } else if let Err(error) = storage.reserve(key) {
-            // A file that was believed to be here whole has been given no room so far.
+        } else if let Err(error) = storage.check_room(key) {
+            // A file that was believed to be here whole has not been asked for room so far.
             receiver.cancel(key, storage);
             return self.fail(now, session, storage, key, verify::reason(error), out);
         }

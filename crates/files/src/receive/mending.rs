@@ -61,7 +61,7 @@ impl ReceiveJob {
         let next = if asks_head { Origin::Head } else { Origin::Received };
         let origin = std::mem::replace(&mut object.origin, next);
         let (name, size) = (object.name(), object.size);
-        let bytes = runs.iter().map(|(_, len)| len).sum();
+        let bytes: u64 = runs.iter().map(|(_, len)| len).sum();
         object.verifying = false;
         let event = match origin {
             Origin::Received => {
@@ -71,14 +71,19 @@ impl ReceiveJob {
                 }
                 Some(ReceiveEvent::Mending { key, name, bytes })
             }
-            Origin::Head => Some(ReceiveEvent::Resumed { key, name, bytes: size - bytes, size }),
+            Origin::Head => (size > bytes).then(|| ReceiveEvent::Resumed {
+                key,
+                name,
+                bytes: size - bytes,
+                size,
+            }),
             Origin::Kept | Origin::Elsewhere | Origin::Claimed => None,
         };
         out.push_all(event.map(TransferEvent::Receive));
         storage.reopen(key);
-        // A pack that was believed to be here whole has been given no room so far.
-        let reserved = if asks_head { storage.reserve(key) } else { Ok(()) };
-        if let Err(error) = reserved {
+        // A pack that was believed to be here whole has not been asked for room so far.
+        let room = if asks_head { storage.check_room(key) } else { Ok(()) };
+        if let Err(error) = room {
             session.receiver().cancel(key, storage);
             return self.fail(now, session, storage, key, verify::reason(error), out);
         }

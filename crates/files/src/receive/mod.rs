@@ -52,6 +52,8 @@ use crate::{
 
 /// Progress is told this often.
 const PROGRESS: Duration = Duration::from_millis(200);
+/// What senders are told of it when they ask is renewed this often.
+const TOLD_PROGRESS: Duration = Duration::from_millis(400);
 /// After the last of a counted number of files: time to acknowledge them when asked.
 const LINGER: Duration = Duration::from_secs(3);
 /// A good-bye can be lost: when everything has come and nothing at all has been heard for so long,
@@ -97,6 +99,7 @@ pub(crate) struct ReceiveJob {
     last_news: Time,
     last_heard: Time,
     next_progress: Time,
+    next_told: Time,
     last_progress: Option<ReceiveProgress>,
     report: ReceiveReport,
 }
@@ -129,6 +132,7 @@ impl ReceiveJob {
             last_news: now,
             last_heard: now,
             next_progress: now,
+            next_told: now,
             last_progress: None,
             report: ReceiveReport {
                 end: ReceiveEnd::Interrupted,
@@ -280,10 +284,11 @@ impl ReceiveJob {
         let own = session.node_id();
         let identity = self.options.identity.clone();
         let record = self.record_of(key);
+        let mut receiver = session.receiver();
+        record.count_received(|key| receiver.progress(key));
         let mut status = record.status(ready, about, own);
         record.sign(&mut status, own, identity.as_deref());
         let status = status.encode();
-        let mut receiver = session.receiver();
         receiver.set_ack_content((key.sender, key.instance), status.clone());
         receiver.set_status_to((key.sender, key.instance), status, announce);
     }
@@ -294,6 +299,25 @@ impl ReceiveJob {
         for (sender, instance) in lives {
             let object = ObjectTransportId(0);
             self.update_status(session, ObjectKey { sender, instance, object }, false);
+        }
+    }
+
+    /// What senders of open objects are told when they ask how far this receiver is.
+    fn renew_status(&mut self, now: Time, session: &mut Session) {
+        if now < self.next_told {
+            return;
+        }
+        self.next_told = now + TOLD_PROGRESS;
+        let (ready, own) = (self.ready(), session.node_id());
+        for ((sender, instance), record) in &mut self.records {
+            if record.is_settled() {
+                continue;
+            }
+            let mut receiver = session.receiver();
+            record.count_received(|key| receiver.progress(key));
+            let about = About::new(*sender, *instance);
+            let status = record.status(ready.clone(), about, own).encode();
+            receiver.set_status_to((*sender, *instance), status, false);
         }
     }
 
@@ -337,6 +361,7 @@ impl ReceiveJob {
         if now >= self.next_progress {
             self.next_progress = now + PROGRESS;
             let progress = self.progress(session);
+            self.renew_status(now, session);
             if self.last_progress != Some(progress) {
                 self.last_progress = Some(progress);
                 out.push(TransferEvent::Receive(ReceiveEvent::Progress(progress)));
@@ -406,8 +431,7 @@ impl ReceiveJob {
             bytes += record.settled_bytes;
             total_bytes += record.settled_bytes;
             for (key, object) in &record.open {
-                let known = receiver.progress(*key).or(object.layered.map(|layered| layered.bytes));
-                bytes += known.unwrap_or(if object.verifying { object.size } else { 0 });
+                bytes += Record::bytes_of(object, receiver.progress(*key));
                 total_bytes += object.size;
                 loss = loss.max(object.layered.map_or(0.0, |layered| layered.loss));
             }

@@ -7,7 +7,7 @@ use fanfare_proto::NodeId;
 use fanfare_seal::{Identity, PublicKey};
 
 use super::ReceiveJob;
-use crate::{stream::StreamTarget, tree::Carried};
+use crate::{file_storage::PartLimits, stream::StreamTarget, tree::Carried};
 
 /// When receiving is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,6 +59,9 @@ pub struct ReceiveOptions {
     pub create_dirs: bool,
     /// Remove what earlier attempts have left of unfinished files. Default false: it is used.
     pub discard_parts: bool,
+    /// How much of unfinished files stays for another attempt. Default a tenth of the volume, for a
+    /// month.
+    pub part_limits: PartLimits,
     /// Remove what stands beneath the directories that a sender names and is not at the sender, when
     /// it asks for that. Nothing that travels is authenticated: whoever can send to the group can
     /// ask. Default false.

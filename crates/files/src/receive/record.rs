@@ -144,6 +144,8 @@ pub(super) struct Record {
     pub(super) taken_files: u64,
     /// Bytes of objects that are no longer open.
     pub(super) settled_bytes: u64,
+    /// Bytes that are here, as they were counted last.
+    pub(super) received: u64,
     /// It said good-bye, or was not heard for long.
     pub(super) gone: bool,
     /// It goes on without us.
@@ -280,9 +282,22 @@ impl Record {
         }
     }
 
+    /// Bytes of this object that are here; `known` is what the core says of it.
+    pub(super) fn bytes_of(object: &OpenObject, known: Option<u64>) -> u64 {
+        let known = known.or(object.layered.map(|layered| layered.bytes));
+        known.unwrap_or(if object.verifying { object.size } else { 0 })
+    }
+
+    /// Counts what is here. `known` is what the core has of an object.
+    pub(super) fn count_received(&mut self, known: impl Fn(ObjectKey) -> Option<u64>) {
+        let open = self.open.iter().map(|(key, object)| Self::bytes_of(object, known(*key)));
+        self.received = self.settled_bytes + open.sum::<u64>();
+    }
+
     /// What to tell its sender; `ready` is what any sender is told.
     pub(super) fn status(&self, ready: Status, about: About, own: NodeId) -> Status {
         let mut status = ready;
+        status.received = Some(self.received);
         status.state = self.state();
         status.about = Some(about);
         status.held = self.holdings.len();

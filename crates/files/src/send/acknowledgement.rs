@@ -175,7 +175,7 @@ impl SendJob {
                 file: object.file.name.clone(),
                 hash,
                 bytes,
-                files: object.file.packed_files(),
+                packed: object.file.packed(),
                 elapsed: now.since(self.started),
             })));
         }

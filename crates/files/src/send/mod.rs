@@ -2,7 +2,7 @@
 //!
 //! - `options`: what is wanted
 //! - `gathering`: who must have answered before data flows
-//! - `peers`: the receivers and how it stands with each
+//! - `peers`: the receivers and how it stands with each; `pace`: how fast each goes on
 //! - `queue`: objects with the core and to come; `carousel`: once more
 //! - `acknowledgement`: what they say, and the receipts
 //! - `slow`: who gets less than the others, and what is done about it
@@ -16,6 +16,7 @@ mod carousel;
 mod gathering;
 mod limits;
 mod options;
+mod pace;
 mod peers;
 mod queue;
 mod report;
@@ -36,7 +37,7 @@ use limits::Limits;
 use options::check_announcements;
 pub use options::{EnqueueFailed, SendOptions};
 use peers::Peers;
-use queue::{Economy, Queue};
+use queue::{Economy, Queue, Resuming};
 use slow::SlowReceivers;
 pub use slow::{Slow, SlowVerdict};
 use stalls::Stalls;
@@ -53,10 +54,14 @@ use crate::{
 /// The roll is called this often while nothing else is to be done, and while data flows.
 const ROLL_GATHERING: Duration = Duration::from_millis(500);
 const ROLL_SENDING: Duration = Duration::from_secs(2);
+/// So many receivers are asked each time how far they are: of thirty, each one every two seconds.
+const ASKED_AGAIN: u32 = 32;
 /// After giving a receiver up, which loses much: time to tell it, more often, before leaving.
 const NOTICE: Duration = Duration::from_secs(1);
 /// Progress is told this often.
 const PROGRESS: Duration = Duration::from_millis(200);
+/// How far each receiver is, this often.
+const PROGRESS_OF_EACH: Duration = Duration::from_secs(1);
 /// Longest good-bye.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// Longest good-bye when the user is waiting.
@@ -82,6 +87,7 @@ pub(crate) struct SendJob {
     started: Time,
     ended: Option<Time>,
     next_progress: Time,
+    next_of_each: Time,
     limits: Limits,
     slow: SlowReceivers,
     stalls: Stalls,
@@ -114,6 +120,7 @@ impl SendJob {
             started: now,
             ended: None,
             next_progress: now,
+            next_of_each: now,
             limits: Limits::default(),
             slow: SlowReceivers::new(options.slow),
             stalls: Stalls::default(),
@@ -141,7 +148,8 @@ impl SendJob {
             let invitation =
                 Invitation::new(&self.options.name, self.queue.files, self.queue.bytes);
             let awaited = self.options.expect.count().and_then(|count| u32::try_from(count).ok());
-            let calls = RollCalls { content: invitation.encode(), interval, awaited };
+            let again = if interval == ROLL_SENDING { ASKED_AGAIN } else { 0 };
+            let calls = RollCalls { content: invitation.encode(), interval, awaited, again };
             session.sender().set_roll_call(Some(calls));
         }
     }
@@ -170,7 +178,15 @@ impl SendJob {
                 self.on_watermark_done(now, outcomes);
                 self.queue.shed(session);
             }
-            Event::ObjectSent { key } => self.queue.on_object_sent(*key, session),
+            Event::ObjectSent { key } => {
+                let sent = self.queue.file_of(key.object).map(|file| SendEvent::Sent {
+                    name: file.name.clone(),
+                    bytes: file.size,
+                    packed: file.packed(),
+                });
+                out.push_all(sent.map(TransferEvent::Send));
+                self.queue.on_object_sent(*key, session);
+            }
             _ => {}
         }
         self.advance(now, session, storage, out);
@@ -219,6 +235,11 @@ impl SendJob {
             let progress = self.progress(now, session);
             self.limits.on_limit(&progress.limit);
             out.push(TransferEvent::Send(SendEvent::Progress(progress)));
+            if now >= self.next_of_each {
+                self.next_of_each = now + PROGRESS_OF_EACH;
+                let of_each = self.progress_of_each(session);
+                out.push(TransferEvent::Send(SendEvent::Receivers(of_each)));
+            }
         }
     }
 
@@ -320,8 +341,11 @@ impl SendJob {
             self.queue.changed.push(path);
             return self.leave(now, session, SendEnd::Partial);
         }
-        for (key, name) in self.queue.take_resuming() {
-            out.push(TransferEvent::Send(SendEvent::Resuming { object: key.object.0, name }));
+        for Resuming { key, name, root } in self.queue.take_resuming() {
+            // Where all have the whole of it, nothing is resumed.
+            if self.peers.has_part(&root) {
+                out.push(TransferEvent::Send(SendEvent::Resuming { object: key.object.0, name }));
+            }
         }
         if self.queue.is_broken() {
             self.peers.settle_rest(now, &Outcome::Interrupted);

@@ -73,7 +73,12 @@ pub struct EnqueueFailed {
 
 impl fmt::Display for EnqueueFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot send '{}': {}.", self.path.display(), self.error)
+        write!(
+            f,
+            "file ({}): cannot be sent ({}). Rename or cut it",
+            self.path.display(),
+            self.error
+        )
     }
 }
 

@@ -8,9 +8,9 @@ use std::{
 
 use fanfare_proto::{NodeId, ReceiverReport, Time};
 
-use super::slow::loss_of;
+use super::{pace::Pace, slow::loss_of};
 use crate::{
-    event::{Outcome, ReceiverResult, ReceiverView},
+    event::{Outcome, ReceiverProgress, ReceiverResult, ReceiverView, ToldBy},
     receipt::{About, Failure, Reason, State, Status},
 };
 
@@ -27,6 +27,8 @@ pub(super) struct Peer {
     held: u64,
     /// What it said last.
     status: Option<Status>,
+    /// How far it is.
+    pace: Pace,
     /// Its name or state has been told to nobody yet.
     changed: bool,
     /// What it said of objects, so far.
@@ -77,6 +79,7 @@ impl Peers {
         peer.free = Some(status.free);
         peer.status = Some(status.clone());
         if status.about == Some(about) {
+            status.received.iter().for_each(|bytes| peer.pace.on_count(now, *bytes));
             peer.held = status.held;
             for failure in &status.failures {
                 if peer.reported.insert(failure.object, failure.reason).is_none() {
@@ -168,6 +171,12 @@ impl Peers {
         served.peek().is_some() && served.all(has)
     }
 
+    /// Whether somebody who is still served has a part of this root, and not the whole.
+    pub(super) fn has_part(&self, root: &[u8; 32]) -> bool {
+        let mut served = self.peers.values().filter(|peer| peer.outcome.is_none());
+        served.any(|peer| peer.status.as_ref().is_some_and(|status| status.has_part(root)))
+    }
+
     /// Whether everybody who is still served says that something of this name is in its directory.
     pub(super) fn all_have_top(&self, name: &str) -> bool {
         let mut served = self.peers.values().filter(|peer| peer.outcome.is_none()).peekable();
@@ -245,14 +254,48 @@ impl Peers {
     pub(super) fn view(&self, node: NodeId) -> ReceiverView {
         let peer = self.peers.get(&node);
         let name = peer.and_then(|p| p.name.as_ref());
+        let shared = name.and_then(|name| self.named.get(name)).is_some_and(|count| *count > 1);
+        let told_by = match peer {
+            Some(peer) if shared || peer.name.is_none() => self.told_by(node, peer),
+            _ => ToldBy::Name,
+        };
         ReceiverView {
             id: node,
             name: peer.and_then(|p| p.name.clone()),
-            shared: name.and_then(|name| self.named.get(name)).is_some_and(|count| *count > 1),
+            told_by,
             state: peer.and_then(|p| p.state),
             source: peer.and_then(|p| p.source),
             free: peer.and_then(|p| p.free),
         }
+    }
+
+    /// What tells a receiver from others of the same name, or from others that have none.
+    fn told_by(&self, node: NodeId, peer: &Peer) -> ToldBy {
+        let ip = |peer: &Peer| peer.source.map(|source| source.ip());
+        let others = self.peers.iter().filter(|(other, _)| **other != node);
+        let mut namesakes = others.filter(|(_, other)| other.name == peer.name).peekable();
+        if peer.name.is_some() && namesakes.peek().is_none() {
+            return ToldBy::Name;
+        }
+        match (namesakes.any(|(_, other)| ip(other) == ip(peer)), &peer.name) {
+            (true, _) => ToldBy::Id,
+            (false, Some(_)) => ToldBy::Address,
+            (false, None) => ToldBy::Name,
+        }
+    }
+
+    /// How far each is.
+    pub(super) fn progress(&self, reports: &[ReceiverReport]) -> Vec<ReceiverProgress> {
+        let reports: BTreeMap<NodeId, &ReceiverReport> =
+            reports.iter().map(|report| (report.node, report)).collect();
+        let progress = |(node, peer): (&NodeId, &Peer)| ReceiverProgress {
+            receiver: self.view(*node),
+            bytes: peer.pace.bytes(),
+            rate: peer.pace.rate(),
+            loss: reports.get(node).map_or(0.0, |report| loss_of(report)),
+            outcome: peer.outcome.as_ref().map(|(outcome, _)| outcome.clone()),
+        };
+        self.peers.iter().map(progress).collect()
     }
 
     /// How it ended for each. `name_of` gives an object's name.
@@ -403,6 +446,40 @@ mod tests {
     }
 
     #[test]
+    fn receivers_of_one_name_or_of_none_are_told_apart_by_address_and_at_one_address_by_id() {
+        let mut peers = Peers::default();
+        for (id, ip) in [(7, 7), (8, 8), (9, 8), (1, 3), (2, 4), (3, 4)] {
+            let source = SocketAddr::from(([10, 0, 0, ip], 4000));
+            peers.on_heard(NodeId(id), source);
+            if id >= 7 {
+                peers.on_status(Time::ZERO, NodeId(id), &status(0, &[]), about(), 3);
+            }
+        }
+        let label = |id| peers.view(NodeId(id)).label();
+        assert_eq!([7, 8, 9].map(label), ["a (10.0.0.7)", "a (00000008)", "a (00000009)"]);
+        let none = ["10.0.0.3", "10.0.0.4 (00000002)", "10.0.0.4 (00000003)"];
+        assert_eq!([1, 2, 3].map(label), none);
+    }
+
+    #[test]
+    fn the_progress_of_each_is_what_it_says_of_this_sender() {
+        let mut peers = Peers::default();
+        let say = |peers: &mut Peers, seconds, bytes| {
+            let mut said = status(0, &[]);
+            said.received = Some(bytes);
+            peers.on_status(Time::ZERO + Duration::from_secs(seconds), NODE, &said, about(), 3);
+            let progress = peers.progress(&[]).remove(0);
+            (progress.bytes, progress.rate.map(|rate| rate.as_bps()))
+        };
+        assert_eq!(say(&mut peers, 0, 0), (Some(0), None));
+        assert_eq!(say(&mut peers, 2, 1000), (Some(1000), Some(4000)));
+        let mut other = status(0, &[]);
+        (other.about, other.received) = (Some(About::new(NodeId(2), InstanceId(1))), Some(7));
+        hear(&mut peers, &other);
+        assert_eq!(peers.progress(&[])[0].bytes, Some(1000), "another sender's bytes");
+    }
+
+    #[test]
     fn what_one_has_whole_and_another_in_part_all_have() {
         let root = *blake3::hash(b"x").as_bytes();
         let mut peers = Peers::default();
@@ -414,6 +491,9 @@ mod tests {
         peers.on_status(Time::ZERO, NodeId(7), &whole, about(), 3);
         peers.on_status(Time::ZERO, NodeId(8), &part, about(), 3);
         assert!(peers.all_have(&root) && !peers.all_have(&[1; 32]));
+        assert!(peers.has_part(&root) && !peers.has_part(&[1; 32]));
+        peers.settle(Time::ZERO, NodeId(8), Outcome::Unanswered);
+        assert!(peers.all_have(&root) && !peers.has_part(&root), "the whole is no part");
         peers.on_heard(NodeId(9), SocketAddr::from(([127, 0, 0, 1], 1)));
         assert!(!peers.all_have(&root), "a plain receiver cannot say so");
         peers.settle(Time::ZERO, NodeId(9), Outcome::Unanswered);

@@ -56,6 +56,14 @@ struct Recent {
     passed: bool,
 }
 
+/// A file that goes on demand because all have it, or a part.
+#[derive(Debug)]
+pub(super) struct Resuming {
+    pub(super) key: ObjectKey,
+    pub(super) name: String,
+    pub(super) root: [u8; 32],
+}
+
 /// What of the objects need not be sent unasked, and what goes with them.
 #[derive(Debug, Default)]
 pub(super) struct Economy {
@@ -95,7 +103,7 @@ pub(super) struct Queue {
     tree_follows: Option<Follows>,
     economy: Economy,
     /// Files that go on demand because all have them, or a part, not yet told to the user.
-    resuming: Vec<(ObjectKey, String)>,
+    resuming: Vec<Resuming>,
     /// The manifest of the next file has been enqueued.
     manifest_sent: bool,
     /// Objects enqueued so far, in all rounds.
@@ -200,7 +208,7 @@ impl Queue {
     }
 
     /// Files that have been enqueued to be resumed, since the last call.
-    pub(super) fn take_resuming(&mut self) -> Vec<(ObjectKey, String)> {
+    pub(super) fn take_resuming(&mut self) -> Vec<Resuming> {
         std::mem::take(&mut self.resuming)
     }
 
@@ -276,6 +284,13 @@ impl Queue {
                 }
             }
         }
+    }
+
+    /// The file that has this id; none for manifests and pieces of streams.
+    pub(super) fn file_of(&mut self, id: ObjectTransportId) -> Option<&SourceFile> {
+        let place = self.recent_mut(id).map(|recent| recent.place)?;
+        let sent = self.sent_at(place).filter(|sent| !sent.is_manifest && !sent.file.is_piece());
+        sent.map(|sent| &sent.file)
     }
 
     fn note_passed(&mut self, key: ObjectKey) {
@@ -438,6 +453,6 @@ mod tests {
         assert_eq!(manifests, [true, false, false]);
         assert_eq!((queue.total, queue.files, queue.manifests()), (3, 2, 1));
         let resumed = queue.take_resuming();
-        assert_eq!((resumed.len(), resumed[0].1.as_str()), (1, "large"));
+        assert_eq!((resumed.len(), resumed[0].name.as_str()), (1, "large"));
     }
 }

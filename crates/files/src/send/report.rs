@@ -8,7 +8,8 @@ use super::{Expect, Phase, SendJob, slow::loss_of};
 use crate::event::Outbox;
 
 use crate::event::{
-    Limit, ReceiverView, SendEnd, SendEvent, SendProgress, SendReport, TransferEvent,
+    Limit, ReceiverProgress, ReceiverView, SendEnd, SendEvent, SendProgress, SendReport,
+    TransferEvent,
 };
 
 /// A report of loss counts so long, and twenty GRTT: who loses nothing any more says nothing.
@@ -77,6 +78,10 @@ impl SendJob {
             complete: self.peers.complete(),
             receivers: self.peers.len(),
         }
+    }
+
+    pub(super) fn progress_of_each(&self, session: &mut Session) -> Vec<ReceiverProgress> {
+        self.peers.progress(&session.sender().receivers())
     }
 
     /// What it came to.

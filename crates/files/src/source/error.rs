@@ -1,6 +1,10 @@
 //! Why something cannot be sent, in words.
 
-use std::{fmt, io, os::unix::ffi::OsStrExt, path::PathBuf};
+use std::{
+    fmt, io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
 
 use fanfare_disk::name::{NameError, shown, text_of};
 
@@ -41,17 +45,17 @@ impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(path, error) if error.kind() == io::ErrorKind::NotFound => {
-                write!(f, "cannot read '{}': no such file.", path.display())
+                write!(f, "file ({}): there is no such file. Check its name", path_shown(path))
             }
             Self::Unreadable(path, error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 write!(
                     f,
-                    "cannot read '{}': permission denied. Run as a user who may",
-                    path.display()
+                    "file ({}): permission denied. Run as a user who may read it",
+                    path_shown(path)
                 )
             }
             Self::Unreadable(path, error) => {
-                write!(f, "cannot read '{}': {error}.", path.display())
+                write!(f, "file ({}): cannot be read ({error}). Check it", path_shown(path))
             }
             Self::Name(name, why) => write!(
                 f,
@@ -60,29 +64,28 @@ impl fmt::Display for SourceError {
             ),
             Self::SameName(a, b, name) => write!(
                 f,
-                "cannot send both '{}' and '{}': receivers would call them '{}', or put one \
-                 beneath the other. Give one another name, as PATH=NAME",
-                a.display(),
-                b.display(),
+                "paths ('{}' and '{}'): receivers would call them '{}', or put one beneath the \
+                 other. Give one another name, as PATH=NAME",
+                path_shown(a),
+                path_shown(b),
                 shown(name)
             ),
             Self::NotAFile(path) => write!(
                 f,
-                "cannot send '{}': neither a file nor a directory. Send it alone, or use '-' \
-                 and a pipe",
-                path.display()
+                "path ({}): neither a file nor a directory. Send it alone, or use '-' and a pipe",
+                path_shown(path)
             ),
             Self::NotAStream(path) => write!(
                 f,
-                "cannot send '{}' as a stream: it is a directory. Leave out --as-stream",
-                path.display()
+                "path ({}): is a directory, and no stream. Leave out --as-stream",
+                path_shown(path)
             ),
             Self::LeadsOut(path, target) => write!(
                 f,
                 "cannot send '{}': this link leads out of the directory, to '{}'. Choose what is done \
                  with such links: --links keep, follow or skip",
-                shown(&text_of(path.as_os_str().as_bytes())),
-                shown(&text_of(target.as_os_str().as_bytes()))
+                path_shown(path),
+                path_shown(target)
             ),
             Self::TreeTooLong(max) => write!(
                 f,
@@ -92,13 +95,18 @@ impl fmt::Display for SourceError {
             ),
             Self::Spool(error) => write!(
                 f,
-                "cannot keep standard input: {error}. Make room in the directory for temporary \
-                 files or set TMPDIR"
+                "standard input (-): cannot be kept ({error}). Make room in the directory for \
+                 temporary files or set TMPDIR"
             ),
-            Self::Nothing => write!(f, "nothing to send: there is no file in what was named."),
+            Self::Nothing => write!(f, "paths (as given): there is no file in them. Name others"),
             Self::Listing(error) => error.fmt(f),
         }
     }
+}
+
+/// A path for people; of a very long one the middle is left out.
+fn path_shown(path: &Path) -> String {
+    shown(&text_of(path.as_os_str().as_bytes()))
 }
 
 impl std::error::Error for SourceError {}

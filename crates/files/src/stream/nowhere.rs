@@ -76,6 +76,10 @@ impl DirectoryHandle for Nowhere {
         self.free
     }
 
+    fn capacity(&self) -> u64 {
+        self.free
+    }
+
     fn sync(&self) -> Result<(), Errno> {
         Ok(())
     }

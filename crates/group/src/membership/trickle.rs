@@ -24,6 +24,9 @@ const TOGETHER_PART: u32 = 2048;
 /// But not more often; nor does one alone than each half of the shortest interval.
 const TOGETHER_MIN: Duration = Duration::from_millis(250);
 
+/// Greetings are answered this often at most.
+const GREETED_EACH: Duration = Duration::from_millis(100);
+
 /// Nodes are missing that may come back.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Absence {
@@ -140,6 +143,17 @@ impl Trickle {
             let soon = now + Duration::from_nanos(within);
             self.called = Some(self.answered.map_or(soon, |at| soon.max(at + half)));
         }
+    }
+    /// It goes within `soon` from now, whatever was planned; not so soon after the last one that was
+    /// asked for.
+    pub(crate) fn on_greeting(&mut self, now: Time, soon: Duration, rng: &mut Rng) {
+        let at = now + Duration::from_nanos(rng.below(soon.as_nanos() as u64 + 1));
+        let at = self.answered.map_or(at, |answered| at.max(answered + GREETED_EACH));
+        self.called = Some(self.called.map_or(at, |called| called.min(at)));
+    }
+    /// It goes then at the latest.
+    pub(crate) fn plan(&mut self, at: Time) {
+        self.called = Some(self.called.map_or(at, |called| called.min(at)));
     }
     /// Somebody said what we would have said.
     pub(crate) fn on_consistent(&mut self) {

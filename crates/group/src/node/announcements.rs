@@ -1,7 +1,7 @@
 //! Announcements of what nodes have: this node's own, and those of others. Differences are
 //! requested, told, or repaired.
 
-use super::{GroupNode, encapsulation::COMMAND};
+use super::{GroupNode, encapsulation::COMMAND, greeting};
 use crate::{
     event::Event,
     frames::frame::{HEADER, Kind},
@@ -35,6 +35,7 @@ impl GroupNode {
             return false;
         }
         let called = self.call();
+        self.on_greeted();
         let room = self.config.frame_max.saturating_sub(COMMAND + HEADER);
         let (short, holdings) = match self.shorts < SHORTS_MAX {
             true => Some(self.holdings(true)).filter(|current| !current.is_empty()),
@@ -129,7 +130,10 @@ impl GroupNode {
         let is_heard = state.hears.iter().any(|hearing| hearing.node == own);
         if is_called(own) || is_called(NodeId::ANY) && !is_heard {
             self.shorts = SHORTS_MAX;
-            self.trickle.on_call(self.now, &mut self.rng);
+            match greeting::is_greeting(state) && self.config.greets {
+                true => self.welcome(),
+                false => self.trickle.on_call(self.now, &mut self.rng),
+            }
         }
         if state.unread {
             self.unread = Some(from).filter(|_| state.unknown).or(self.unread);

@@ -11,7 +11,8 @@
 //! - `coding`, `decoding`: coded packets, sent and received; `coded_requests`: what to request
 //!   beside them
 //! - `relaying`: forwarding without a request
-//! - `subscribing`: what a new subscription gets of what is here
+//! - `subscribing`: what a new subscription gets of what is here; `greeting`: what a new subscriber
+//!   is given by others
 //! - `restoring`: what the process had before a restart
 
 mod announcements;
@@ -20,6 +21,7 @@ mod coded_requests;
 mod coding;
 mod decoding;
 mod encapsulation;
+mod greeting;
 mod incoming;
 mod outgoing;
 mod proactive;
@@ -149,6 +151,10 @@ pub struct GroupNode {
     /// Announcements to come that call on everybody.
     rolls: u32,
     trickle: Trickle,
+    /// Greetings that are still to go out.
+    greetings: u8,
+    /// When one was answered last.
+    welcomed: Option<Time>,
     /// The publisher after which the next announcement goes on.
     spoken_of: NodeId,
     /// Short announcements since the last long one.
@@ -225,6 +231,8 @@ impl GroupNode {
             members: Members::new(node, config.announce_max * LIVES),
             holders: Holders::default(),
             rolls: 0,
+            greetings: 0,
+            welcomed: None,
             trickle,
             spoken_of: NodeId::NONE,
             shorts: SHORTS_MAX,

@@ -27,6 +27,7 @@ impl GroupNode {
         self.want_unfinished();
         self.recall(id);
         self.set_silence();
+        self.greet();
         id
     }
 

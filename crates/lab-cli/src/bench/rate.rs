@@ -31,7 +31,8 @@ const HELP: Help = Help::new(&[
     (Exit::Resource, "a program is missing"),
     (Exit::Interrupted, "interrupted by Ctrl-C"),
 ])
-.environment(&[("FANFARE_BIN", "another build of fanfare to be measured")]);
+.environment(&[("FANFARE_BIN", "another build of fanfare to be measured")])
+.files(&[("--out DIR", "table and plot")]);
 
 /// Measure what 'fanfare send' reaches without --rate
 ///

@@ -8,8 +8,11 @@ use fanfare_sim::Table;
 use super::lines::{end, print};
 use crate::ending::give_up;
 
-const HELP: Help = Help::new(&[("fanfare bench stamps", "idle and busy processors")])
-    .exits(&[(Exit::Done, "measured"), (Exit::Permission, "root is needed")]);
+const HELP: Help = Help::new(&[
+    ("fanfare bench stamps", "idle and busy processors"),
+    ("fanfare bench stamps --json", "for programs"),
+])
+.exits(&[(Exit::Done, "measured"), (Exit::Permission, "root is needed")]);
 
 /// Measure where a message's time goes on a local network
 ///

@@ -14,7 +14,8 @@ use crate::ending::give_up;
 const HELP: Help = Help::new(&[
     ("fanfare lab agree results/s000 results/s000-again", "two days"),
     ("fanfare lab agree a b --json", "for programs"),
-]);
+])
+.files(&[("DIR", "records of 'fanfare lab reproduce --out DIR'")]);
 
 /// Compare two measurements, and say whether they agree within their spread
 ///

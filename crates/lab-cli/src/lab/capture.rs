@@ -18,7 +18,8 @@ const HELP: Help = Help::new(&[
     ("fanfare lab capture pc1 pc1.pcap", "into a file"),
     ("fanfare lab capture pc1 - | wireshark -k -i -", "watch live"),
 ])
-.exits(EXITS);
+.exits(EXITS)
+.files(super::FILES);
 
 /// Capture the packets of a host into a pcap file, until Ctrl-C
 ///

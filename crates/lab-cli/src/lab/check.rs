@@ -12,7 +12,8 @@ const HELP: Help = Help::new(&[
     ("fanfare lab check", "takes about a minute"),
     ("fanfare lab check --throughput 200M", "does it carry 200 Mbit/s?"),
 ])
-.exits(EXITS);
+.exits(EXITS)
+.files(super::FILES);
 
 /// Measure how exact rates, delays and losses are on this machine
 ///

@@ -18,7 +18,8 @@ const HELP: Help = Help::new(&[
 .environment(&[
     ("FANFARE_NODE", "the program gets the name of the host"),
     ("FANFARE_ADDRESS", "the program gets the address of the host"),
-]);
+])
+.files(super::FILES);
 
 /// Run a program on a host; its exit code becomes that of this command
 #[derive(Debug, Args)]

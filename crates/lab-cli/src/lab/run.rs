@@ -28,7 +28,9 @@ const HELP: Help = Help::new(&[
     (Exit::Permission, "root is needed"),
     (Exit::Resource, "a program or device is missing"),
     (Exit::Interrupted, "interrupted by Ctrl-C"),
-]);
+])
+.environment(&[("FANFARE_BIN", "another build of fanfare to be measured")])
+.files(&[("--out DIR", "a directory for each host, with what its programs print and write")]);
 
 /// Run the programs and transfers of a scenario, and collect the results
 ///

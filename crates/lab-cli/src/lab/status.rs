@@ -1,9 +1,9 @@
 //! `fanfare lab status` and `fanfare lab down`: labs that other processes run.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use clap::Args;
-use fanfare_lab::{LabError, RunningLab, clear_leftovers};
+use fanfare_lab::{LabError, RunningLab, clear_all, clear_leftovers};
 
 use fanfare_command::{Exit, Help, Output, OutputArgs};
 
@@ -19,7 +19,8 @@ const STATUS: Help = Help::new(&[
     ("fanfare lab status", "all labs"),
     ("fanfare lab status --watch", "again every second"),
 ])
-.exits(EXITS);
+.exits(EXITS)
+.files(super::FILES);
 
 /// Show the labs that are up: hosts, packets, links, and how late the emulator is
 #[derive(Debug, Args)]
@@ -36,9 +37,11 @@ pub(super) struct StatusArgs {
 
 const DOWN: Help = Help::new(&[
     ("fanfare lab down", "all labs"),
+    ("fanfare lab down --all", "and everything that any run has made"),
     ("fanfare lab down --lab classroom", "one of them"),
 ])
-.exits(EXITS);
+.exits(EXITS)
+.files(super::FILES);
 
 /// Stop labs, and remove what crashed ones have left
 #[derive(Debug, Args)]
@@ -46,6 +49,11 @@ const DOWN: Help = Help::new(&[
 pub(super) struct DownArgs {
     #[command(flatten)]
     which: WhichArgs,
+    /// Remove every network namespace of the laboratory, also of benchmarks that are running
+    ///
+    /// They are found by their names, which begin with ffl. What runs in them is killed.
+    #[arg(long, conflicts_with = "lab")]
+    all: bool,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -110,12 +118,34 @@ pub(super) fn down(args: &DownArgs) -> Exit {
         }
         ended += 1;
     }
-    match clear_leftovers() {
+    let cleared = if args.all { clear_all() } else { clear_leftovers() };
+    match cleared {
         Ok(cleared) => {
             cleared.iter().for_each(|name| output.text(&format!("cleared what was left: {name}")));
-            lines::Ended::new(ended).print(&output, "taken down");
+            lines::Ended::new(ended + runs(&cleared)).print(&output, "taken down");
             Exit::Done
         }
         Err(error) => give_up(&output, &error),
+    }
+}
+
+/// Of how many runs these namespaces are: a name is a run's, then `h` and the number of a host, or `b`.
+fn runs(namespaces: &[String]) -> usize {
+    let run = |name: &String| {
+        let run = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        run.trim_end_matches(['h', 'b']).to_owned()
+    };
+    namespaces.iter().map(run).collect::<BTreeSet<_>>().len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn namespaces_of_one_run_are_counted_once() {
+        let names = ["ffl7x0h1", "ffl7x0h22", "ffl7x1b", "ffl7x1h1", "ffl9x0h1"];
+        assert_eq!(runs(&names.map(str::to_owned)), 3);
+        assert_eq!(runs(&[]), 0);
     }
 }

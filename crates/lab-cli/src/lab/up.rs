@@ -20,7 +20,8 @@ const HELP: Help = Help::new(&[
     ("fanfare lab up scenarios/files/classroom.toml", "a room of 31 hosts"),
     ("fanfare lab up scenarios/files/road.toml --set loss=5%", "with another loss"),
 ])
-.exits(EXITS);
+.exits(EXITS)
+.files(super::FILES);
 
 /// Start the network of a scenario, until Ctrl-C or 'fanfare lab down'
 #[derive(Debug, Args)]

@@ -18,7 +18,8 @@ const SMALL: &str = include_str!("../../../../scenarios/files/small.toml");
 const HELP: Help = Help::new(&[
     ("fanfare sim bench", "five seconds"),
     ("fanfare sim bench scenarios/files/road.toml --seconds 20", "another scenario"),
-]);
+])
+.files(&[("FILE", "scenario, in TOML; see docs/reference/scenario-files.md")]);
 
 /// Measure how many seeds the simulator runs in an hour on one core
 #[derive(Debug, Args)]

@@ -23,7 +23,8 @@ const HELP: Help = Help::new(&[
     (Exit::Failed, "failed"),
     (Exit::Partial, "some seeds did not complete in time"),
     (Exit::Resource, "a file cannot be written"),
-]);
+])
+.files(&[("FILE", "scenario, in TOML; see docs/reference/scenario-files.md")]);
 
 /// Run a scenario with several seeds: means and 95 % confidence intervals
 #[derive(Debug, Args)]

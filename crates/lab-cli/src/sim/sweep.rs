@@ -32,7 +32,8 @@ const HELP: Help = Help::new(&[
     (Exit::Done, "done"),
     (Exit::Failed, "a run failed"),
     (Exit::Resource, "Python, Dask or the scheduler is missing, or a file cannot be written"),
-]);
+])
+.files(&[("FILE", "scenario, in TOML; see docs/reference/scenario-files.md")]);
 
 /// Run scenarios over many seeds and values, and write a CSV file
 ///

@@ -33,7 +33,8 @@ const HELP: Help = Help::new(&[
     (Exit::Done, "done, and with --check: nothing differs"),
     (Exit::Failed, "with --check: something differs"),
     (Exit::Resource, "a file cannot be written"),
-]);
+])
+.files(&[("FILE", "experiment, in TOML; see docs/reference/experiment-files.md")]);
 
 /// Make the tables of experiment files, beside published numbers
 ///

@@ -32,7 +32,7 @@ impl FirstPacket {
             socket.set_nonblocking(true)?;
             Ok(socket)
         })?;
-        opened.map(Self).map_err(|error| LabError::system("bench ()", &error))
+        opened.map(Self).map_err(|error| LabError::system("bench (packet socket)", &error))
     }
 
     /// When the first packet with data came by; nothing if it is over before.

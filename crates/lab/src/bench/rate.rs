@@ -189,7 +189,9 @@ impl BenchSetup<'_> {
         }
         // The next cell has a file of another size.
         let source = transfer::source(scratch);
-        fs::remove_file(&source).map_err(|error| LabError::system(source.display(), &error))?;
+        fs::remove_file(&source).map_err(|error| {
+            LabError::system(format_args!("file ({})", source.display()), &error)
+        })?;
         let late_ms = network.lateness()?.map(|report| report.p99_ms);
         Ok(RateRow { raw_bps: Spread::of(&raw), ..RateRow::of(cell, &transfers, late_ms) })
     }

@@ -144,7 +144,8 @@ impl Streams {
                 group(number)
             );
         }
-        fs::write(&file, text).map_err(|error| LabError::system(file.display(), &error))?;
+        fs::write(&file, text)
+            .map_err(|error| LabError::system(format_args!("file ({})", file.display()), &error))?;
         Ok(Self { program: bench.fanfare.clone(), file })
     }
 }

@@ -59,7 +59,9 @@ pub(super) fn run(
     rate: u64,
 ) -> Result<Transfer, LabError> {
     let directory = cell.scratch.join("transfer");
-    let failed = |error: std::io::Error| LabError::system(directory.display(), &error);
+    let failed = |error: std::io::Error| {
+        LabError::system(format_args!("file ({})", directory.display()), &error)
+    };
     fs::create_dir_all(&directory).map_err(failed)?;
     let task = Task {
         source: source(cell.scratch, cell.bench.size).map_err(failed)?,
@@ -75,7 +77,7 @@ pub(super) fn run(
         task: &task,
         directory: &directory,
         stop: cell.stop,
-        interrupted: "bench: interrupted. Run it again",
+        interrupted: "bench (interrupted): not all was measured. Run it again",
     };
     let copies = cell.bench.size * task.receivers.len() as u64;
     let reserve = payload::MemoryReserve::shedding(&directory, copies).map_err(failed)?;
@@ -100,7 +102,7 @@ fn source(scratch: &Path, size: u64) -> std::io::Result<PathBuf> {
 }
 
 fn deliver(cell: &Cell<'_>, order: Order<'_>) -> Result<Transfer, LabError> {
-    let failed = |error: std::io::Error| LabError::system("bench ()", &error);
+    let failed = |error: std::io::Error| LabError::system("bench (its files)", &error);
     let none = [Vec::new(), Vec::new()];
     let [to_sender, to_receivers] =
         if order.system == System::Fanfare { &cell.bench.extra } else { &none };

@@ -64,7 +64,9 @@ impl<'a> Trial<'a> {
     }
 
     fn run_in(&self, directory: &Path) -> Result<CompanyRow, LabError> {
-        let failed = |error: io::Error| LabError::system(directory.display(), &error);
+        let failed = |error: io::Error| {
+            LabError::system(format_args!("file ({})", directory.display()), &error)
+        };
         let lab = self.lab()?;
         let wake_event = Arc::new(WakeEvent::new().map_err(failed)?);
         let hosts = lab.hosts();
@@ -196,6 +198,7 @@ impl<'a> Trial<'a> {
 }
 
 fn interrupted() -> LabError {
-    let text = "reproduce: interrupted. Run the same command again to start over";
+    let text =
+        "reproduce (interrupted): not all was measured. Run the same command again to start over";
     LabError::new(Refusal::System, "lab.interrupted", text)
 }

@@ -24,13 +24,13 @@ pub(super) fn output(program: &str, package: &str, arguments: &[&str]) -> Result
 fn run(program: &str, package: &str, arguments: &[&str]) -> Result<Output, LabError> {
     Command::new(program).args(arguments).output().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => tool::missing(program, package),
-        _ => LabError::system(format!("{program} ()"), &error),
+        _ => LabError::system(format_args!("program ({program})"), &error),
     })
 }
 
 fn failed(program: &str, text: &str) -> LabError {
     let line = text.lines().find(|line| line.contains("error")).unwrap_or_else(|| text.trim());
-    let text = format!("{program}: {line}. Check that its package is complete");
+    let text = format!("program ({program}): {line}. Check that its package is complete");
     LabError::new(Refusal::System, "lab.peer", text)
 }
 
@@ -60,7 +60,9 @@ pub(super) fn short_hash(bytes: &[u8]) -> String {
 impl Tools {
     fn place(&self, name: &str) -> Result<PathBuf, LabError> {
         let made = fs::create_dir_all(&self.cache);
-        made.map_err(|error| LabError::system(self.cache.display(), &error))?;
+        made.map_err(|error| {
+            LabError::system(format_args!("file ({})", self.cache.display()), &error)
+        })?;
         Ok(self.cache.join(name))
     }
 
@@ -98,10 +100,13 @@ impl Tools {
         let partial = place.with_extension(std::process::id().to_string());
         let out = partial.display().to_string();
         output("curl", "curl", &["-fsSL", "--max-time", "120", "-o", &out, url])?;
-        let bytes = fs::read(&partial).map_err(|error| LabError::system(&out, &error))?;
+        let bytes = fs::read(&partial)
+            .map_err(|error| LabError::system(format_args!("file ({out})"), &error))?;
         let found = blake3::hash(&bytes).to_hex();
         if found.as_str() != hash {
-            let text = format!("{url}: its BLAKE3 hash is {found}, expected {hash}. Do not use it");
+            let text = format!(
+                "download ({url}): its BLAKE3 hash is {found}, expected {hash}. Do not use it"
+            );
             return Err(LabError::new(Refusal::System, "lab.peer", text));
         }
         renamed(&partial, place)
@@ -136,7 +141,8 @@ pub(super) struct Source<'a> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
-    fs::write(path, bytes).map_err(|error| LabError::system(path.display(), &error))
+    fs::write(path, bytes)
+        .map_err(|error| LabError::system(format_args!("file ({})", path.display()), &error))
 }
 
 fn renamed(from: &Path, to: PathBuf) -> Result<PathBuf, LabError> {
@@ -144,7 +150,7 @@ fn renamed(from: &Path, to: PathBuf) -> Result<PathBuf, LabError> {
         Ok(()) => Ok(to),
         // Another run was faster.
         Err(_) if to.exists() => Ok(to),
-        Err(error) => Err(LabError::system(to.display(), &error)),
+        Err(error) => Err(LabError::system(format_args!("file ({})", to.display()), &error)),
     }
 }
 

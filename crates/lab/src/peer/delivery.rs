@@ -74,7 +74,9 @@ impl<'a> Delivery<'a> {
         hosts: &[Host],
         options: &[String],
     ) -> Result<Self, LabError> {
-        let failed = |error: std::io::Error| LabError::system(order.directory.display(), &error);
+        let failed = |error: std::io::Error| {
+            LabError::system(format_args!("file ({})", order.directory.display()), &error)
+        };
         let wake_event = Arc::new(WakeEvent::new().map_err(failed)?);
         let mut delivery = Self { order, wake_event, receivers: Vec::new() };
         delivery.start_receivers(hosts, options)?;
@@ -103,7 +105,9 @@ impl<'a> Delivery<'a> {
         let mut waiting = Vec::new();
         for (number, host) in (first..).zip(hosts) {
             let directory = directory.join(host.name());
-            let failed = |error: std::io::Error| LabError::system(directory.display(), &error);
+            let failed = |error: std::io::Error| {
+                LabError::system(format_args!("file ({})", directory.display()), &error)
+            };
             fs::create_dir_all(&directory).map_err(failed)?;
             let mut launch = peer.receive(host, number, task, &directory);
             launch.command.args(options);
@@ -119,7 +123,9 @@ impl<'a> Delivery<'a> {
 
     fn start(&self, command: Command, name: &str) -> Result<Program, LabError> {
         let log = self.order.directory.join(format!("{name}.log"));
-        let failed = |error: std::io::Error| LabError::system(log.display(), &error);
+        let failed = |error: std::io::Error| {
+            LabError::system(format_args!("file ({})", log.display()), &error)
+        };
         Program::start(command, &log, &self.wake_event).map_err(failed)
     }
 
@@ -281,7 +287,7 @@ impl Receiving {
 }
 
 fn notice(system: System, program: &mut Program) -> Result<(), LabError> {
-    program.notice().map_err(|error| LabError::system(system, &error))
+    program.notice().map_err(|error| LabError::system(format_args!("system ({system})"), &error))
 }
 
 /// BLAKE3 of a file.

@@ -164,7 +164,7 @@ fn server(
     wake_event: &Arc<WakeEvent>,
 ) -> Result<Option<Program>, LabError> {
     let file = directory.join(format!("{name}.conf"));
-    let failed = |error| LabError::system(file.display(), &error);
+    let failed = |error| LabError::system(format_args!("file ({})", file.display()), &error);
     fs::write(&file, settings).map_err(failed)?;
     let mut command = host.command(name);
     command.arg("-c").arg(&file);

@@ -132,7 +132,9 @@ impl RecordFile {
     /// Reads what is there. A line that was cut off by a crash is passed over.
     pub(super) fn open(directory: &Path) -> Result<Self, LabError> {
         let path = directory.join(FILE);
-        let failed = |error: &std::io::Error| LabError::system(path.display(), error);
+        let failed = |error: &std::io::Error| {
+            LabError::system(format_args!("file ({})", path.display()), error)
+        };
         fs::create_dir_all(directory).map_err(|error| failed(&error))?;
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
@@ -145,7 +147,9 @@ impl RecordFile {
 
     /// Appends one.
     pub(super) fn add(&mut self, record: Record) -> Result<(), LabError> {
-        let failed = |error: std::io::Error| LabError::system(self.path.display(), &error);
+        let failed = |error: std::io::Error| {
+            LabError::system(format_args!("file ({})", self.path.display()), &error)
+        };
         let line = serde_json::to_string(&record).map_err(|error| failed(error.into()))?;
         let mut file =
             OpenOptions::new().create(true).append(true).open(&self.path).map_err(failed)?;
@@ -180,8 +184,8 @@ impl RecordFile {
 /// The records of an output directory, which must have some.
 pub(super) fn read_all(directory: &Path) -> Result<Vec<Record>, LabError> {
     let path = directory.join(FILE);
-    let text =
-        fs::read_to_string(&path).map_err(|error| LabError::system(path.display(), &error))?;
+    let text = fs::read_to_string(&path)
+        .map_err(|error| LabError::system(format_args!("file ({})", path.display()), &error))?;
     Ok(text.lines().filter_map(read).collect())
 }
 

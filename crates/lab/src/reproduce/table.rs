@@ -106,7 +106,8 @@ pub(super) fn write(
     let tables = Tables { experiment, versions, records };
     for (kind, text) in [("md", tables.markdown()), ("csv", tables.csv())] {
         let path = out.join(format!("{}.{kind}", experiment.name));
-        fs::write(&path, text).map_err(|error| LabError::system(path.display(), &error))?;
+        fs::write(&path, text)
+            .map_err(|error| LabError::system(format_args!("file ({})", path.display()), &error))?;
     }
     Ok(tables.points())
 }

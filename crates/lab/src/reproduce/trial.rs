@@ -62,7 +62,9 @@ impl Trial<'_> {
     /// # Errors
     /// When the lab fails or the user stops it; what the system does is in the record.
     pub(super) fn run(&self) -> Result<Record, LabError> {
-        let failed = |error: std::io::Error| LabError::system(self.directory.display(), &error);
+        let failed = |error: std::io::Error| {
+            LabError::system(format_args!("file ({})", self.directory.display()), &error)
+        };
         fs::create_dir_all(self.directory).map_err(failed)?;
         let lab = Lab::up(&self.experiment.scenario(self.cell)?, self.seed())?;
         // The moment at which the lab's clock was zero.
@@ -78,7 +80,7 @@ impl Trial<'_> {
             task: &task,
             directory: self.directory,
             stop: self.stop,
-            interrupted: "reproduce: interrupted. Run the same command again to continue",
+            interrupted: "reproduce (interrupted): not all was measured. Run the same command again to continue",
         };
         let mut delivery = Delivery::to(order, &lab.hosts()[1..], &[])?;
         let first = first_data(&lab);

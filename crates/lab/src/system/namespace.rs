@@ -17,13 +17,20 @@ use std::{
     os::fd::AsFd as _,
     path::{Path, PathBuf},
     process::Command,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Once,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
     thread,
 };
 
 /// All our namespaces begin with this.
 const PREFIX: &str = "ffl";
 static NEXT: AtomicU32 = AtomicU32::new(0);
+/// This process is about to end: it makes no more of them.
+static ENDING: AtomicBool = AtomicBool::new(false);
+/// What dead runs have left has been cleared.
+static CLEARED: Once = Once::new();
 
 /// One network namespace; gone, with all that runs in it, when dropped.
 #[derive(Debug)]
@@ -32,9 +39,12 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// What the names of one more lab begin with.
+    /// What the names of one more lab begin with. What dead runs have left is cleared before the
+    /// first.
     #[must_use]
     pub fn stem() -> String {
+        // Where that fails, making the first one says why.
+        CLEARED.call_once(|| drop(clear_leftovers()));
         format!("{PREFIX}{}x{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
     }
     /// Makes the one that is `role` in the lab of this stem.
@@ -43,6 +53,10 @@ impl Namespace {
     /// When `ip` is missing or refuses.
     pub fn add(stem: &str, role: &str) -> Result<Self, LabError> {
         let name = format!("{stem}{role}");
+        if ENDING.load(Ordering::SeqCst) {
+            let text = format!("namespace ({name}): is not made: this run is being ended. Wait");
+            return Err(LabError::new(Refusal::System, "lab.interrupted", text));
+        }
         tool::ip(&["netns", "add", &name], "")?;
         Ok(Self { name })
     }
@@ -111,10 +125,32 @@ pub(crate) fn command(name: &str, program: impl AsRef<std::ffi::OsStr>) -> Comma
 /// # Errors
 /// When `ip` is missing or refuses.
 pub(crate) fn clear_leftovers() -> Result<Vec<String>, LabError> {
+    clear(|pid| !is_alive(pid))
+}
+
+/// Removes all of the laboratory's, whoever has made them; gives their names.
+///
+/// # Errors
+/// As [`clear_leftovers`].
+pub(crate) fn clear_all() -> Result<Vec<String>, LabError> {
+    clear(|_| true)
+}
+
+/// Removes all that this process has made, and makes no more: it ends without dropping them.
+pub(crate) fn clear_own() {
+    ENDING.store(true, Ordering::SeqCst);
+    // Nobody is left to be told of a failure; the next run clears what stays.
+    let _ = clear(|pid| pid == std::process::id());
+}
+
+fn clear(is_meant: impl Fn(u32) -> bool) -> Result<Vec<String>, LabError> {
     let listed = tool::ip(&["netns", "list"], "")?;
-    let dead = |name: &&str| owner(name).is_some_and(|pid| !is_alive(pid));
-    let names = listed.lines().filter_map(|line| line.split_whitespace().next()).filter(dead);
-    Ok(names.inspect(|name| remove(name)).map(str::to_owned).collect())
+    let names = listed.lines().filter_map(|line| line.split_whitespace().next());
+    let meant: Vec<String> =
+        names.filter(|name| owner(name).is_some_and(&is_meant)).map(str::to_owned).collect();
+    // One after the other they take seconds.
+    thread::scope(|scope| meant.iter().for_each(|name| drop(scope.spawn(|| remove(name)))));
+    Ok(meant)
 }
 
 pub(crate) fn is_alive(pid: u32) -> bool {

@@ -52,7 +52,8 @@ impl Scratch {
     pub(crate) fn with_large_pages(above: &Path) -> Result<Self, LabError> {
         let mut scratch = Self::make(above)?;
         let path = scratch.path.clone();
-        let failed = |error: io::Error| LabError::system(path.display(), &error);
+        let failed =
+            |error: io::Error| LabError::system(format_args!("file ({})", path.display()), &error);
         if payload::in_memory(&path).map_err(failed)? {
             let room = payload::free(&path).map_err(failed)?;
             let options = CString::new(format!("huge=within_size,size={room}"))
@@ -74,7 +75,8 @@ impl Scratch {
     pub(crate) fn check_room(&self, size: u64, receivers: usize) -> Result<(), LabError> {
         let copies = receivers as u64 + 2;
         let at = self.path.parent().unwrap_or(&self.path).display();
-        let failed = |error: io::Error| LabError::system("directory ()", &error);
+        let failed =
+            |error: io::Error| LabError::system("directory (for files of the run)", &error);
         let (free, need) = (payload::free(&self.path).map_err(failed)?, copies * size);
         if free >= need {
             return Ok(());

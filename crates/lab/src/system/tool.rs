@@ -20,7 +20,7 @@ fn output(program: &str, arguments: &[&str], input: &str) -> Result<String, LabE
     let failed = |why: &str| {
         let denied = why.contains("Operation not permitted") || why.contains("Permission denied");
         let refusal = if denied { Refusal::Permission } else { Refusal::System };
-        let text = format!("{command}: {why}. Check that this machine allows it");
+        let text = format!("command ({command}): {why}. Check that this machine allows it");
         LabError::new(refusal, "lab.ip", text)
     };
     let mut child = Command::new(program)
@@ -46,6 +46,6 @@ fn output(program: &str, arguments: &[&str], input: &str) -> Result<String, LabE
 
 /// A program that is not installed.
 pub(crate) fn missing(program: &str, package: &str) -> LabError {
-    let text = format!("{program}: not installed. Install the package {package}");
+    let text = format!("program ({program}): is not installed. Install the package {package}");
     LabError::new(Refusal::Missing, "lab.program_missing", text)
 }

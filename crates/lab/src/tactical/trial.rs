@@ -238,7 +238,8 @@ impl Trial<'_> {
 }
 
 fn interrupted() -> LabError {
-    let text = "reproduce: interrupted. Run the same command again to start over";
+    let text =
+        "reproduce (interrupted): not all was measured. Run the same command again to start over";
     LabError::new(Refusal::System, "lab.interrupted", text)
 }
 

@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::mpsc::sync_channel};
 
 use fanfare_group::{GroupConfig, GroupNode, OBJECTS_IN_VIEW, SENDERS_IN_VIEW};
 use fanfare_proto::{AckPolicy, InstanceId, ReceiverConfig, SessionConfig};
+use fanfare_udp::{Awaited, Endpoint};
 
 use super::{
     CacheError, Group, GroupHandle,
@@ -45,7 +46,7 @@ pub struct GroupOptions {
 
 impl Default for GroupOptions {
     fn default() -> Self {
-        let config = GroupConfig { verifies: true, ..GroupConfig::default() };
+        let config = GroupConfig { verifies: true, greets: true, ..GroupConfig::default() };
         Self { config, message_max: 1 << 30, cache_dir: None, publishes: true }
     }
 }
@@ -96,6 +97,7 @@ impl Network {
         let (commands, to_obey) = sync_channel(16);
         let (to_application, events) = sync_channel(EVENTS);
         let (address, interface) = (endpoint.group(), endpoint.interface().cloned());
+        let awaited = awaited(&endpoint);
         let setup = Setup {
             clock,
             engine,
@@ -112,7 +114,7 @@ impl Network {
         let (thread, message_max) = (Some(thread), options.message_max);
         let events = Some(events);
         let handle = GroupHandle { id, address, message_max, files, stopper, commands };
-        Ok(Group { handle, interface, events, thread })
+        Ok(Group { handle, interface, awaited, events, thread })
     }
 
     /// The durable cache: with it this node is who it was.
@@ -148,5 +150,13 @@ impl Network {
             ..self.receiver.clone()
         });
         session
+    }
+}
+
+/// The interface of this name is not up yet.
+fn awaited(endpoint: &Endpoint) -> Option<String> {
+    match endpoint.awaited() {
+        Some(Awaited::Named(name)) => Some(name.clone()),
+        Some(Awaited::Any) | None => None,
     }
 }

@@ -321,6 +321,7 @@ impl Engine for GroupEngine {
 
     fn set_address(&mut self, address: SocketAddr) {
         self.node.session().set_address(address);
+        self.node.on_moved();
     }
 
     fn obey(&mut self, now: Time, command: Command) {

@@ -95,6 +95,7 @@ impl std::error::Error for GroupError {}
 pub struct Group {
     handle: GroupHandle,
     interface: Option<Interface>,
+    awaited: Option<String>,
     events: Option<Receiver<GroupEvent>>,
     thread: Option<JoinHandle<GroupReport>>,
 }
@@ -265,6 +266,13 @@ impl GroupHandle {
 }
 
 impl Group {
+    /// The interface that it waits for: it is down or has no address. Until then it hears only this
+    /// machine.
+    #[must_use]
+    pub fn awaited(&self) -> Option<&str> {
+        self.awaited.as_deref()
+    }
+
     /// Its interface.
     #[must_use]
     pub fn interface(&self) -> Option<&Interface> {

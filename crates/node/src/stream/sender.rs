@@ -66,8 +66,8 @@ impl Network {
         }
         let audience = Audience::new(options.expect.clone());
         if audience.is_wanted() {
-            let calls =
-                RollCalls { content: Vec::new(), interval: ROLL, awaited: audience.awaited() };
+            let (awaited, again) = (audience.awaited(), 0);
+            let calls = RollCalls { content: Vec::new(), interval: ROLL, awaited, again };
             session.sender().set_roll_call(Some(calls));
             session.sender().hold(true);
         }

@@ -116,5 +116,6 @@ impl Simulation {
 }
 
 fn call_roll(session: &mut Session, interval: Duration, awaited: Option<u32>) {
-    session.sender().set_roll_call(Some(RollCalls { content: Vec::new(), interval, awaited }));
+    let calls = RollCalls { content: Vec::new(), interval, awaited, again: 0 };
+    session.sender().set_roll_call(Some(calls));
 }

@@ -70,7 +70,7 @@ impl Parts {
         let is_kept = self.kept.has(root) && (is_pack || self.kept.manifest(root).is_some());
         let found = match Incoming::resume(&self.directory, name.clone(), size) {
             Ok(incoming) if is_kept => {
-                incoming.reserve()?;
+                incoming.check_room(&self.directory)?;
                 self.resume(key, name, incoming).map_err(|e| storage_error(&e))?;
                 Found::Part
             }
@@ -138,7 +138,7 @@ impl Parts {
 
     /// A part that is of no use to a later attempt.
     fn keep_own(&mut self, key: ObjectKey) -> Result<Found, StorageError> {
-        self.part(key).map_or(Ok(()), |part| part.incoming.reserve())?;
+        self.check_room(key)?;
         Ok(Found::Nothing)
     }
 
@@ -151,12 +151,12 @@ impl Parts {
             renamed => renamed?,
         }
         let Some(mut part) = self.take(key) else { return Ok(true) };
-        // Room was not reserved where an earlier part might have taken its place.
-        let reserved = part.incoming.reserve();
+        // That was not asked where an earlier part might have taken its place.
+        let room = part.incoming.check_room(&self.directory);
         part.incoming.settle_as(name.clone());
         self.parts.insert(name.clone(), part);
         self.of.insert(key, name);
-        reserved.map(|()| true).map_err(|error| match error {
+        room.map(|()| true).map_err(|error| match error {
             StorageError::Full => io::ErrorKind::StorageFull.into(),
             StorageError::Refused | StorageError::Failed => io::ErrorKind::Other.into(),
         })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fanfare_proto::{EnqueueError, FirstPass, NewObject, ObjectKey, ObjectKind, Session, Time};
 
-use super::{AllHave, HALF, Queue, RECENT_MAX, Recent, Refused, SentObject};
+use super::{AllHave, HALF, Queue, RECENT_MAX, Recent, Refused, Resuming, SentObject};
 use crate::{
     announcement::{Announcement, Details, Follows, Turn},
     file_storage::FileStorage,
@@ -217,12 +217,17 @@ impl Queue {
         self.manifest_sent = false;
         if let Some(file) = self.to_come.pop_front() {
             storage.add_source(key, open);
-            if resumed && !self.economy.sync {
-                self.resuming.push((key, file.name.clone()));
-            }
             let root = file.root;
+            if resumed && !self.economy.sync && !self.is_sent(&root) {
+                self.resuming.push(Resuming { key, name: file.name.clone(), root });
+            }
             self.note_sent(SentObject { key, file, is_manifest: false }, root);
         }
+    }
+
+    /// Whether the same content was sent before, so that receivers have it from this sending.
+    fn is_sent(&self, root: &[u8; 32]) -> bool {
+        self.sent.iter().any(|sent| !sent.is_manifest && sent.file.root == *root)
     }
 
     fn note_sent(&mut self, object: SentObject, hash: [u8; 32]) {

@@ -6,6 +6,7 @@ mod answering;
 mod bounds;
 mod coding;
 mod delivering;
+mod greeting;
 mod incarnations;
 mod lies;
 mod parting;
@@ -77,6 +78,11 @@ impl Bus {
         number
     }
 
+    /// All of them greet from now on.
+    fn greets(&mut self) {
+        self.nodes.iter_mut().for_each(|(node, _)| node.config.greets = true);
+    }
+
     /// A plain NORM node is heard there, so that frames go in commands, and NACKs as they are.
     fn hear_plain(&mut self, node: usize) {
         let (events, stats) = (&mut VecDeque::new(), &mut GroupStats::default());
@@ -98,7 +104,11 @@ impl Bus {
 
     /// Lets all nodes speak until `seconds` have passed.
     fn run(&mut self, seconds: u64, lost: &mut Loss<'_>) {
-        let end = self.now + Duration::from_secs(seconds);
+        self.run_for(Duration::from_secs(seconds), lost);
+    }
+
+    fn run_for(&mut self, time: Duration, lost: &mut Loss<'_>) {
+        let end = self.now + time;
         loop {
             for from in 0..self.nodes.len() {
                 self.speak(from, lost);

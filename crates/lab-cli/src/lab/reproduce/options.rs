@@ -31,7 +31,11 @@ const HELP: Help = Help::new(&[
     (Exit::Resource, "a program is missing, or the machine was too busy"),
     (Exit::Interrupted, "interrupted by Ctrl-C"),
 ])
-.environment(&[("FANFARE_BIN", "another build of fanfare to be measured")]);
+.environment(&[
+    ("FANFARE_BIN", "another build of fanfare to be measured"),
+    ("XDG_CACHE_HOME", "where built peers are kept [default: ~/.cache]"),
+])
+.files(&[("--out DIR", "records, tables and plots; a run continues where it stopped")]);
 
 /// Measure several systems over emulated networks, and write tables
 ///

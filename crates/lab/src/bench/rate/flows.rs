@@ -29,7 +29,7 @@ pub(super) struct Flows {
 impl Flows {
     /// Starts so many.
     pub(super) fn start(from: &Host, to: &Host, count: usize) -> Result<Self, LabError> {
-        let failed = |error: io::Error| LabError::system("TCP flow ()", &error);
+        let failed = |error: io::Error| LabError::system("TCP flow (its socket)", &error);
         let at = (to.address(), PORT);
         let listener = to.enter(|| TcpListener::bind(at))?.map_err(failed)?;
         let mut flows = Self::default();

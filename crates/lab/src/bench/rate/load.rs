@@ -23,7 +23,7 @@ impl Load {
             Process::start(command, Stdio::null(), Stdio::null())
         };
         let processes = (0..EACH * processors).map(spin).collect::<Result<_, _>>();
-        let processes = processes.map_err(|error| LabError::system("sh ()", &error))?;
+        let processes = processes.map_err(|error| LabError::system("program (sh)", &error))?;
         Ok(Self { _processes: processes })
     }
 }

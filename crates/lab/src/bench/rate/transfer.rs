@@ -86,7 +86,9 @@ impl Range<'_> {
         tcp: Option<&dyn Peer>,
     ) -> Result<RateTransfer, LabError> {
         let directory = self.scratch.join("transfer");
-        let failed = |error: std::io::Error| LabError::system(directory.display(), &error);
+        let failed = |error: std::io::Error| {
+            LabError::system(format_args!("file ({})", directory.display()), &error)
+        };
         fs::create_dir_all(&directory).map_err(failed)?;
         let task = self.task(sender).map_err(failed)?;
         let told = sender.told(self.of);
@@ -106,7 +108,7 @@ impl Range<'_> {
             task: &task,
             directory: &directory,
             stop: self.stop,
-            interrupted: "bench: interrupted. Run it again",
+            interrupted: "bench (interrupted): not all was measured. Run it again",
         };
         let copies = self.of.size * self.of.receivers as u64;
         let reserve = payload::MemoryReserve::shedding(&directory, copies).map_err(failed)?;
@@ -183,7 +185,9 @@ impl Range<'_> {
             why += &so_far(&program.last_line(), self.of.size as f64).unwrap_or_default();
         }
         delivery.end(&mut program);
-        let failed = |error: std::io::Error| LabError::system(order.task.source.display(), &error);
+        let failed = |error: std::io::Error| {
+            LabError::system(format_args!("file ({})", order.task.source.display()), &error)
+        };
         let sent = delivery::hash(&order.task.source).map_err(failed)?;
         if why.is_empty() && delivery.right(sent).contains(&false) {
             "a file is not what was sent".clone_into(&mut why);

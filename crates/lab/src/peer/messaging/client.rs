@@ -96,7 +96,8 @@ impl MessagingClient {
         log: &Path,
         hearing: ArrivalLog,
     ) -> Result<Self, LabError> {
-        let failed = |error: io::Error| LabError::system(log.display(), &error);
+        let failed =
+            |error: io::Error| LabError::system(format_args!("file ({})", log.display()), &error);
         let errors = fs::File::create(log).map_err(failed)?;
         let mut process =
             Process::start_with_input(command, Stdio::piped(), errors).map_err(failed)?;
@@ -121,7 +122,8 @@ impl MessagingClient {
         filters: &[String],
         hearing: ArrivalLog,
     ) -> Result<Self, LabError> {
-        let failed = |error: io::Error| LabError::system(path.display(), &error);
+        let failed =
+            |error: io::Error| LabError::system(format_args!("file ({})", path.display()), &error);
         let mut stream = UnixStream::connect(path).map_err(failed)?;
         for filter in filters {
             let request = serde_json::json!({"do": "subscribe", "filter": filter, "history": "0"});

@@ -64,7 +64,8 @@ impl RunningNode {
         rates: &[&str],
     ) -> Result<Self, LabError> {
         let (socket, log) = (station(directory, host, "sock"), station(directory, host, "log"));
-        let failed = |error: io::Error| LabError::system(log.display(), &error);
+        let failed =
+            |error: io::Error| LabError::system(format_args!("file ({})", log.display()), &error);
         let mut command: Command = host.command(&tools.fanfare);
         command.args(["node", "--json", "--group", GROUP, "--interface", INTERFACE]).args(rates);
         command.arg("--socket").arg(&socket);

@@ -39,6 +39,9 @@ const SCALE_MAX: u32 = 64;
 const KNOWN_MAX: usize = 4096;
 /// Receivers told that they are given up; each call has a byte for their number.
 const GIVEN_UP_MAX: usize = 255;
+/// Answers of receivers that are asked again take at most this share of the sender's rate. They are
+/// for display only: they must not be noticed.
+const AGAIN_SHARE: u32 = 100;
 /// Calls in quick succession for those just given up: two must arrive to be believed.
 const URGENT_CALLS: u8 = 3;
 
@@ -47,6 +50,7 @@ struct Call {
     content: Vec<u8>,
     interval: Duration,
     awaited: Option<u32>,
+    again: u32,
     /// From this call to the next while a few are awaited.
     soon: Duration,
     next: Time,
@@ -66,6 +70,8 @@ pub(in crate::sender) struct RollCaller {
     scale: u32,
     /// The last node named: lists that do not fit go round.
     named_last: NodeId,
+    /// The last node that was asked again: that goes round, too.
+    asked_last: NodeId,
 }
 
 /// One call to be encoded.
@@ -93,17 +99,18 @@ pub(in crate::sender) struct CallTiming {
 
 impl RollCaller {
     pub(in crate::sender) fn new() -> Self {
-        let (known, named_last) = (BTreeSet::new(), NodeId::NONE);
+        let (known, named_last, asked_last) = (BTreeSet::new(), NodeId::NONE, NodeId::NONE);
         let (given_up, urgent) = (Vec::new(), 0);
-        Self { call: None, known, given_up, urgent, answers: 0, scale: 1, named_last }
+        Self { call: None, known, given_up, urgent, answers: 0, scale: 1, named_last, asked_last }
     }
 
     /// Calls so from now on, or no more.
     pub(in crate::sender) fn set(&mut self, now: Time, calls: Option<RollCalls>) {
-        self.call = calls.map(|RollCalls { content, interval, awaited }| Call {
+        self.call = calls.map(|RollCalls { content, interval, awaited, again }| Call {
             content,
             interval: interval.max(SPREAD_MIN),
             awaited,
+            again,
             soon: FIRST_INTERVAL,
             next: now,
             called: None,
@@ -163,7 +170,8 @@ impl RollCaller {
         self.follow(now, pacer);
         let mut known: Vec<NodeId> = self.given_up.iter().take(fit).copied().collect();
         let given_up = known.len();
-        known.extend(self.names(fit - given_up));
+        let asked = self.asked_again(pacer);
+        known.extend(self.names(fit - given_up, &asked));
         Round { spread, known, given_up }
     }
 
@@ -232,7 +240,7 @@ impl RollCaller {
             let soon = call.soon.min(call.interval);
             call.soon = soon * 2;
             soon.max(pacer.least)
-        } else if all_known {
+        } else if all_known && call.again == 0 {
             (call.interval * RARER).max(pacer.least)
         } else {
             call.interval.max(pacer.least)
@@ -240,11 +248,26 @@ impl RollCaller {
         call.next = now + wait;
     }
 
-    fn names(&mut self, fit: usize) -> Vec<NodeId> {
+    /// Those who are known, and are to answer this call all the same.
+    fn asked_again(&mut self, pacer: CallTiming) -> BTreeSet<NodeId> {
+        let Some(call) = &self.call else { return BTreeSet::new() };
+        let room = call.interval / AGAIN_SHARE;
+        let fits = room.as_nanos() / pacer.answer.as_nanos().max(1);
+        let count = u32::try_from(fits).unwrap_or(u32::MAX).max(1).min(call.again);
+        let asked: Vec<NodeId> = self.after(self.asked_last).take(count as usize).collect();
+        self.asked_last = asked.last().copied().unwrap_or(NodeId::NONE);
+        asked.into_iter().collect()
+    }
+
+    /// All who are known, from the one after `last` on, once round.
+    fn after(&self, last: NodeId) -> impl Iterator<Item = NodeId> {
         use core::ops::Bound::{Excluded, Unbounded};
-        let after = self.known.range((Excluded(self.named_last), Unbounded));
-        let before = self.known.range(..=self.named_last);
-        let names: Vec<NodeId> = after.chain(before).take(fit).copied().collect();
+        self.known.range((Excluded(last), Unbounded)).chain(self.known.range(..=last)).copied()
+    }
+
+    fn names(&mut self, fit: usize, but: &BTreeSet<NodeId>) -> Vec<NodeId> {
+        let names = self.after(self.named_last).filter(|node| !but.contains(node));
+        let names: Vec<NodeId> = names.take(fit).collect();
         self.named_last = names.last().copied().unwrap_or(NodeId::NONE);
         names
     }
@@ -264,7 +287,8 @@ mod tests {
     fn roll_of(awaited: Option<u32>) -> RollCaller {
         let mut roll_call = RollCaller::new();
         let content = b"who".to_vec();
-        roll_call.set(Time::ZERO, Some(RollCalls { content, interval: ms(1000), awaited }));
+        roll_call
+            .set(Time::ZERO, Some(RollCalls { content, interval: ms(1000), awaited, again: 0 }));
         roll_call
     }
     fn pacer(backoff: u64, least: u64) -> CallTiming {
@@ -397,6 +421,28 @@ mod tests {
         assert_eq!(at, expected);
         assert!(calls.iter().all(|(_, round)| round.known == [NodeId(7), NodeId(3)]));
         assert!(calls.iter().all(|(_, round)| round.given_up == 1));
+    }
+
+    #[test]
+    fn those_who_have_answered_are_asked_again_in_turn_and_not_more_than_the_rate_allows() {
+        let asked = |answer: u64| {
+            let mut roll_call = RollCaller::new();
+            let (content, awaited) = (Vec::new(), Some(5));
+            let calls = RollCalls { content, interval: ms(2000), awaited, again: 3 };
+            roll_call.set(Time::ZERO, Some(calls));
+            (1..=5).for_each(|node| roll_call.on_answer(NodeId(node)));
+            let pacer = CallTiming { answer: ms(answer), ..pacer(0, 0) };
+            let mut names = || -> Vec<u32> {
+                let at = roll_call.due_at().unwrap();
+                roll_call.on_sent(at, pacer, 10).known.iter().map(|node| node.0).collect()
+            };
+            let named = [names(), names()];
+            assert_eq!(roll_call.due_at(), Some(Time::ZERO + ms(4000)), "as often as told");
+            named
+        };
+        assert_eq!(asked(1), [alloc::vec![4, 5], alloc::vec![2, 3]]);
+        assert_eq!(asked(16)[0].len(), 4, "20 ms of two seconds are room for one answer");
+        assert_eq!(asked(500)[0].len(), 4, "one is always asked");
     }
 
     #[test]

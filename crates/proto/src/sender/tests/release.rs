@@ -14,7 +14,7 @@ fn far() -> SenderConfig {
 fn answered(after: [u64; 2]) -> Harness {
     let mut hand = Harness::new(far());
     hand.sender.hold(hand.now, true);
-    let calls = RollCalls { content: Vec::new(), interval: ms(500), awaited: Some(2) };
+    let calls = RollCalls { content: Vec::new(), interval: ms(500), awaited: Some(2), again: 0 };
     hand.sender.set_roll_call(hand.now, Some(calls));
     hand.enqueue(1_000_000, None);
     let said = hand.say();

@@ -81,7 +81,7 @@ fn a_held_sender_probes_and_calls_the_roll_but_sends_no_object() {
     hand.sender.hold(hand.now, true);
     hand.sender.set_roll_call(
         hand.now,
-        Some(RollCalls { content: Vec::new(), interval: ms(100), awaited: None }),
+        Some(RollCalls { content: Vec::new(), interval: ms(100), awaited: None, again: 0 }),
     );
     hand.enqueue(1600, None);
     let (all, _) = hand.run_until(Time::ZERO + ms(450));

@@ -1,0 +1,81 @@
+//! Hosts as network namespaces, which only root may make.
+
+use std::{ffi::OsStr, process::Command};
+
+use super::Running;
+
+/// Hosts `1` to `n` on one bridge, each with `eth0` at `10.77.0.n`.
+pub(crate) struct Hosts {
+    prefix: String,
+    count: u8,
+}
+
+impl Hosts {
+    pub(crate) fn new(name: &str, count: u8) -> Self {
+        let hosts = Self { prefix: format!("ff{}{name}", std::process::id()), count };
+        hosts.ip("", &["netns", "add", &hosts.bridge()]);
+        hosts.on_bridge(&["link", "add", "br0", "type", "bridge", "mcast_snooping", "0"]);
+        hosts.on_bridge(&["link", "set", "br0", "up"]);
+        for n in 1..=count {
+            let (host, port) = (hosts.host(n), format!("p{n}"));
+            hosts.ip("", &["netns", "add", &host]);
+            let peer = ["peer", "name", "eth0", "netns", &host];
+            hosts.on_bridge(&[&["link", "add", &port, "type", "veth"][..], &peer].concat());
+            hosts.on_bridge(&["link", "set", &port, "master", "br0", "up"]);
+            hosts.on(n, "link set lo up");
+            hosts.on(n, &format!("addr add 10.77.0.{n}/24 dev eth0"));
+            hosts.on(n, "link set eth0 up");
+        }
+        hosts
+    }
+
+    fn bridge(&self) -> String {
+        format!("{}sw", self.prefix)
+    }
+
+    pub(crate) fn host(&self, n: u8) -> String {
+        format!("{}{n}", self.prefix)
+    }
+
+    fn ip(&self, namespace: &str, words: &[&str]) {
+        let mut command = Command::new("ip");
+        if !namespace.is_empty() {
+            command.args(["-n", namespace]);
+        }
+        let done = command.args(words).status();
+        assert!(done.is_ok_and(|status| status.success()), "{}: ip {words:?}", self.prefix);
+    }
+
+    fn on_bridge(&self, words: &[&str]) {
+        self.ip(&self.bridge(), words);
+    }
+
+    /// Changes something on a host.
+    pub(crate) fn on(&self, n: u8, line: &str) {
+        self.ip(&self.host(n), &line.split(' ').collect::<Vec<_>>());
+    }
+
+    /// `fanfare` on a host, by its `eth0`, speaking JSON.
+    pub(crate) fn start(&self, n: u8, args: &[&OsStr]) -> Running {
+        let there = ["--interface", "eth0"].map(OsStr::new);
+        self.start_anywhere(n, &[args, &there[..]].concat())
+    }
+
+    /// The same by whichever interface it finds.
+    pub(crate) fn start_anywhere(&self, n: u8, args: &[&OsStr]) -> Running {
+        let host = self.host(n);
+        let inside = ["netns", "exec", &host, crate::PROGRAM].map(OsStr::new);
+        let mut command = Command::new("ip");
+        command.args(inside).args(args).arg("--json");
+        Running::run(&mut command, None)
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        let names = (1..=self.count).map(|n| self.host(n)).chain([self.bridge()]);
+        for name in names {
+            let _ = Command::new("ip").args(["netns", "del", &name]).status();
+        }
+    }
+}
