@@ -57,7 +57,7 @@ mod trials;
 mod wait;
 
 pub use bench::{
-    Bench, Buffer, Condition, Delays, RateBench, RateCell, RateCheck, RateRow, RateSender,
+    Bench, Buffer, Condition, Delays, PipeBench, PipeRun, RateBench, RateCell, RateCheck, RateRow, RateSender,
     RateTold, RateTransfer, Reaction, Shortfall, Speed, Spread, StampedDelays, StreamsResult, Told,
     Transfer, stamps,
 };

@@ -16,6 +16,7 @@ mod fanfare;
 mod jgroups;
 pub(crate) mod messaging;
 mod norm;
+mod norm_stream;
 mod openpgm;
 pub(crate) mod program;
 mod tcp;
@@ -23,6 +24,7 @@ mod udpcast;
 mod uftp;
 
 use crate::{error::LabError, host::Host, name};
+pub(crate) use norm_stream::StreamPeer;
 pub(crate) use fanfare::{
     GROUP as FANFARE_GROUP, parity as fanfare_parity, rate as fanfare_rate,
     version as fanfare_version,
