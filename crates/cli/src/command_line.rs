@@ -68,7 +68,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Send(SendArgs),
+    Send(Box<SendArgs>),
     Recv(RecvArgs),
     Pipe(PipeArgs),
     Demo(DemoArgs),
@@ -287,7 +287,7 @@ fn command(name: &str) -> clap::Command {
 /// What `words` say to `fanfare send`.
 fn send_args(words: &[OsString]) -> Result<SendArgs, clap::Error> {
     match Cli::try_parse_from(words)?.command {
-        Command::Send(args) => Ok(args),
+        Command::Send(args) => Ok(*args),
         _ => Err(another()),
     }
 }

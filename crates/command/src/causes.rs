@@ -24,6 +24,8 @@ impl From<SourceError> for Failure {
             SourceError::Spool(_) => (Exit::Resource, "source.spool"),
             SourceError::Nothing => (Exit::Usage, "source.nothing"),
             SourceError::Listing(_) => (Exit::Usage, "delete.invalid"),
+            SourceError::LeadsOut(..) => (Exit::Usage, "link.leads_out"),
+            SourceError::TreeTooLong(_) => (Exit::Usage, "tree.too_long"),
         };
         Self::new(exit, code, error.to_string())
     }

@@ -239,6 +239,21 @@ impl Directory {
         file.metadata().is_ok_and(|meta| meta.is_file && meta.len == size).then_some(file)
     }
 
+    /// A received file of whatever length, for reading.
+    pub fn open_any(&self, name: &SafeName) -> Option<Arc<dyn FileHandle>> {
+        let (directories, file) = name.split();
+        let parent = self.enter(directories).ok()?;
+        let file = self.or_self(parent.as_deref()).open(file, Open::Read).ok()?;
+        file.metadata().is_ok_and(|meta| meta.is_file).then_some(file)
+    }
+
+    /// The names in it that are not our own.
+    pub fn names(&self) -> Vec<String> {
+        let mut names = self.handle.list().unwrap_or_default();
+        names.retain(|name| !name.starts_with(PART_PREFIX) && name != "." && name != "..");
+        names
+    }
+
     /// Makes a received file durable that is there already: whoever put it there may have been
     /// killed before syncing it.
     pub fn make_durable(&self, name: &SafeName, file: &dyn FileHandle) -> io::Result<()> {

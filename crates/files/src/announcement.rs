@@ -10,7 +10,11 @@
 //!                        NUL | CBOR map {0: version, 1: size, 2: BLAKE3 root, 8: "listing",
 //!                              12: [objects sent before it, digest of what holds them all]}
 //! ```
+//! A tree is announced as a listing is, with kind "tree" and, under 9, the links in it.
 //! A piece of a stream has kind "piece" and `20`: see [`Piece`].
+//!
+//! What is sent again because it changed has one more, `15: object`: the id of the one in whose place
+//! it comes.
 //!
 //! In a carousel of more objects than can be kept, both have one more,
 //! `14: [place in the round, objects in a round, rounds to come]`: there an object comes under
@@ -81,6 +85,9 @@ pub struct Details {
     /// Which object of a carousel it is.
     #[n(14)]
     pub turn: Option<Turn>,
+    /// The object in whose place it is sent: what that was made of has changed.
+    #[n(15)]
+    pub instead: Option<u16>,
     /// What of a stream it is, if it is a piece of one.
     #[n(20)]
     pub piece: Option<Piece>,
@@ -126,6 +133,8 @@ pub struct PackHead {
 const PACK: &str = "pack";
 /// The kind of an object that says what is in the directories that were sent.
 const LISTING: &str = "listing";
+/// The kind of an object that says what directories are beside their files.
+const TREE: &str = "tree";
 /// The kind of an object that is a piece of a stream.
 const PIECE: &str = "piece";
 
@@ -147,6 +156,7 @@ impl Details {
             on_demand: None,
             follows: None,
             turn: None,
+            instead: None,
             piece: None,
         }
     }
@@ -169,6 +179,13 @@ impl Details {
     #[must_use]
     pub fn of_listing(size: u64, root: [u8; 32], follows: Option<Follows>) -> Self {
         Self { kind: Some(LISTING.to_owned()), follows, ..Self::new(size, root, None, None) }
+    }
+
+    /// Details of a tree with so many links, sent after all others.
+    #[must_use]
+    pub(crate) fn of_tree(size: u64, root: [u8; 32], links: u64, follows: Option<Follows>) -> Self {
+        let (kind, files) = (Some(TREE.to_owned()), Some(links));
+        Self { kind, files, follows, ..Self::new(size, root, None, None) }
     }
 
     /// The head of a pack, when that says which of it is asked for.
@@ -215,6 +232,25 @@ impl Details {
         self.piece.as_ref().filter(|_| self.kind.as_deref() == Some(PIECE))
     }
 
+    /// Whether it is a tree.
+    #[must_use]
+    pub(crate) fn is_tree(&self) -> bool {
+        self.kind.as_deref() == Some(TREE)
+    }
+
+    /// Whether it is sent after everything else, and says what was sent before it.
+    #[must_use]
+    pub(crate) fn comes_last(&self) -> bool {
+        self.is_listing() || self.is_tree()
+    }
+
+    /// Whether it is of a kind that this program does not know: a later one's.
+    #[must_use]
+    pub(crate) fn is_unknown(&self) -> bool {
+        let known = [PACK, LISTING, TREE, PIECE];
+        self.kind.as_deref().is_some_and(|kind| !known.contains(&kind))
+    }
+
     /// Whether it is a listing.
     #[must_use]
     pub fn is_listing(&self) -> bool {
@@ -239,8 +275,8 @@ impl Announcement {
     /// that.
     #[must_use]
     pub fn shown_name(&self) -> Option<String> {
-        if self.details.as_ref().is_some_and(Details::is_listing) {
-            return Some(LISTING.to_owned());
+        if let Some(details) = self.details.as_ref().filter(|details| details.comes_last()) {
+            return details.kind.clone();
         }
         (!self.name.is_empty()).then(|| shown(&text_of(&self.name)))
     }
@@ -303,6 +339,21 @@ mod tests {
         let back = Announcement::parse(&info);
         assert_eq!((back.shown_name().as_deref(), &back), (Some("listing"), &listing));
         assert!(back.details.is_some_and(|d| d.is_listing() && !d.is_pack()));
+    }
+
+    #[test]
+    fn the_announcement_of_a_tree_fits_into_the_shortest_segment() {
+        let follows = Some(Follows { objects: u32::MAX.into(), digest: [7; 32] });
+        let mut details = Details::of_tree(1 << 27, [8; 32], 1 << 20, follows).to_be_read();
+        details.turn =
+            Some(Turn { place: u32::MAX.into(), objects: u32::MAX.into(), rounds: 1000 });
+        let tree = Announcement { name: Vec::new(), details: Some(details) };
+        let info = tree.encode();
+        assert!(info.len() <= 128, "{}", info.len());
+        let back = Announcement::parse(&info);
+        assert_eq!((back.shown_name().as_deref(), &back), (Some("tree"), &tree));
+        let is = back.details.unwrap();
+        assert!(is.is_tree() && !is.is_listing() && !is.is_unknown());
     }
 
     #[test]

@@ -198,6 +198,7 @@ impl TransferBuilder {
             waker,
             message_size: usize::from(sender.segment_size) + segment::HEADER_MAX,
             // Another sequence than the session's, from the same seed.
+            hosts: self.network.destinations().clone(),
             test_drop: (self.network.test_drop_chance(), !seed),
         };
         let (thread, stopper) = setup.start("fanfare-node")?;

@@ -1,12 +1,20 @@
 //! From what a user names to objects: trees walked, small files packed, the others taken one by one.
+//! What the directories are beside their files is noted on the way.
 
-use std::{io::Read, os::unix::fs::MetadataExt, path::Path, sync::Arc};
+use std::{
+    io::{self, Read},
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use crate::{
     listing::{Kind, Lister},
     pack::{Packer, Rest, Root, Taken},
+    reach,
     selection::Selection,
-    source::{GatherOptions, Gathering, Packing, SourceError, Sources, Stamp},
+    source::{GatherOptions, Gathering, Links, Packing, SourceError, Sources, Stamp},
+    tree::{Collector, stays_inside},
     walk::{Found, Walk},
 };
 
@@ -18,6 +26,12 @@ pub(crate) struct Gatherer<'a> {
     sources: Sources,
     packer: Option<Packer>,
     lister: Option<Lister>,
+    collector: Collector,
+    links: Links,
+    /// Directories that links led to, and in which it is now, by device and inode.
+    following: Vec<(u64, u64)>,
+    /// There is a link, or another name of a file.
+    has_links: bool,
     report: &'a mut dyn FnMut(Gathering<'_>),
     selection: Selection,
     /// Bytes of small files not yet in a finished pack, and of those when they were last reported.
@@ -30,7 +44,19 @@ impl<'a> Gatherer<'a> {
         let packer = (options.packing == Packing::Small).then(Packer::default);
         let lister = options.listed.then(Lister::default);
         let (sources, selection) = (Sources::default(), options.selection.clone());
-        Self { sources, packer, lister, report, selection, pending: 0, reported: 0 }
+        Self {
+            sources,
+            packer,
+            lister,
+            collector: Collector::new(options.carried),
+            links: options.links,
+            following: Vec::new(),
+            has_links: false,
+            report,
+            selection,
+            pending: 0,
+            reported: 0,
+        }
     }
 
     /// Everything from `input`, called `name`.
@@ -46,20 +72,31 @@ impl<'a> Gatherer<'a> {
     /// A file or a directory, whose name becomes the first part of the names in it.
     pub(crate) fn take_path(&mut self, path: &Path, name: String) -> Result<(), SourceError> {
         let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
-        let meta = std::fs::metadata(path).map_err(unreadable)?;
+        let meta = reach::metadata(path).map_err(unreadable)?;
         let root = Arc::new(Root { path: path.to_owned(), name: name.clone() });
         if meta.is_file() {
             self.take_file(&root, path, name)
         } else if meta.is_dir() {
             self.lister.as_mut().map_or(Ok(()), |lister| lister.begin(&name))?;
-            Walk::new(path, &name)?.try_for_each(|found| self.take_found(&root, found?))
+            Walk::new(path, &name)?.try_for_each(|found| self.take_found(&root, &name, found?))
         } else {
             Err(SourceError::NotAFile(path.to_owned()))
         }
     }
 
-    fn take_found(&mut self, root: &Arc<Root>, found: Found) -> Result<(), SourceError> {
+    /// `top`: the name of the directory that links may not lead out of.
+    fn take_found(&mut self, root: &Arc<Root>, top: &str, found: Found) -> Result<(), SourceError> {
         let selected = found.is_taken(&root.path, &self.selection);
+        if let Found::Directory(path, name) = &found {
+            return if selected { self.note_directory(path, name) } else { Ok(()) };
+        }
+        let found = match found {
+            Found::Link(path) if selected => match self.take_link(root, top, path)? {
+                Some(found) => found,
+                None => return Ok(()),
+            },
+            other => other,
+        };
         // What is left out is there: receivers do not remove theirs for it.
         let found = if selected { found } else { Found::Other(found.into_path()) };
         let sends_directories = self.packer.is_some();
@@ -69,16 +106,97 @@ impl<'a> Gatherer<'a> {
         match found {
             Found::File(path, name) => self.take_file(root, &path, name)?,
             Found::EmptyDirectory(path, name) => self.take_directory(&path, &name)?,
-            Found::Link(path) => (self.report)(Gathering::SkippedLink(&path)),
+            Found::Directory(..) | Found::Link(_) => {}
             Found::Other(path) if selected => (self.report)(Gathering::SkippedOther(&path)),
             Found::Other(_) => {}
         }
         Ok(())
     }
 
+    /// A symbolic link in a directory. What is to be taken in its place, or noted of it.
+    fn take_link(
+        &mut self,
+        root: &Arc<Root>,
+        top: &str,
+        path: PathBuf,
+    ) -> Result<Option<Found>, SourceError> {
+        let unreadable = |error| SourceError::Unreadable(path.clone(), error);
+        let Some(name) = root.name_of(&path) else { return Ok(None) };
+        let target = reach::read_link(&path).map_err(unreadable)?;
+        let depth = name.matches('/').count() - top.matches('/').count() - 1;
+        let leads_out = !stays_inside(depth, target.as_os_str().as_bytes());
+        match self.links {
+            Links::Refuse if leads_out => Err(SourceError::LeadsOut(path, target)),
+            Links::Skip if leads_out => {
+                (self.report)(Gathering::SkippedLink(&path));
+                Ok(Some(Found::Link(path)))
+            }
+            Links::Follow if leads_out => self.follow(root, path, name),
+            _ => {
+                let meta = reach::symlink_metadata(&path).map_err(unreadable)?;
+                let target = target.into_os_string().into_encoded_bytes();
+                self.collector.add_link(&meta, &name, target);
+                self.has_links = true;
+                Ok(Some(Found::Link(path)))
+            }
+        }
+    }
+
+    /// What a link leads to, in its place.
+    fn follow(
+        &mut self,
+        root: &Arc<Root>,
+        path: PathBuf,
+        name: String,
+    ) -> Result<Option<Found>, SourceError> {
+        let Ok(meta) = reach::metadata(&path) else {
+            // It leads nowhere.
+            (self.report)(Gathering::SkippedLink(&path));
+            return Ok(Some(Found::Link(path)));
+        };
+        let inode = (meta.dev(), meta.ino());
+        if meta.is_file() {
+            return Ok(Some(Found::File(path, name)));
+        } else if !meta.is_dir() {
+            return Ok(Some(Found::Other(path)));
+        } else if self.following.contains(&inode) {
+            // In circles.
+            (self.report)(Gathering::SkippedLink(&path));
+            return Ok(Some(Found::Link(path)));
+        }
+        self.following.push(inode);
+        let mut walk = Walk::new(&path, &name)?;
+        let taken = walk.try_for_each(|found| self.take_found(root, &name, found?));
+        self.following.pop();
+        taken.map(|()| None)
+    }
+
+    fn note_directory(&mut self, path: &Path, name: &str) -> Result<(), SourceError> {
+        let directory = reach::open(path);
+        let noted = directory.and_then(|open| self.collector.add_directory(&open, name));
+        noted.map_err(|error| SourceError::Unreadable(path.to_owned(), error))
+    }
+
+    /// Whether a file of the tree has been taken under another name. Otherwise what it has beside its
+    /// content is noted.
+    fn is_noted(&mut self, path: &Path, name: &str) -> io::Result<bool> {
+        let meta = reach::metadata(path)?;
+        if let Some(first) = self.collector.first_name(&meta, name).map(str::to_owned) {
+            self.collector.add_hard_link(name, first);
+            self.has_links = true;
+            // Plain NORM receivers have no other way to get it.
+            return Ok(self.packer.is_some());
+        }
+        if self.collector.wants_files() {
+            self.collector.add_file(&reach::open(path)?, name)?;
+        }
+        Ok(false)
+    }
+
     fn take_directory(&mut self, path: &Path, name: &str) -> Result<(), SourceError> {
+        self.note_directory(path, name)?;
         if let Some(packer) = &mut self.packer {
-            let meta = std::fs::metadata(path);
+            let meta = reach::metadata(path);
             let meta = meta.map_err(|error| SourceError::Unreadable(path.to_owned(), error))?;
             packer.take_directory(name, meta.mode() & 0o777, Stamp::of(&meta).mtime());
             self.take_full();
@@ -92,6 +210,10 @@ impl<'a> Gatherer<'a> {
         path: &Path,
         name: String,
     ) -> Result<(), SourceError> {
+        let is_noted = self.is_noted(path, &name);
+        if is_noted.map_err(|error| SourceError::Unreadable(path.to_owned(), error))? {
+            return Ok(());
+        }
         let taken = match &mut self.packer {
             Some(packer) => packer.take(root, path, &name),
             None => Ok(Taken::No),
@@ -134,10 +256,12 @@ impl<'a> Gatherer<'a> {
             self.sources.push_pack(finished);
         }
         let listing = self.lister.take().map(Lister::finish).transpose()?;
-        if self.sources.files.is_empty() {
+        if self.sources.files.is_empty() && !self.has_links {
             return Err(SourceError::Nothing);
         }
+        let tree = self.collector.finish().map_err(SourceError::TreeTooLong)?;
         listing.into_iter().for_each(|listing| self.sources.push_listing(listing));
+        tree.into_iter().for_each(|(tree, links)| self.sources.push_tree(tree, links));
         Ok(self.sources)
     }
 }
@@ -147,6 +271,7 @@ fn list(lister: &mut Lister, root: &Root, found: &Found, sends_directories: bool
         Found::File(_, name) => (name.clone(), Kind::File),
         Found::EmptyDirectory(_, name) if sends_directories => (name.clone(), Kind::Directory),
         Found::EmptyDirectory(_, name) => (name.clone(), Kind::UnsentDirectory),
+        Found::Directory(..) => return,
         Found::Link(path) | Found::Other(path) => match root.name_of(path) {
             Some(name) => (name, Kind::Other),
             None => return,
@@ -179,7 +304,7 @@ mod tests {
         Sources::gather_with(&[root.to_owned()], "", packing, &mut |_| {}).unwrap()
     }
 
-    fn read(content: &dyn ReadAt, piece: usize) -> std::io::Result<Vec<u8>> {
+    fn read(content: &dyn ReadAt, piece: usize) -> io::Result<Vec<u8>> {
         let (mut all, mut buffer) = (Vec::new(), vec![0; piece]);
         loop {
             match content.read_at(&mut buffer, all.len() as u64)? {
@@ -195,8 +320,8 @@ mod tests {
         assert!(!gather(&root, Packing::Small).has_packs());
         let (_scratch, root) = tree(16, |n| n);
         let sources = gather(&root, Packing::Small);
-        assert_eq!((sources.files.len(), sources.file_count()), (1, 16));
-        assert_eq!(gather(&root, Packing::Never).files.len(), 16);
+        assert_eq!((sources.files.len(), sources.file_count()), (2, 16));
+        assert_eq!(gather(&root, Packing::Never).files.len(), 17);
     }
 
     #[test]
@@ -204,19 +329,33 @@ mod tests {
         let (_scratch, root) = tree(20, |n| if n == 7 { 65_536 } else { 65_535 });
         let sources = gather(&root, Packing::Small);
         let names: Vec<&str> = sources.files.iter().map(|file| file.name.as_str()).collect();
-        assert_eq!((names, sources.file_count()), (vec!["t/d1/0007", "pack 1"], 20));
+        assert_eq!((names, sources.file_count()), (vec!["t/d1/0007", "pack 1", "tree"], 20));
     }
 
     #[test]
     fn a_pack_holds_at_most_four_mib_and_4096_files() {
         let (_scratch, root) = tree(200, |_| 60_000);
         let sources = gather(&root, Packing::Small);
-        assert!(sources.files.len() == 3, "{}", sources.files.len());
+        assert!((4..8).contains(&sources.files.len()), "{}", sources.files.len());
         assert!(sources.files.iter().all(|pack| pack.size < (4 << 20) + 100_000));
         let (_scratch, root) = tree(4100, |_| 1);
         let sources = gather(&root, Packing::Small);
         let files: Vec<Option<u64>> = sources.files.iter().map(|f| f.packed_files()).collect();
-        assert_eq!(files, [Some(4096), Some(4)]);
+        assert!(files.iter().flatten().all(|files| *files <= 4096), "{files:?}");
+        assert_eq!(files.iter().flatten().sum::<u64>(), 4100);
+    }
+
+    #[test]
+    fn a_file_that_comes_or_goes_changes_few_packs() {
+        let (_scratch, root) = tree(600, |n| 20_000 + n);
+        let before = gather(&root, Packing::Small).files;
+        std::fs::write(root.join("d0/0000-new"), "new").unwrap();
+        std::fs::remove_file(root.join("d1/0301")).unwrap();
+        let after = gather(&root, Packing::Small).files;
+        let roots: Vec<[u8; 32]> = before.iter().map(|pack| pack.root).collect();
+        let others = after.iter().filter(|pack| !roots.contains(&pack.root)).count();
+        // Two packs, and the tree.
+        assert!(others <= 3 && after.len() > 4, "{others} of {}", after.len());
     }
 
     #[test]
@@ -250,13 +389,14 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_comes_last_and_names_links_and_whatever_else_is_there() {
+    fn a_listing_comes_after_the_files_and_names_links_and_whatever_else_is_there() {
         let (_scratch, root) = tree(3, |_| 1);
         std::fs::create_dir(root.join("e")).unwrap();
         std::os::unix::fs::symlink("e", root.join("link")).unwrap();
         for packing in [Packing::Small, Packing::Never] {
             let sources = listed(std::slice::from_ref(&root), packing).unwrap();
-            let last = sources.files.back().unwrap();
+            let last = &sources.files[sources.files.len() - 2];
+            assert!(sources.files.back().unwrap().is_tree());
             assert!(last.is_listing() && sources.file_count() == 3, "{last:?}");
             assert_eq!(last.kind(), fanfare_proto::ObjectKind::Data);
             let bytes = read(&*last.open().unwrap(), 1000).unwrap();
@@ -286,7 +426,7 @@ mod tests {
         std::fs::create_dir(root.join("empty")).unwrap();
         let sources = gather(&root, Packing::Small);
         let files: Vec<Option<u64>> = sources.files.iter().map(|f| f.packed_files()).collect();
-        assert_eq!(files, [None, None, Some(0)]);
-        assert_eq!(gather(&root, Packing::Never).files.len(), 2);
+        assert_eq!(files, [None, None, Some(0), None]);
+        assert_eq!(gather(&root, Packing::Never).files.len(), 3);
     }
 }

@@ -32,7 +32,7 @@
 //! - [`source`]: files to be sent, found by `gatherer` and `walk`; `send`: from the roll call to the
 //!   receipts.
 //! - `selection`: which of them, by patterns.
-//! - `listing`: what directories hold, and what receivers may remove for it; `pack`: many small files
+//! - `tree`: directories, links, owners; `listing`: what directories hold, and what receivers may remove for it; `pack`: many small files
 //!   as one object.
 //! - [`announcement`], [`manifest`], [`receipt`], [`invitation`]: what travels besides the bytes.
 //! - `receive`, `verify`: from an announcement to a file on disk; `ledger`, `root_set`: what is known
@@ -59,6 +59,7 @@ mod ledger;
 mod listing;
 pub mod manifest;
 mod pack;
+mod reach;
 mod read_at;
 pub mod receipt;
 mod receive;
@@ -70,6 +71,8 @@ mod stream;
 mod streams;
 mod transfer;
 mod transfer_error;
+mod tree;
+mod varint;
 mod verify;
 mod walk;
 
@@ -85,9 +88,12 @@ pub use listing::ListingError;
 pub use receive::{ReceiveOptions, SenderFilter, Until};
 pub use selection::{Selection, SelectionError, parse_list};
 pub use send::{EnqueueFailed, Expect, SendOptions, Slow, SlowVerdict};
-pub use source::{GatherOptions, Gathering, NamedPath, Packing, SourceError, SourceFile, Sources};
+pub use source::{
+    GatherOptions, Gathering, Links, NamedPath, Packing, SourceError, SourceFile, Sources,
+};
 pub use stream::{StreamTarget, TargetError};
 pub use streams::{MemoryShort, MemoryUse, Streams};
 pub use transfer::Transfer;
 pub use transfer_error::TransferError;
+pub use tree::Carried;
 pub use verify::Placed;

@@ -185,8 +185,33 @@ impl Manifest {
         self.runs(pairs.filter(|(_, (a, b))| a != b).map(|(number, _)| number))
     }
 
+    /// Groups.
+    pub(crate) fn group_count(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Where a group begins, and its length.
+    pub(crate) fn group(&self, number: usize) -> (u64, u64) {
+        let group = 1_u64 << self.head.group_log2;
+        let start = number as u64 * group;
+        (start, group.min(self.head.size - start))
+    }
+
+    /// Whether it says that a group is all zeros.
+    pub(crate) fn is_zero(&self, number: usize) -> bool {
+        self.zeros.get(number) == Some(&true)
+    }
+
+    /// Whether these are the bytes of a group.
+    pub(crate) fn is_group(&self, number: usize, bytes: &[u8]) -> bool {
+        let mut hasher = Hasher::new();
+        hasher.set_input_offset(self.group(number).0);
+        hasher.update(bytes);
+        self.groups.get(number) == Some(&hasher.finalize_non_root())
+    }
+
     /// Groups, neighbours joined, as (offset, length).
-    fn runs(&self, numbers: impl Iterator<Item = usize>) -> Vec<(u64, u64)> {
+    pub(crate) fn runs(&self, numbers: impl Iterator<Item = usize>) -> Vec<(u64, u64)> {
         let group = 1 << self.head.group_log2;
         let mut runs: Vec<Range<u64>> = Vec::new();
         for number in numbers {

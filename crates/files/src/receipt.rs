@@ -20,6 +20,9 @@ const NAME_MAX: usize = 64;
 /// Most failures named; 7 bytes each at worst, so that a status stays within its bound.
 const FAILURES_MAX: usize = 100;
 
+/// Names in its directory that a receiver tells of: 192 bytes.
+const TOPS_MAX: usize = 128;
+
 /// CBOR around roots: key, type and a length of 16 bits.
 const ROOTS_HEAD: usize = 4;
 
@@ -102,6 +105,16 @@ pub enum Reason {
     /// Held, but beside another file that keeps its name, as its user wants.
     #[n(12)]
     KeptBeside,
+    /// A link leads out of the directory, and its user has not allowed that.
+    #[n(13)]
+    LinkRefused,
+    /// A directory is where a link or a file belongs, or the other way round.
+    #[n(14)]
+    InTheWay,
+    /// Held, but without owners, attributes or special bits: its user, or its system, does not allow
+    /// them.
+    #[n(15)]
+    MetadataRefused,
 }
 
 impl Reason {
@@ -121,12 +134,15 @@ impl Reason {
             Self::DeleteIncomplete => "delete-incomplete",
             Self::DeleteUnsafe => "delete-unsafe",
             Self::KeptBeside => "kept-beside",
+            Self::LinkRefused => "link-refused",
+            Self::InTheWay => "in-the-way",
+            Self::MetadataRefused => "metadata-refused",
         }
     }
     /// Whether the object is missing at the receiver.
     #[must_use]
     pub const fn is_failure(self) -> bool {
-        !matches!(self, Self::NameRejected | Self::KeptBeside)
+        !matches!(self, Self::NameRejected | Self::KeptBeside | Self::MetadataRefused)
     }
 }
 
@@ -191,6 +207,10 @@ pub struct Status {
     /// Roots that it has whole, as a set that may hold a few others too (`root_set`).
     #[cbor(n(9), with = "minicbor::bytes")]
     pub whole: Option<Vec<u8>>,
+    /// Names directly in its directory, hashed, as such a set: a sender need not send unasked what is
+    /// beneath them.
+    #[cbor(n(10), with = "minicbor::bytes")]
+    pub tops: Option<Vec<u8>>,
 }
 
 impl Status {
@@ -208,7 +228,24 @@ impl Status {
             free,
             parts: None,
             whole: None,
+            tops: None,
         }
+    }
+
+    /// The names that are in its directory.
+    pub(crate) fn set_tops(&mut self, names: &[String]) {
+        // More are no place where a sender mirrors its directories.
+        if !names.is_empty() && names.len() <= TOPS_MAX {
+            let starts: Vec<_> = names.iter().map(|name| top_start(name)).collect();
+            self.tops = Some(root_set::encode(&starts));
+        }
+    }
+
+    /// Whether it says that something of this name is in its directory.
+    #[must_use]
+    pub(crate) fn has_top(&self, name: &str) -> bool {
+        let tops = self.tops.as_deref().unwrap_or_default();
+        root_set::contains(tops, &top_start(name))
     }
 
     /// Beginnings of roots of which it has a part.
@@ -230,13 +267,15 @@ impl Status {
         let mut status = self.clone();
         status.name = printable(&self.name);
         status.failures.truncate(FAILURES_MAX);
-        let (parts, whole) = (status.parts.take(), status.whole.take());
+        let (parts, whole, tops) = (status.parts.take(), status.whole.take(), status.tops.take());
         let mut bytes = Vec::new();
         let _ = minicbor::encode(&status, &mut bytes);
-        let mut room = STATUS_MAX.saturating_sub(bytes.len() + 2 * ROOTS_HEAD);
+        let mut room = STATUS_MAX.saturating_sub(bytes.len() + 3 * ROOTS_HEAD);
         // A set cannot be cut, a list can.
         status.whole = whole.filter(|whole| !whole.is_empty() && whole.len() <= room);
         room -= status.whole.as_ref().map_or(0, Vec::len);
+        status.tops = tops.filter(|tops| !tops.is_empty() && tops.len() <= room);
+        room -= status.tops.as_ref().map_or(0, Vec::len);
         status.parts = parts.map(|parts| parts[..parts.len().min(room / 8 * 8)].to_vec());
         status.parts.take_if(|parts| parts.is_empty());
         bytes.clear();
@@ -252,6 +291,11 @@ impl Status {
         status.name = printable(&status.name);
         (status.version == VERSION).then_some(status)
     }
+}
+
+/// By which a name is told.
+fn top_start(name: &str) -> root_set::RootStart {
+    root_set::start(blake3::hash(name.as_bytes()).as_bytes())
 }
 
 /// A name that can be shown on a terminal: no control characters, not endless.
@@ -283,6 +327,14 @@ impl Holdings {
         let number = self.unwrap(object);
         self.last = Some(self.last.map_or(number, |last| last.max(number)));
         self.insert_at(number, root);
+    }
+
+    /// Takes an object away: another one has come in its place.
+    pub(crate) fn remove(&mut self, object: ObjectTransportId) {
+        let number = self.unwrap(object);
+        if let Some(root) = self.roots.remove(&number) {
+            self.add(number, &root, u64::wrapping_sub);
+        }
     }
 
     /// Adds an object by its place in a round, under whichever id it came.

@@ -2,31 +2,33 @@
 //!
 //! - `options`: what of it is sent; `naming`: what receivers call it; `stamp`: how a change shows
 //! - `hashing`: what reading a file tells of it; `error`: why something cannot be sent
-//! - `survey`: the same without reading
+//! - `links`: what becomes of symbolic links; `again`: what had changed; `streamed`: what is sent as it
+//!   is read; `survey`: the same without reading
 
+mod again;
 mod error;
 mod hashing;
+mod links;
 mod naming;
 mod options;
 mod stamp;
+mod streamed;
 mod survey;
 
 use std::{
     collections::VecDeque,
     fs::File,
     io::{self, Read, Seek, Write},
-    os::{
-        fd::AsFd,
-        unix::{ffi::OsStrExt, fs::MetadataExt},
-    },
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 pub use error::SourceError;
-use fanfare_disk::name::{bytes_of, text_of};
+use fanfare_disk::name::bytes_of;
 use fanfare_proto::ObjectKind;
 pub(crate) use hashing::{Hashed, hash, hash_part};
+pub use links::Links;
 pub use naming::NamedPath;
 pub use options::GatherOptions;
 pub(crate) use stamp::Stamp;
@@ -36,6 +38,7 @@ use crate::{
     gatherer::Gatherer,
     manifest::Manifest,
     pack::{Finished, Packed},
+    reach,
     read_at::ReadAt,
     stream::feed::{Fed, StreamSource},
 };
@@ -43,8 +46,9 @@ use crate::{
 /// A file of which this share is zeros is sent on demand. That costs a few round trips, for the
 /// requests; a quarter of a file that is long enough to have groups saves more.
 const SPARSE_SHARE: u64 = 4;
-/// What the listing is called in receipts.
+/// What the listing and the tree are called in receipts.
 const LISTING: &str = "listing";
+const TREE: &str = "tree";
 
 /// A file that is ready to be sent: open, hashed and named.
 #[derive(Debug, Clone)]
@@ -62,6 +66,14 @@ pub struct SourceFile {
     mode: Option<u32>,
     stamp: Stamp,
     content: Content,
+    again: Option<Retaken>,
+}
+
+/// A file that had changed, and was read again.
+#[derive(Debug, Clone, Copy)]
+struct Retaken {
+    /// The object that was sent of it before.
+    instead: Option<u16>,
 }
 
 /// Where the bytes of an object are.
@@ -75,6 +87,8 @@ enum Content {
     Pack(Arc<Packed>),
     /// In memory: what the directories hold that are sent.
     Listing(Arc<Vec<u8>>),
+    /// In memory: what the directories are beside their files, and how many links there are.
+    Tree(Arc<Vec<u8>>, u64),
     /// In memory: a piece of a stream.
     Piece(Box<Fed>),
 }
@@ -89,6 +103,10 @@ impl SourceFile {
         }
         if self.is_listing() {
             let details = Details::of_listing(self.size, self.root, None);
+            return Announcement { name: Vec::new(), details: Some(details) };
+        }
+        if let Content::Tree(_, links) = self.content {
+            let details = Details::of_tree(self.size, self.root, links, None);
             return Announcement { name: Vec::new(), details: Some(details) };
         }
         if let Content::Pack(pack) = &self.content {
@@ -109,8 +127,9 @@ impl SourceFile {
     /// The same where it is said of a pack that only what is asked for will come.
     pub(crate) fn announcement_sent(&self, on_demand: bool) -> Announcement {
         let mut announcement = self.announcement();
-        if let Some(details) = announcement.details.as_mut().filter(|d| d.is_pack()) {
-            details.on_demand = on_demand.then_some(true);
+        if let Some(details) = &mut announcement.details {
+            details.on_demand = (details.is_pack() && on_demand).then_some(true);
+            details.instead = self.again.and_then(|again| again.instead);
         }
         announcement
     }
@@ -120,7 +139,7 @@ impl SourceFile {
     pub fn packed_files(&self) -> Option<u64> {
         match &self.content {
             Content::Pack(pack) => Some(pack.files()),
-            Content::File | Content::Spooled(_) | Content::Listing(_) | Content::Piece(_) => None,
+            _ => None,
         }
     }
 
@@ -136,6 +155,7 @@ impl SourceFile {
             mode: None,
             stamp: Stamp::none(size),
             content: Content::Piece(fed),
+            again: None,
         }
     }
 
@@ -152,6 +172,26 @@ impl SourceFile {
         matches!(self.content, Content::Listing(_))
     }
 
+    /// The first parts of the names of what is in it; none of what comes last.
+    pub(crate) fn tops(&self) -> impl Iterator<Item = &str> {
+        let names = match &self.content {
+            Content::Pack(pack) => pack.ends().map(Some),
+            Content::File | Content::Spooled(_) => [Some(self.name.as_str()), None],
+            _ => [None, None],
+        };
+        names.into_iter().flatten().map(|name| name.split('/').next().unwrap_or_default())
+    }
+
+    /// Whether it is the tree, and no file.
+    pub(crate) fn is_tree(&self) -> bool {
+        matches!(self.content, Content::Tree(..))
+    }
+
+    /// Whether it is sent after everything else, and is no file.
+    pub(crate) fn comes_last(&self) -> bool {
+        self.is_listing() || self.is_tree()
+    }
+
     /// Whether so much of it is zeros, by whole groups, that receivers had better ask for the rest.
     pub(crate) fn is_sparse(&self) -> bool {
         let runs = self.manifest.as_ref().map(|manifest| manifest.zero_runs()).unwrap_or_default();
@@ -163,8 +203,8 @@ impl SourceFile {
     /// it be.
     pub(crate) fn kind(&self) -> ObjectKind {
         match self.content {
-            Content::Pack(_) | Content::Listing(_) | Content::Piece(_) => ObjectKind::Data,
             Content::File | Content::Spooled(_) => ObjectKind::File,
+            _ => ObjectKind::Data,
         }
     }
 
@@ -173,9 +213,7 @@ impl SourceFile {
     pub fn changed_path(&self) -> PathBuf {
         match &self.content {
             Content::Pack(pack) => pack.changed().unwrap_or(&self.path).clone(),
-            Content::File | Content::Spooled(_) | Content::Listing(_) | Content::Piece(_) => {
-                self.path.clone()
-            }
+            _ => self.path.clone(),
         }
     }
 
@@ -185,9 +223,9 @@ impl SourceFile {
     pub fn is_unchanged(&self) -> bool {
         let meta = match &self.content {
             Content::Pack(pack) => return pack.changed().is_none(),
-            Content::Listing(_) | Content::Piece(_) => return true,
+            Content::Listing(_) | Content::Tree(..) | Content::Piece(_) => return true,
             Content::Spooled(file) => file.metadata(),
-            Content::File => std::fs::metadata(&self.path),
+            Content::File => reach::metadata(&self.path),
         };
         meta.is_ok_and(|meta| Stamp::of(&meta) == self.stamp)
     }
@@ -197,11 +235,11 @@ impl SourceFile {
         match &self.content {
             Content::Pack(pack) => return Some(pack.clone()),
             Content::Spooled(file) => return Some(file.clone()),
-            Content::Listing(bytes) => return Some(bytes.clone()),
+            Content::Listing(bytes) | Content::Tree(bytes, _) => return Some(bytes.clone()),
             Content::Piece(fed) => return Some(fed.bytes.clone()),
             Content::File => {}
         }
-        let file = File::open(&self.path).ok()?;
+        let file = reach::open(&self.path).ok()?;
         let unchanged = Stamp::of(&file.metadata().ok()?) == self.stamp;
         unchanged.then(|| Arc::new(file) as Arc<dyn ReadAt>)
     }
@@ -210,7 +248,7 @@ impl SourceFile {
 /// What has been done while gathering, and what was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gathering<'a> {
-    /// A symbolic link in a directory was not followed.
+    /// A symbolic link that leads out of its directory, or nowhere, was left out.
     SkippedLink(&'a Path),
     /// Something that is no file was left out.
     SkippedOther(&'a Path),
@@ -242,7 +280,7 @@ pub enum Packing {
 
 impl Sources {
     /// Walks and hashes `paths`: files, directories (whose own name becomes the first part of the
-    /// names in them; entries sorted, links skipped) and `-`, standard input under `stdin_name`.
+    /// names in them; entries sorted) and `-`, standard input under `stdin_name`.
     /// Many small files are packed.
     pub fn gather(
         paths: &[PathBuf],
@@ -314,40 +352,6 @@ impl Sources {
         gatherer.finish()
     }
 
-    /// What `input` gives, read and sent as it comes, and called `name` at receivers. `path` is for
-    /// messages.
-    #[must_use]
-    pub fn stream(input: File, path: &Path, name: &str) -> Self {
-        let (path, name) = (path.to_owned(), name.to_owned());
-        let stream = Some(StreamSource { path, name, input: Arc::new(input) });
-        Self { stream, ..Self::default() }
-    }
-
-    /// What is at `path`, or standard input for `-`, read and sent as it comes: a file, a block device
-    /// or a pipe. Standard input is called `stdin_name` at receivers.
-    ///
-    /// # Errors
-    /// It cannot be opened, or is a directory.
-    pub fn open_stream(path: &Path, stdin_name: &str) -> Result<Self, SourceError> {
-        let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
-        if path == Path::new("-") {
-            let input = io::stdin().as_fd().try_clone_to_owned().map_err(unreadable)?;
-            return Ok(Self::stream(File::from(input), path, stdin_name));
-        }
-        let input = File::open(path).map_err(unreadable)?;
-        if input.metadata().map_err(unreadable)?.is_dir() {
-            return Err(SourceError::NotAStream(path.to_owned()));
-        }
-        let name = text_of(path.file_name().unwrap_or_default().as_bytes());
-        Ok(Self::stream(input, path, &name))
-    }
-
-    /// Whether it is sent as it is read, and how much there is will be known in the end.
-    #[must_use]
-    pub fn is_stream(&self) -> bool {
-        self.stream.is_some()
-    }
-
     /// Makes sure that all that is named is there, before anything is read or hashed.
     ///
     /// # Errors
@@ -360,7 +364,7 @@ impl Sources {
     /// How many files are sent, those in packs counted each.
     #[must_use]
     pub fn file_count(&self) -> u64 {
-        let files = self.files.iter().filter(|file| !file.is_listing());
+        let files = self.files.iter().filter(|file| !file.comes_last());
         let files: u64 = files.map(|file| file.packed_files().unwrap_or(1)).sum();
         files + u64::from(self.is_stream())
     }
@@ -385,23 +389,28 @@ impl Sources {
             mode: None,
             stamp: Stamp::none(size),
             content: Content::Pack(Arc::new(pack)),
+            again: None,
         });
     }
 
     /// Adds the listing, after everything else.
     pub(crate) fn push_listing(&mut self, bytes: Vec<u8>) {
-        let size = bytes.len() as u64;
+        self.push_last(LISTING, Content::Listing(Arc::new(bytes)));
+    }
+
+    /// Adds the tree, with so many links, after everything else and the listing.
+    pub(crate) fn push_tree(&mut self, bytes: Vec<u8>, links: u64) {
+        self.push_last(TREE, Content::Tree(Arc::new(bytes), links));
+    }
+
+    fn push_last(&mut self, name: &str, content: Content) {
+        let (Content::Listing(bytes) | Content::Tree(bytes, _)) = &content else { return };
+        let (size, root) = (bytes.len() as u64, *blake3::hash(bytes).as_bytes());
         self.bytes += size;
-        self.files.push_back(SourceFile {
-            path: PathBuf::from(LISTING),
-            name: LISTING.to_owned(),
-            size,
-            root: *blake3::hash(&bytes).as_bytes(),
-            manifest: None,
-            mode: None,
-            stamp: Stamp::none(size),
-            content: Content::Listing(Arc::new(bytes)),
-        });
+        let (path, name, stamp) = (PathBuf::from(name), name.to_owned(), Stamp::none(size));
+        let (manifest, mode, again) = (None, None, None);
+        let last = SourceFile { path, name, size, root, manifest, mode, stamp, content, again };
+        self.files.push_back(last);
     }
 
     /// Adds a file as an object of its own.
@@ -412,7 +421,7 @@ impl Sources {
         report: &mut dyn FnMut(Gathering<'_>),
     ) -> Result<(), SourceError> {
         let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
-        let file = File::open(path).map_err(unreadable)?;
+        let file = reach::open(path).map_err(unreadable)?;
         let mode = Some(file.metadata().map_err(unreadable)?.mode() & 0o777);
         self.push_open(path, name, file, mode, report).map_err(unreadable)
     }
@@ -452,7 +461,8 @@ impl Sources {
         // Only what was spooled has no permissions of its own, and no path.
         let content = if mode.is_none() { Content::Spooled(Arc::new(file)) } else { Content::File };
         // A file that grew while it was hashed is noticed by its stamp at the end.
-        let file = SourceFile { path, name, size, root, manifest, mode, stamp, content };
+        let again = None;
+        let file = SourceFile { path, name, size, root, manifest, mode, stamp, content, again };
         self.files.push_back(file);
         self.bytes += size;
         Ok(())
@@ -488,16 +498,24 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_gives_its_files_sorted_under_its_own_name_without_links() {
+    fn a_directory_gives_its_files_sorted_under_its_own_name_and_then_its_tree() {
         let scratch = Scratch::new();
         let root = scratch.path().join("photos");
         std::fs::create_dir_all(root.join("b/c")).unwrap();
         for file in ["z", "a", "b/2", "b/c/1"] {
             std::fs::write(root.join(file), file).unwrap();
         }
-        std::os::unix::fs::symlink("/etc", root.join("link")).unwrap();
+        std::os::unix::fs::symlink("b", root.join("link")).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            root.join("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
         let (names, skipped) = gather(&[root]).unwrap();
-        assert_eq!(names, ["photos/a", "photos/b/2", "photos/b/c/1", "photos/z"]);
+        assert_eq!(names, ["photos/a", "photos/b/2", "photos/b/c/1", "photos/z", "tree"]);
         assert_eq!(skipped, 1);
     }
 

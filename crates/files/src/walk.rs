@@ -1,22 +1,24 @@
 //! A directory tree, depth first, in the order of names, the same whenever it is walked.
 
 use std::{
-    fs::{DirEntry, FileType},
+    fs::File,
     io,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     vec::IntoIter,
 };
 
-use fanfare_disk::name::{PART_PREFIX, path_of, text_of};
+use fanfare_disk::name::{PART_PREFIX, path_of};
+use rustix::fs::FileType;
 
-use crate::{selection::Selection, source::SourceError};
+use crate::{reach, selection::Selection, source::SourceError};
 
 /// Something in a tree, with its path here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Found {
     /// A file, and its name for receivers.
     File(PathBuf, String),
+    /// A directory, before what is in it, and its name for receivers.
+    Directory(PathBuf, String),
     /// A directory with nothing in it, and its name for receivers.
     EmptyDirectory(PathBuf, String),
     /// A symbolic link. It is not followed: it could lead out of the tree, or in circles.
@@ -29,6 +31,7 @@ impl Found {
     fn path(&self) -> &Path {
         match self {
             Self::File(path, _)
+            | Self::Directory(path, _)
             | Self::EmptyDirectory(path, _)
             | Self::Link(path)
             | Self::Other(path) => path,
@@ -42,7 +45,7 @@ impl Found {
     /// Whether it is among what is sent of the directory `root`.
     pub(crate) fn is_taken(&self, root: &Path, selection: &Selection) -> bool {
         let below = self.path().strip_prefix(root).unwrap_or(self.path());
-        let is_directory = matches!(self, Self::EmptyDirectory(..));
+        let is_directory = matches!(self, Self::Directory(..) | Self::EmptyDirectory(..));
         below == Path::new("") || selection.takes(below, is_directory)
     }
 }
@@ -52,8 +55,8 @@ impl Found {
 #[derive(Debug)]
 pub(crate) struct Walk {
     levels: Vec<Level>,
-    /// The root itself, while it may still turn out to be empty.
-    empty: Option<Found>,
+    /// The root itself, until it has been told.
+    root: Option<Found>,
 }
 
 #[derive(Debug)]
@@ -66,30 +69,30 @@ struct Level {
 impl Walk {
     /// Begins with the directory at `path`, called `name` at receivers.
     pub(crate) fn new(path: &Path, name: &str) -> Result<Self, SourceError> {
-        let mut walk = Self { levels: Vec::new(), empty: None };
-        walk.empty = walk.enter(path.to_owned(), name.to_owned())?;
+        let mut walk = Self { levels: Vec::new(), root: None };
+        walk.root = Some(walk.enter(path.to_owned(), name.to_owned())?);
         Ok(walk)
     }
 
     /// Goes down into a directory, unless there is nothing in it.
-    fn enter(&mut self, path: PathBuf, name: String) -> Result<Option<Found>, SourceError> {
-        let mut entries = Vec::new();
-        for entry in std::fs::read_dir(&path).map_err(|e| unreadable(&path, e))? {
-            // What a receiver in this directory keeps for itself; no other takes such a name.
-            let entry = entry_of(&path, entry)?;
-            entries.extend(Some(entry).filter(|(name, _)| !name.starts_with(PART_PREFIX)));
-        }
+    fn enter(&mut self, path: PathBuf, name: String) -> Result<Found, SourceError> {
+        let directory: io::Result<File> = reach::open(&path);
+        let entries = directory.and_then(|directory| reach::entries(&directory));
+        let mut entries = entries.map_err(|error| SourceError::Unreadable(path.clone(), error))?;
+        // What a receiver in this directory keeps for itself; no other takes such a name.
+        entries.retain(|(name, _)| !name.starts_with(PART_PREFIX));
         if entries.is_empty() {
-            return Ok(Some(Found::EmptyDirectory(path, name)));
+            return Ok(Found::EmptyDirectory(path, name));
         }
         entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        let found = Found::Directory(path.clone(), name.clone());
         self.levels.push(Level { path, name, entries: entries.into_iter() });
-        Ok(None)
+        Ok(found)
     }
 
     fn step(&mut self) -> Result<Option<Found>, SourceError> {
-        if let Some(empty) = self.empty.take() {
-            return Ok(Some(empty));
+        if let Some(root) = self.root.take() {
+            return Ok(Some(root));
         }
         while let Some(level) = self.levels.last_mut() {
             let Some((part, kind)) = level.entries.next() else {
@@ -107,9 +110,7 @@ impl Walk {
             if !kind.is_dir() {
                 return Ok(Some(Found::Other(path)));
             }
-            if let Some(empty) = self.enter(path, name)? {
-                return Ok(Some(empty));
-            }
+            return self.enter(path, name).map(Some);
         }
         Ok(None)
     }
@@ -121,19 +122,6 @@ impl Iterator for Walk {
     fn next(&mut self) -> Option<Self::Item> {
         self.step().transpose()
     }
-}
-
-fn entry_of(
-    directory: &Path,
-    entry: io::Result<DirEntry>,
-) -> Result<(Box<str>, FileType), SourceError> {
-    let entry = entry.map_err(|error| unreadable(directory, error))?;
-    let kind = entry.file_type().map_err(|error| unreadable(&entry.path(), error))?;
-    Ok((text_of(entry.file_name().as_bytes()).into(), kind))
-}
-
-fn unreadable(path: &Path, error: io::Error) -> SourceError {
-    SourceError::Unreadable(path.to_owned(), error)
 }
 
 #[cfg(test)]
@@ -154,11 +142,15 @@ mod tests {
         std::os::unix::fs::symlink("/etc", root.join("link")).unwrap();
         let found: Vec<Found> = Walk::new(root, "t").unwrap().map(Result::unwrap).collect();
         let file = |part: &str| Found::File(root.join(part), format!("t/{part}"));
+        let directory = |part: &str| Found::Directory(root.join(part), format!("t/{part}"));
         assert_eq!(
             found,
             [
+                Found::Directory(root.to_owned(), "t".into()),
                 file("a"),
+                directory("b"),
                 file("b/2"),
+                directory("b/c"),
                 file("b/c/1"),
                 Found::EmptyDirectory(root.join("e"), "t/e".into()),
                 Found::Link(root.join("link")),
@@ -174,7 +166,8 @@ mod tests {
         std::fs::write(scratch.path().join(".fanfare"), "x").unwrap();
         let found: Vec<Found> =
             Walk::new(scratch.path(), "t").unwrap().map(Result::unwrap).collect();
-        assert_eq!(found, [Found::File(scratch.path().join(".fanfare"), "t/.fanfare".into())]);
+        let file = Found::File(scratch.path().join(".fanfare"), "t/.fanfare".into());
+        assert_eq!(found[1..], [file]);
     }
 
     #[test]

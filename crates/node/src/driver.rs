@@ -14,6 +14,7 @@ use fanfare_udp::{Change, Endpoint, Ready, Via};
 use crate::{
     clock::Clock,
     engine::{Engine, SocketReport, Trouble},
+    fanout::Fanout,
     moderation::Moderation,
     outbox::Outbox,
     reading::Reading,
@@ -51,6 +52,8 @@ pub struct Setup<E: Engine> {
     pub waker: Waker,
     /// Bytes of a full message, which decides how many go in one system call.
     pub message_size: usize,
+    /// Where what is for the group goes: single hosts, and whether to the group's address, too.
+    pub hosts: (Vec<SocketAddr>, bool),
     /// Loses received datagrams with this probability; with it the seed that decides which.
     pub test_drop: (f64, u64),
 }
@@ -78,7 +81,7 @@ where
             stopper: stopper.clone(),
             ready: all_ready(),
             moderation: Moderation::new(self.endpoint.receive_room(), now),
-            outgoing: Outgoing::new(&self.endpoint, self.message_size),
+            outgoing: Outgoing::new(&self.endpoint, self.message_size, &self.hosts),
             endpoint: self.endpoint,
             test_drop: TestDrop::new(drop, seed),
             reading: Reading::new(now),
@@ -115,7 +118,7 @@ struct Driver<E: Engine> {
 /// Batches on their way to the socket.
 #[derive(Debug)]
 struct Outgoing {
-    group: SocketAddr,
+    fanout: Fanout,
     segments: usize,
     buffer: Vec<u8>,
     /// What the socket has not taken yet: a batch in `buffer`, from this byte on.
@@ -126,9 +129,13 @@ struct Outgoing {
 
 impl Outgoing {
     /// `segment_size`: of a full message, which decides how many go in one system call.
-    fn new(endpoint: &Endpoint, segment_size: usize) -> Self {
+    fn new(
+        endpoint: &Endpoint,
+        segment_size: usize,
+        (hosts, multicast): &(Vec<SocketAddr>, bool),
+    ) -> Self {
         Self {
-            group: endpoint.group(),
+            fanout: Fanout::new(endpoint.group(), hosts, *multicast),
             segments: endpoint.max_gso_segments(segment_size),
             buffer: Vec::new(),
             unsent: None,
@@ -177,7 +184,7 @@ impl<E: Engine> Driver<E> {
             Ok(Change::Down) => Trouble::InterfaceDown(name(&self.endpoint)),
             Ok(Change::Up) => Trouble::InterfaceUp(name(&self.endpoint)),
             Ok(Change::Moved) => {
-                self.outgoing.group = self.endpoint.group();
+                self.outgoing.fanout.set_group(self.endpoint.group());
                 if let Ok(address) = self.endpoint.local_addr() {
                     self.engine.set_address(address);
                 }
@@ -193,7 +200,7 @@ impl<E: Engine> Driver<E> {
     }
 
     fn receive_datagrams(&mut self) {
-        let Self { clock, endpoint, engine, test_drop, ready, reading, .. } = self;
+        let Self { clock, endpoint, engine, test_drop, ready, reading, outgoing, .. } = self;
         let (mut heard, mut bytes_read, mut newest) = (false, 0, Duration::ZERO);
         let epoch = clock.epoch();
         let received = endpoint.receive_runs(*ready, |told, run, stride| {
@@ -208,6 +215,7 @@ impl<E: Engine> Driver<E> {
                 waited,
             };
             bytes_read += run.len();
+            outgoing.fanout.on_heard(now, told.source, !meta.unicast);
             test_drop.leave(run, stride, |bytes| {
                 heard = true;
                 // What has to do with layers comes alone.
@@ -248,9 +256,13 @@ impl<E: Engine> Driver<E> {
             if self.outgoing.unsent.is_none() {
                 // Messages are stamped with it: each batch has its own, as a call takes time.
                 let now = self.clock.now();
-                let Outgoing { segments, buffer, .. } = &mut self.outgoing;
+                let Outgoing { segments, buffer, fanout, .. } = &mut self.outgoing;
                 let polled = self.engine.poll_transmit(now, *segments, buffer);
                 let Some(transmit) = polled else { return };
+                match transmit.destination {
+                    Destination::Group => fanout.begin(now),
+                    Destination::Peer(address) => fanout.begin_for(address),
+                }
                 self.outgoing.unsent = Some((transmit, 0));
             }
             if !self.send_unsent() {
@@ -259,29 +271,31 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// False when the socket is full.
+    /// The batch to one destination after another. False when the socket is full.
     fn send_unsent(&mut self) -> bool {
-        let Some((transmit, start)) = self.outgoing.unsent.take() else { return true };
-        let to = match transmit.destination {
-            Destination::Group => self.outgoing.group,
-            Destination::Peer(address) => address,
-        };
-        let bytes = &self.outgoing.buffer[start..];
-        if bytes.is_empty() {
-            return true;
-        }
+        let Some((transmit, mut start)) = self.outgoing.unsent.take() else { return true };
         let ecn = transmit.ecn.map(udp_ecn_of);
-        match self.endpoint.send(to, transmit.segment_size, ecn, bytes) {
-            Ok(sent) if sent < bytes.len() => {
-                self.outgoing.unsent = Some((transmit, start + sent));
+        while let Some(to) = self.outgoing.fanout.next() {
+            let bytes = &self.outgoing.buffer[start..];
+            let sent = match bytes.is_empty() {
+                true => Ok(0),
+                false => self.endpoint.send(to, transmit.segment_size, ecn, bytes),
+            };
+            match sent {
+                Ok(sent) if sent < bytes.len() => {
+                    self.outgoing.unsent = Some((transmit, start + sent));
+                    return true;
+                }
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.outgoing.unsent = Some((transmit, start));
+                    return false;
+                }
+                // To the protocol it is a loss like another. The user hears of it once.
+                Err(error) => self.complain(&error, Trouble::SendRefused),
             }
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.outgoing.unsent = Some((transmit, start));
-                return false;
-            }
-            // To the protocol it is a loss like another. The user hears of it once.
-            Err(error) => self.complain(&error, Trouble::SendRefused),
+            self.outgoing.fanout.on_sent();
+            start = 0;
         }
         true
     }

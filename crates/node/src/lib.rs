@@ -17,15 +17,17 @@
 //!   against it; `segment`: how long segments are
 //! - [`group`]: topics and messages; [`gateway`]: between groups; [`bridge`]: to plain UDP multicast
 //! - [`stream`]: bytes without an end, written and read like a pipe's
-//! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `waker`, `moderation`,
-//!   `reading`, `outbox`, `test_drop`: its parts; [`Stopper`]: asks it to end
+//! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `fanout`, `waker`,
+//!   `moderation`, `reading`, `outbox`, `test_drop`: its parts; [`Stopper`]: asks it to end
 
 pub mod bridge;
 mod clock;
 pub mod driver;
 pub mod engine;
+mod fanout;
 pub mod gateway;
 pub mod group;
+
 mod join_error;
 mod moderation;
 mod network;

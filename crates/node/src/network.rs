@@ -54,6 +54,8 @@ pub struct Network {
     pub(crate) beside: u16,
     /// An interface that is not there yet is waited for.
     awaits: bool,
+    /// Single hosts that what is for the group goes to, and whether it goes to the group, too.
+    hosts: (Vec<SocketAddr>, bool),
 }
 
 impl Default for Network {
@@ -71,6 +73,7 @@ impl Default for Network {
             fit: Fit::Given,
             beside: 0,
             awaits: false,
+            hosts: (Vec::new(), true),
         }
     }
 }
@@ -107,6 +110,30 @@ impl Network {
     pub fn await_interface(mut self) -> Self {
         self.awaits = true;
         self
+    }
+
+    /// Send what is for the group to each of these hosts, by unicast; `multicast`: to the group's
+    /// address as well. A host that answers by the group is sent no copies. There must be one
+    /// address of the group's family for each.
+    #[must_use]
+    pub fn hosts(mut self, hosts: Vec<SocketAddr>, multicast: bool) -> Self {
+        self.endpoint.direct |= !hosts.is_empty();
+        self.hosts = (hosts, multicast);
+        self
+    }
+
+    /// Hear also what is sent to this machine alone, at the group's port, where multicast does not
+    /// reach it. Only from private networks and this link.
+    #[must_use]
+    pub fn hear_direct(mut self) -> Self {
+        self.endpoint.direct = true;
+        self
+    }
+
+    /// Single hosts that what is for the group goes to, and whether it goes to the group, too.
+    #[must_use]
+    pub fn destinations(&self) -> &(Vec<SocketAddr>, bool) {
+        &self.hosts
     }
 
     /// Hear this source only (source-specific multicast).

@@ -395,6 +395,15 @@ impl ReceiverHandle<'_> {
         }
     }
 
+    /// Another object has come in the place of this one: no more of it is requested, and watermarks may be
+    /// acknowledged past it.
+    pub fn excuse(&mut self, key: ObjectKey, storage: &mut dyn Storage) {
+        self.cancel(key, storage);
+        if let Some(receiver) = &mut self.session.receiver {
+            receiver.excuse(key);
+        }
+    }
+
     /// Bytes of `key` received or recovered so far.
     #[must_use]
     pub fn progress(&self, key: ObjectKey) -> Option<u64> {

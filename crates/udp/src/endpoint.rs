@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use crate::choice::{choose_interface, route_source};
 use crate::config::{EndpointConfig, Role, check};
+use crate::direct;
 use crate::ecn::Ecn;
 use crate::error::OpenError;
 use crate::follow::Awaited;
 use crate::group::{GroupSocket, scoped};
 use crate::interface::Interface;
 use crate::layers::Layers;
-use crate::receive::{self, Buffers, RecvMeta, Via};
+use crate::receive::{self, Buffers, ReceiveSocket, RecvMeta, Via};
 use crate::transmit::Transmitter;
 use crate::wait::{self, Ready};
 
@@ -33,6 +34,8 @@ pub struct Endpoint {
     transmitter: Transmitter,
     pub(crate) groups: Vec<GroupSocket>,
     pub(crate) layers: Layers,
+    /// Hears what is sent to this machine alone, where that is wanted.
+    direct: Option<ReceiveSocket>,
     buffers: Buffers,
     /// Drops counted on groups that have been left since.
     pub(crate) past_overruns: u64,
@@ -60,7 +63,10 @@ impl Endpoint {
         let local = sending_address(config, interface.as_ref(), !groups.is_empty())?;
         let transmitter = Transmitter::open(config, interface.as_ref(), local)?;
         refuse_own(config, &transmitter, &groups);
+        let hears_direct =
+            config.direct && config.role == Role::Member && config.group.ip().is_multicast();
         Ok(Self {
+            direct: hears_direct.then(|| direct::open(config)).flatten(),
             transmitter,
             buffers: Buffers::new(config.gro),
             config: config.clone(),
@@ -128,6 +134,18 @@ impl Endpoint {
                 Err(error) => return Err(error),
             }
         }
+        if let Some(socket) = self.direct.as_ref().filter(|_| ready.group) {
+            let mut each = |meta: &RecvMeta, run: &[u8], stride: usize| {
+                if direct::is_near(meta.source.ip()) {
+                    each(meta, run, stride);
+                }
+            };
+            match self.buffers.drain(socket, Via::Unicast, &mut each) {
+                Ok(more) => count += more,
+                Err(_) if count > 0 => {}
+                Err(error) => return Err(error),
+            }
+        }
         for receive_socket in self.layers.inlets().filter(|_| ready.layers) {
             match self.buffers.drain(receive_socket, Via::Layers, &mut each) {
                 Ok(more) => count += more,
@@ -170,7 +188,9 @@ impl Endpoint {
         timeout: Option<Duration>,
         waker: Option<BorrowedFd<'_>>,
     ) -> io::Result<Ready> {
+        let direct = self.direct.iter().map(|direct| direct.socket.as_fd());
         let groups = self.groups.iter().map(|group| group.receive_socket.socket.as_fd());
+        let groups = groups.chain(direct);
         let layers = self.layers.inlets().map(|receive_socket| receive_socket.socket.as_fd());
         let sending = self.transmitter.receive_socket.socket.as_fd();
         wait::wait((sending, for_space), waker, self.watched(), (groups, layers), timeout)
@@ -274,7 +294,8 @@ impl Endpoint {
         let counted = self.groups.iter().filter(|_| self.config.own);
         let groups: u64 = counted.map(|group| group.receive_socket.drops()).sum();
         let layers = self.layers.overruns();
-        self.past_overruns + groups + layers + self.transmitter.receive_socket.drops()
+        let direct = self.direct.as_ref().map_or(0, ReceiveSocket::drops);
+        self.past_overruns + direct + groups + layers + self.transmitter.receive_socket.drops()
     }
 
     /// Bytes that the system keeps until they are received, of the socket that keeps least. It counts what
@@ -336,13 +357,21 @@ fn open_unicast(config: &EndpointConfig) -> Result<Vec<GroupSocket>, OpenError> 
     }
 }
 
-/// The interface's address; without one the receiver's own, or the one the route would use.
+/// Any, where single hosts are sent to over whatever interface leads there. Else the interface's
+/// address; without one the receiver's own, or the one the route would use.
 fn sending_address(
     config: &EndpointConfig,
     interface: Option<&Interface>,
     group_is_ours: bool,
 ) -> Result<SocketAddr, OpenError> {
     let group = config.group.ip();
+    let any: IpAddr = match group {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    if config.direct && group.is_multicast() {
+        return Ok(SocketAddr::new(any, 0));
+    }
     if let Some(interface) = interface {
         let address = interface.address_towards(group).ok_or_else(|| OpenError::NoAddress {
             interface: interface.name.clone(),
@@ -351,10 +380,6 @@ fn sending_address(
         })?;
         return Ok(scoped(SocketAddr::new(address, 0), interface));
     }
-    let any: IpAddr = match group {
-        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
     let address = if group_is_ours { group } else { route_source(group).unwrap_or(any) };
     // A link-local address keeps the scope that the user gave with the destination.
     let mut local = config.group;

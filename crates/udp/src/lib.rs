@@ -21,6 +21,7 @@
 pub mod address;
 pub mod choice;
 pub mod config;
+mod direct;
 pub mod ecn;
 pub mod endpoint;
 pub mod error;

@@ -29,7 +29,8 @@ const WAITED_MAX: Duration = Duration::from_secs(1);
 pub enum Via {
     /// The socket bound to this group, or to the endpoint's own unicast address given as a group.
     Group(SocketAddr),
-    /// The sending socket: somebody answered what was sent from it.
+    /// The sending socket, when somebody answered what was sent from it; or the one for datagrams to
+    /// this machine alone ([`crate::EndpointConfig::direct`]).
     Unicast,
     /// A socket that hears groups of layers.
     Layers,

@@ -1,12 +1,16 @@
 //! Options of commands; each comes to a plan that knows nothing of the command line.
 //!
 //! - `network`, `group`: options that commands share
-//! - `send`, with `layers` and `streams`; `receive`, `pipe`, `node`, `doctor`: those of one command
+//! - `send`, with `controllers`, `hosts`, `layers` and `streams`; `receive`, `pipe`, `node`, `doctor`:
+//!   those of one command
 
 mod choice;
+mod controllers;
 pub(crate) mod doctor;
 pub(crate) mod group;
+mod hosts;
 mod layers;
+mod metadata;
 pub(crate) mod network;
 pub(crate) mod node;
 pub(crate) mod pipe;

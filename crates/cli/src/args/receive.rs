@@ -7,7 +7,10 @@ use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
 use fanfare_files::{Conflict, ReceiveOptions, SenderFilter, StreamTarget, Until};
 use fanfare_node::proto::{FeedbackPath, JoinPolicy, ReceiverConfig};
 
-use super::network::{NameArgs, NetArgs, parse_node_id};
+use super::{
+    metadata::TakeArgs,
+    network::{NameArgs, NetArgs, parse_node_id},
+};
 use crate::{config::FileArgs, receive::ReceivePlan};
 
 const HELP: Help = Help::new(&[
@@ -92,6 +95,12 @@ pub(crate) struct RecvArgs {
     /// Send repair requests only to the sender, not to the group
     #[arg(long, help_heading = "Feedback", hide_short_help = true)]
     unicast_nack: bool,
+    /// Listen to the multicast group only, not to senders with --to
+    ///
+    /// Otherwise what is sent to this machine alone, at the group's port, is received too, from
+    /// private networks and this link.
+    #[arg(long, help_heading = "What is received", hide_short_help = true)]
+    no_unicast: bool,
     /// Keep existing files, and store the new one as NAME.1; the sender is told
     ///
     /// Without it a new file takes the place of an old one in one step, once it is whole.
@@ -126,6 +135,8 @@ pub(crate) struct RecvArgs {
         hide_short_help = true
     )]
     max_delete: Option<u64>,
+    #[command(flatten)]
+    take: TakeArgs,
     /// Create DIR if it does not exist
     #[arg(long)]
     create_dirs: bool,
@@ -183,6 +194,7 @@ impl RecvArgs {
         let feedback = if self.unicast_nack { FeedbackPath::Sender } else { FeedbackPath::Group };
         let network = self.net.builder()?.await_interface();
         let network = network.receiver_config(config).feedback(feedback);
+        let network = if self.no_unicast { network } else { network.hear_direct() };
         Ok(ReceivePlan {
             dir: self.dir.clone(),
             network,
@@ -211,6 +223,8 @@ impl RecvArgs {
             discard_parts: self.discard_parts,
             allow_delete: self.allow_delete,
             max_delete: self.max_delete,
+            carried: self.take.carried(),
+            outside_links: self.take.outside_links(),
             from,
             max_size,
             max_files: self.max_files,

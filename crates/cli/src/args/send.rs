@@ -1,6 +1,6 @@
 //! Options of `fanfare send`, and what they come to.
 
-use std::{path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
 use fanfare_files::{Expect, GatherOptions, NamedPath, Packing, SendOptions, Slow, Transfer};
@@ -11,7 +11,10 @@ use fanfare_node::{
 
 use super::{
     choice::ChoiceArgs,
+    controllers::Cc,
+    hosts::HostArgs,
     layers::LayersArgs,
+    metadata::CarryArgs,
     network::{NameArgs, NetArgs},
     streams::StreamsArgs,
 };
@@ -26,6 +29,12 @@ const RATE_MAX: Bitrate = Bitrate::mbps(10_000);
 /// Repetitions of the last flush when nobody is asked: the GRTT is not known then, and the cautious
 /// first guess of it makes twenty of them take ten seconds.
 const ONE_WAY_FLUSHES: u32 = 5;
+/// How long receivers are waited for, and may be silent: whoever answers, and who is expected.
+const ANYONE_WAIT: Duration = Duration::from_secs(10);
+const EXPECTED_WAIT: Duration = Duration::from_secs(30);
+/// How long hosts of --to are waited for at the start: one that does not run should not hold up the
+/// others.
+const HOST_WAIT: Duration = Duration::from_secs(5);
 /// Requests to a receiver before it is given up: a second at the shortest interval of 20 ms. With
 /// NORM's twenty, one whose disk blocks it for half a second would be lost.
 const REQUESTS: u32 = 50;
@@ -36,6 +45,7 @@ const BLOCK_MAX_16: u32 = 65535;
 const HELP: Help = Help::new(&[
     ("fanfare send disk.img --expect 30", "wait for 30 receivers"),
     ("fanfare send photos/ --expect a,b --rate 100M", "two receivers, by name"),
+    ("fanfare send model.bin --to gpu1,gpu2,gpu3", "three hosts without multicast"),
     ("fanfare send /dev/sda --expect 30", "a disk, to receivers with --to"),
 ])
 .exits(&[
@@ -60,9 +70,9 @@ pub(crate) struct SendArgs {
     /// Files and directories to send; - is standard input
     ///
     /// PATH=NAME sends a path under another name. Two paths that receivers would give one name are
-    /// refused. Names, content, permission bits and times of files travel, and empty directories.
-    /// Links, pipes, sockets, devices, owners, extended attributes, the setuid bit, and permissions
-    /// and times of directories do not.
+    /// refused. Files and directories, symbolic and hard links, holes, names, permissions and times
+    /// arrive as they are. Owners, extended attributes, ACLs and the setuid bit need --archive or
+    /// their own option. Pipes, sockets and devices are left out and named.
     #[arg(required_unless_present_any = ["streams", "files_from"], value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Wait for this many receivers, or for these names
@@ -174,6 +184,8 @@ pub(crate) struct SendArgs {
     prefix: Option<String>,
     #[command(flatten)]
     choice: ChoiceArgs,
+    #[command(flatten)]
+    carry: CarryArgs,
     /// Send one file, device or pipe as it is read
     ///
     /// For receivers with --to or --stdout. Standard input and block devices are sent in this way
@@ -198,6 +210,8 @@ pub(crate) struct SendArgs {
     #[arg(long, value_name = "FILE", help_heading = "Receivers", hide_short_help = true)]
     receipts: Option<PathBuf>,
     #[command(flatten)]
+    hosts: HostArgs,
+    #[command(flatten)]
     layers: LayersArgs,
     #[command(flatten)]
     pub(crate) streams: StreamsArgs,
@@ -209,41 +223,6 @@ pub(crate) struct SendArgs {
     name: NameArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-}
-
-/// Rate controllers, as users name them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Cc {
-    /// Measure the queueing delay of the slowest path; loss alone does not slow it down
-    Auto,
-    /// NORM-CC: share links fairly with TCP; every loss counts as congestion
-    Norm,
-    /// NORM-CCE: only marks of routers (ECN) count as congestion
-    Ecn,
-    /// NORM-CCL: an isolated loss does not count as congestion
-    LossTolerant,
-    /// Exactly --rate; slower only when a buffer is full
-    Fixed,
-    /// ERA: each receiver chooses its layers; only with --layers
-    Era,
-}
-
-impl Cc {
-    fn name(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-    }
-
-    /// What a sender without layers goes by.
-    fn control(self) -> CongestionControl {
-        match self {
-            Self::Auto => CongestionControl::Auto,
-            Self::Norm => CongestionControl::Norm,
-            Self::Ecn => CongestionControl::Ecn,
-            Self::LossTolerant => CongestionControl::LossTolerant,
-            // With layers the sender's own rate is fixed.
-            Self::Fixed | Self::Era => CongestionControl::Fixed,
-        }
-    }
 }
 
 /// `--slow`.
@@ -259,12 +238,16 @@ enum SlowPolicy {
 
 impl SendArgs {
     pub(crate) fn plan(&self) -> Result<SendPlan, Failure> {
-        let expect = self.expect()?;
-        let default_wait = if expect == Expect::Anyone { 10 } else { 30 };
-        let wait = match &self.wait {
+        let hosts = self.hosts.resolve(self.net.group()?.group)?;
+        let expect = self.expect(&hosts)?;
+        let patience = match &self.wait {
             Some(text) => units::time("wait", text)?,
-            None => Duration::from_secs(default_wait),
+            None if expect == Expect::Anyone => ANYONE_WAIT,
+            None => EXPECTED_WAIT,
         };
+        // One that does not run should not hold up the others.
+        let for_hosts = self.wait.is_none() && matches!(expect, Expect::Hosts(_));
+        let wait = if for_hosts { HOST_WAIT } else { patience };
         self.streams.check()?;
         let layered = self.layers.options(self.given_rate()?)?;
         let (congestion, rate) = self.pace(layered.is_some())?;
@@ -276,10 +259,11 @@ impl SendArgs {
             rate,
             congestion,
             robust_factor: if self.one_way { ONE_WAY_FLUSHES } else { REQUESTS },
-            patience: if self.one_way { Duration::ZERO } else { wait },
+            patience: if self.one_way { Duration::ZERO } else { patience },
             ..defaults
         };
         let builder = self.net.builder()?.sender_config(config);
+        let builder = builder.hosts(hosts.clone(), self.hosts.with_group());
         let builder = if self.segment.is_none() { builder.fit_segment() } else { builder };
         let options = SendOptions {
             expect,
@@ -301,6 +285,8 @@ impl SendArgs {
                 prefix: self.prefix.clone(),
                 packing: if self.no_pack { Packing::Never } else { Packing::Small },
                 listed: self.delete,
+                links: self.carry.links(),
+                carried: self.carry.carried(),
                 selection: self.choice.selection()?,
             },
             receipts: self.receipts.clone(),
@@ -311,6 +297,7 @@ impl SendArgs {
             builder: Transfer::over(builder),
             layered,
             place: (self.net.group()?.group, self.net.interface()),
+            hosts: (hosts, self.hosts.with_group()),
             output: self.output,
         })
     }
@@ -372,8 +359,14 @@ impl SendArgs {
         given.map(units::rate).transpose()
     }
 
-    fn expect(&self) -> Result<Expect, Failure> {
-        let Some(text) = &self.expect else { return Ok(Expect::Anyone) };
+    fn expect(&self, hosts: &[SocketAddr]) -> Result<Expect, Failure> {
+        let Some(text) = &self.expect else {
+            let only_hosts = !hosts.is_empty() && !self.hosts.with_group();
+            return Ok(match only_hosts {
+                true => Expect::Hosts(hosts.to_vec()),
+                false => Expect::Anyone,
+            });
+        };
         let wrong = |why: &str| {
             let text =
                 format!("expect ({text}): {why}. Give a number such as 3, or names such as a,b");

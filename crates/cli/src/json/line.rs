@@ -9,7 +9,7 @@ use super::{
     },
     receiving::{
         Bound, Deleted, Deletion, Evicted, Failed, File, Gone, LayersLine, Mending, Object,
-        Resumed, Sender,
+        Resumed, Sender, Tree,
     },
     sending::{
         LimitLine, OutcomeLine, PlannedLine, ReceiptLine, Receiver, Reported, Resuming, Sending,
@@ -42,6 +42,7 @@ pub(crate) enum Line {
     Failed(Failed),
     Deleted(Deleted),
     Deletion(Deletion),
+    Tree(Tree),
     Gone(Gone),
     Published(Published),
     Sent(Sent),
@@ -299,7 +300,7 @@ mod tests {
         let documented: BTreeSet<String> = examples().iter().map(name).collect();
         let all = "start planned sending resuming receiver progress receipt reported sender bound object resumed mending file failed gone \
                    warning error result \
-                   waiting slow evicted reloaded deleted deletion layers \
+                   waiting slow evicted reloaded deleted deletion tree layers \
                    published sent held message dropped member lost broker gateway subscribed unsubscribed \
                    cancelled members status";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());

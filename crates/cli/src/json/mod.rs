@@ -23,5 +23,6 @@ pub(crate) use messages::{
 pub(crate) use pipes::{PipeLine, PipeReceiver};
 pub(crate) use receiving::{
     Bound, Deleted, Deletion, Evicted, Failed, Gone, LayersLine, Mending, Object, Resumed, Sender,
+    Tree,
 };
 pub(crate) use sending::{Resuming, Sending, Waiting};

@@ -118,6 +118,17 @@ pub(crate) struct Deletion {
     pub(crate) why: Option<String>,
 }
 
+/// Directories have their permissions and times, and links are made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tree {
+    pub(crate) id: u16,
+    pub(crate) sender: u32,
+    pub(crate) directories: u64,
+    pub(crate) links: u64,
+    pub(crate) hard_links: u64,
+}
+
 /// A sender goes on without this receiver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -4,7 +4,7 @@ use std::{sync::mpsc::RecvTimeoutError, time::Duration};
 
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
 use fanfare_files::{
-    How, ReceiveEvent, Transfer, TransferEvent,
+    How, Placed, ReceiveEvent, Transfer, TransferEvent,
     event::{Finished, ReceiveEnd, ReceiveReport},
     receipt::Reason,
 };
@@ -20,6 +20,7 @@ use crate::{
     config::Reload,
     json::{
         Bound, Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start,
+        Tree,
     },
     warnings,
 };
@@ -120,27 +121,22 @@ fn show(event: &ReceiveEvent, place: &Place, output: &Output) {
             }));
         }
         ReceiveEvent::File { key, placed, elapsed } => {
-            let path = place.of(placed);
-            if place.tells() {
-                output.data(&path);
-            }
-            match placed.how {
-                How::Already => output.text(&format!("'{path}' is already here")),
-                How::Beside => {
-                    output.text(&format!("'{path}' stands beside the file that was there"));
-                }
-                How::New | How::Replaced => {}
-            }
-            if let Some(why) = placed.name_rejected {
-                output.text(&format!("warning: '{path}' has not its sender's name: {why}"));
-            }
-            output.event(&Line::file(*key, placed, path, elapsed.as_secs_f64()));
+            show_file(*key, placed, elapsed.as_secs_f64(), place, output);
         }
         ReceiveEvent::Failed { key, name, reason } => {
             show_failed(*key, name.as_deref(), *reason, place, output);
         }
         event @ (ReceiveEvent::Deleted { .. } | ReceiveEvent::Deletion { .. }) => {
             deletion::show(event, &place.dir, output);
+        }
+        ReceiveEvent::Tree { key, directories, links, hard_links } => {
+            output.event(&Line::Tree(Tree {
+                id: key.object.0,
+                sender: key.sender.0,
+                directories: *directories,
+                links: *links,
+                hard_links: *hard_links,
+            }));
         }
         event @ (ReceiveEvent::Level { .. } | ReceiveEvent::Refused { .. }) => {
             show_layers(event, output);
@@ -156,6 +152,24 @@ fn show(event: &ReceiveEvent, place: &Place, output: &Output) {
             output.event(&Line::Gone(Gone { id: id.0, said: *said }));
         }
     }
+}
+
+fn show_file(key: ObjectKey, placed: &Placed, seconds: f64, place: &Place, output: &Output) {
+    let path = place.of(placed);
+    if place.tells() {
+        output.data(&path);
+    }
+    match placed.how {
+        How::Already => output.text(&format!("'{path}' is already here")),
+        How::Beside => {
+            output.text(&format!("'{path}' stands beside the file that was there"));
+        }
+        How::New | How::Replaced => {}
+    }
+    if let Some(why) = placed.name_rejected {
+        output.text(&format!("warning: '{path}' has not its sender's name: {why}"));
+    }
+    output.event(&Line::file(key, placed, path, seconds));
 }
 
 /// Who is heard, and who is not.
@@ -181,7 +195,17 @@ fn show_sender(event: &ReceiveEvent, output: &Output) {
 
 fn show_failed(key: ObjectKey, name: Option<&str>, reason: Reason, place: &Place, output: &Output) {
     let shown = name.map_or_else(|| format!("object {}", key.object), str::to_owned);
-    output.text(&format!("warning: '{shown}' was not received: {}", reason.name()));
+    output.text(&match reason {
+        Reason::MetadataRefused => format!(
+            "warning: '{shown}' is not all as it was at the sender: this receiver needs --archive, \
+             and permission, for owners, attributes, ACLs and the setuid bit"
+        ),
+        Reason::LinkRefused => format!(
+            "warning: '{shown}' is a link that leads out of {place}, and was refused. To accept such \
+             links, use --outside-links"
+        ),
+        reason => format!("warning: '{shown}' was not received: {}", reason.name()),
+    });
     if reason == Reason::Refused && place.target.is_some() {
         output.text("--to and --stdout take streams: use 'fanfare send --as-stream'");
     }

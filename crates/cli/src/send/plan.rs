@@ -40,6 +40,8 @@ pub(crate) struct SendPlan {
     pub(crate) layered: Option<LayeredOptions>,
     /// Group and interface as they are given.
     pub(crate) place: (SocketAddr, Option<String>),
+    /// Single hosts to send to, and whether the group is sent to, too.
+    pub(crate) hosts: (Vec<SocketAddr>, bool),
     pub(crate) output: OutputArgs,
 }
 

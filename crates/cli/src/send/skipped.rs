@@ -1,8 +1,12 @@
 //! What was left out of a directory: one warning for each kind, however many there are.
 
-use std::path::{Path, PathBuf};
+use std::{
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
 
 use fanfare_command::Output;
+use fanfare_files::name::{shown, text_of};
 
 /// Everything that was left out.
 #[derive(Debug, Default)]
@@ -11,17 +15,22 @@ pub(crate) struct Skipped {
     pub(crate) others: Counted,
 }
 
+/// Most of a kind that are named.
+const NAMED: usize = 5;
+
 /// How many, and the first of them.
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
-    first: Option<PathBuf>,
+    first: Vec<PathBuf>,
     count: u64,
 }
 
 impl Skipped {
     pub(crate) fn warn(&self, output: &Output) {
-        let links = self.links.message("is a symbolic link", "symbolic links");
-        let others = self.others.message("is no file", "things that are no files");
+        let one = "is a symbolic link that leads out of the directory, or nowhere,";
+        let links = self.links.message(one, "symbolic links that lead out, or nowhere,");
+        let one = "is a pipe, a socket or a device";
+        let others = self.others.message(one, "pipes, sockets and devices");
         for message in links.into_iter().chain(others) {
             output.warn("source.skipped", message);
         }
@@ -30,15 +39,22 @@ impl Skipped {
 
 impl Counted {
     pub(crate) fn add(&mut self, path: &Path) {
-        self.first.get_or_insert_with(|| path.to_owned());
+        if self.first.len() < NAMED {
+            self.first.push(path.to_owned());
+        }
         self.count += 1;
     }
 
     fn message(&self, one: &str, many: &str) -> Option<String> {
-        let first = self.first.as_ref()?.display();
-        Some(match self.count {
-            1 => format!("'{first}' {one} and not sent"),
-            count => format!("{count} {many} are not sent, the first of them '{first}'"),
+        let name = |path: &PathBuf| format!("'{}'", shown(&text_of(path.as_os_str().as_bytes())));
+        let names: Vec<String> = self.first.iter().map(name).collect();
+        let names = names.join(", ");
+        let more = self.count - self.first.len() as u64;
+        Some(match (self.count, more) {
+            (0, _) => return None,
+            (1, _) => format!("{names} {one} and not sent"),
+            (count, 0) => format!("{count} {many} are not sent: {names}"),
+            (count, more) => format!("{count} {many} are not sent: {names} and {more} more"),
         })
     }
 }
@@ -53,10 +69,12 @@ mod tests {
         assert_eq!(links.message("is a link", "links"), None);
         links.add(Path::new("a"));
         assert_eq!(links.message("is a link", "links").unwrap(), "'a' is a link and not sent");
-        (1..1_000_000).for_each(|_| links.add(Path::new("b")));
+        links.add(Path::new("c"));
+        assert_eq!(links.message("", "links").unwrap(), "2 links are not sent: 'a', 'c'");
+        (2..1_000_000).for_each(|_| links.add(Path::new("b")));
         assert_eq!(
             links.message("is a link", "links").unwrap(),
-            "1000000 links are not sent, the first of them 'a'"
+            "1000000 links are not sent: 'a', 'c', 'b', 'b', 'b' and 999995 more"
         );
     }
 }

@@ -1,6 +1,6 @@
 //! One sending, from the files to the exit code.
 
-use std::{sync::mpsc::RecvTimeoutError, time::Duration};
+use std::{net::SocketAddr, sync::mpsc::RecvTimeoutError, time::Duration};
 
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
 use fanfare_files::{
@@ -23,6 +23,9 @@ use crate::{
 /// How often to look whether the node still lives; events come at once.
 const POLL: Duration = Duration::from_millis(500);
 
+/// More hosts than these are counted, not listed.
+const HOSTS_LISTED: usize = 4;
+
 /// Sends, and says what came of it.
 pub(crate) fn run(plan: SendPlan, reload: Reload<SendPlan>, output: &Output) -> Exit {
     send(plan, reload, output).unwrap_or_else(|failure| fanfare_command::give_up(output, &failure))
@@ -43,7 +46,7 @@ pub(super) fn send(
     plan.builder.check()?;
     let receipts = Receipts::open(plan.receipts.as_deref())?;
     let sources = gather(&plan, output)?;
-    let SendPlan { options, congestion, rate, builder, layered, .. } = plan;
+    let SendPlan { options, congestion, rate, builder, layered, hosts, .. } = plan;
     let (files, is_stream) = (sources.file_count(), sources.is_stream());
     let objects = sources.files.len() as u64 + u64::from(is_stream);
     let bytes = sources.bytes;
@@ -78,15 +81,19 @@ pub(super) fn send(
         CongestionControl::Fixed => format!("at {rate}"),
         _ => format!("as fast as the path allows, at most {rate}"),
     };
-    output.text(&format!("sending {what} to {}{on} {pace}", node.group()));
     let group = node.group();
+    let to = destination(&format!("{group}{on}"), &hosts);
+    output.text(&format!("sending {what} to {to} {pace}"));
     let on_interface =
         node.interface().map_or_else(String::new, |i| format!(" --interface {}", i.name));
     watch(&node, output, &mut watched, reload);
     output.clear();
     let finished = node.finish();
     watched.receipts.close()?;
-    let waited = format!("{group} in {}", units::seconds(wait));
+    let waited = match hosts.1 {
+        true => format!("{group} in {}", units::seconds(wait)),
+        false => format!("{to} in {}", units::seconds(wait)),
+    };
     let doctor = format!("fanfare doctor --group {group}{on_interface}");
     Ok(conclude(output, finished, &expect, (&waited, &doctor)))
 }
@@ -210,6 +217,20 @@ fn conclude(output: &Output, finished: Finished, expect: &Expect, hints: (&str, 
     exit
 }
 
+/// Where packets go, for people.
+fn destination(group: &str, (hosts, with_group): &(Vec<SocketAddr>, bool)) -> String {
+    let listed = match hosts.as_slice() {
+        [] => return group.to_owned(),
+        [one] => format!("host {}", one.ip()),
+        few if few.len() <= HOSTS_LISTED => {
+            let all: Vec<String> = few.iter().map(|host| host.ip().to_string()).collect();
+            format!("hosts {}", all.join(", "))
+        }
+        many => format!("{} hosts", many.len()),
+    };
+    if *with_group { format!("{group} and {listed}") } else { listed }
+}
+
 fn failure_of(
     report: &SendReport,
     expect: &Expect,
@@ -219,9 +240,12 @@ fn failure_of(
         return Some(Failure::new(Exit::Interrupted, "interrupted", "interrupted"));
     }
     if let Some(path) = report.changed.first() {
+        let more = report.changed.len() - 1;
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let shown = format!("{}{more}", path.display());
         let text =
-            format!("file ({}): it changed while it was being sent. Send it again", path.display());
-        return Some(Failure::new(Exit::Failed, "source.changed", text));
+            format!("file ({}): it changed again while it was being sent. Send it again", shown);
+        return Some(Failure::new(Exit::Partial, "source.changed", text));
     }
     if let Some((path, why)) = &report.broken {
         let text = format!("stream ({}): cannot be read ({why}). Send it again", path.display());
@@ -241,6 +265,7 @@ fn failure_of(
                 Expect::Anyone => report.receivers.len(),
                 Expect::Count(count) => *count,
                 Expect::Names(names) => names.len(),
+                Expect::Hosts(hosts) => hosts.len(),
             };
             let lacking = lacking(report);
             let text = format!(

@@ -100,7 +100,8 @@ impl Stage {
         running
     }
 
-    fn start_in<A: AsRef<OsStr>>(group: &str, command: &str, args: &[A]) -> Running {
+    /// The same in another group.
+    pub(crate) fn start_in<A: AsRef<OsStr>>(group: &str, command: &str, args: &[A]) -> Running {
         let args: Vec<&OsStr> = args.iter().map(AsRef::as_ref).collect();
         let net = ["--group", group, "--interface", "127.0.0.1", "--json"].map(OsStr::new);
         Running::start(&[&[OsStr::new(command)], &args[..], &net[..]].concat(), None)

@@ -151,12 +151,12 @@ fn the_file_that_a_conflict_put_beside_another_is_not_removed() {
     let receiver = stage.recv("a", &["--once", "--allow-delete", "--keep"]);
     send(&stage, &[]).expect(3);
     end(receiver, 0);
-    assert_eq!(entries(&stage.path("a/t")), ["a", "d", "empty", "large", "large.1"]);
+    assert_eq!(entries(&stage.path("a/t")), ["a", "d", "empty", "large", "large.1", "link"]);
     let receiver = stage.recv("a", &["--once", "--allow-delete", "--overwrite"]);
     send(&stage, &[]).expect(0);
     let (_, told) = end(receiver, 0);
     assert_eq!(told["deleted"], 1);
-    assert_eq!(entries(&stage.path("a/t")), ["a", "d", "empty", "large"]);
+    assert_eq!(entries(&stage.path("a/t")), ["a", "d", "empty", "large", "link"]);
 }
 
 #[test]

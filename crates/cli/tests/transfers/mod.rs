@@ -1,9 +1,13 @@
 //! Files from one process to others.
 
+mod archive;
+mod changing;
 mod choice;
 mod delete;
+mod delta;
 mod durability;
 mod endings;
+mod hosts;
 mod interfaces;
 mod layers;
 mod overruns;

@@ -102,7 +102,8 @@ fn without_packs_every_file_is_an_object() {
     make_tree(&stage, 40);
     let receiver = stage.recv("a", &["--once"]);
     let sent = stage.send(&[stage.path("out/t"), "--no-pack".into(), "--rate=50M".into()]);
-    assert_eq!(sent.expect(0).all("receipt").len(), 41);
+    // And the tree.
+    assert_eq!(sent.expect(0).all("receipt").len(), 42);
     assert_eq!(receiver.end().expect(0).result()["files"], 41);
 }
 

@@ -99,6 +99,18 @@ pub enum ReceiveEvent {
         /// Why the others are not, for the sender and for people.
         refused: Option<(Reason, String)>,
     },
+    /// Directories have their permissions and times, and links are made. What could not be done was
+    /// told before, as failed.
+    Tree {
+        /// Which object said so.
+        key: ObjectKey,
+        /// Directories in it.
+        directories: u64,
+        /// Symbolic links that are there.
+        links: u64,
+        /// Further names of files that are there.
+        hard_links: u64,
+    },
     /// An object comes by so many layers now; told about five times a second at most, and with none
     /// when it is whole.
     Level {

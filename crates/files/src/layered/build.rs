@@ -134,7 +134,7 @@ impl TransferBuilder {
         if !ip.is_multicast() {
             return Err(LayeredError::Unicast(ip).into());
         }
-        if file.packed_files().is_some() || file.is_listing() {
+        if file.packed_files().is_some() || file.comes_last() {
             return Err(LayeredError::Many.into());
         }
         if file.size > OBJECT_MAX {

@@ -129,10 +129,23 @@ impl<'a, R: Read> Comparison<'a, R> {
     fn lack(&mut self, path: &str, listed: &Listed) -> Result<(), Obstacle> {
         match listed {
             Listed::Entry(Kind::UnsentDirectory | Kind::Other) => Ok(self.listing.advance()?),
-            Listed::Entry(Kind::File | Kind::Directory) | Listed::Within => {
-                Err(Obstacle::Missing(path.to_owned()))
-            }
+            Listed::Entry(Kind::File | Kind::Directory) => Err(Obstacle::Missing(path.to_owned())),
+            Listed::Within => self.lack_all(path),
         }
+    }
+
+    /// A directory is not here: nothing in it was sent so far, or something is missing.
+    fn lack_all(&mut self, path: &str) -> Result<(), Obstacle> {
+        let prefix = format!("{path}/");
+        while let Some((_, kind)) =
+            self.listing.present().filter(|(name, _)| name.starts_with(&prefix))
+        {
+            if matches!(kind, Kind::File | Kind::Directory) {
+                return Err(Obstacle::Missing(path.to_owned()));
+            }
+            self.listing.advance()?;
+        }
+        Ok(())
     }
 
     /// Something of a listed name is here; returns whether it is a file that is listed.

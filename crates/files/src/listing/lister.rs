@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fmt};
 use fanfare_disk::name::{NameError, SafeName, shared_bytes};
 
 use super::{Kind, LISTING_MAX, MAGIC, VERSION};
+use crate::varint;
 
 /// Why what is sent cannot say what receivers may remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +119,7 @@ impl Lister {
         }
         let mut bytes = MAGIC.to_vec();
         bytes.push(VERSION);
-        put_varint(&mut bytes, self.roots.values().map(|root| root.entries).sum());
+        varint::put(&mut bytes, self.roots.values().map(|root| root.entries).sum());
         self.roots.into_values().for_each(|root| bytes.extend_from_slice(&root.bytes));
         if bytes.len() > LISTING_MAX { Err(ListingError::TooLong) } else { Ok(bytes) }
     }
@@ -128,8 +129,8 @@ impl Root {
     fn push(&mut self, name: &str, kind: Kind) {
         let shared = shared_bytes(&self.before, name);
         let rest = &name[shared..];
-        put_varint(&mut self.bytes, (shared as u64) << 2 | kind.bits());
-        put_varint(&mut self.bytes, rest.len() as u64);
+        varint::put(&mut self.bytes, (shared as u64) << 2 | kind.bits());
+        varint::put(&mut self.bytes, rest.len() as u64);
         self.bytes.extend_from_slice(rest.as_bytes());
         name.clone_into(&mut self.before);
         self.entries += 1;
@@ -143,15 +144,6 @@ fn unsafe_prefix(name: &str) -> Option<&str> {
     }
     let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
     ends.map(|end| &name[..end]).find(|prefix| SafeName::check(prefix).is_err())
-}
-
-/// LEB128: seven bits a byte, lowest first, the highest bit set in all but the last.
-fn put_varint(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push((number & 0x7f) as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use fanfare_disk::name::{SafeName, is_one_part};
 
 use super::{Kind, MAGIC, NAME_MAX, VERSION};
+use crate::varint;
 
 /// Why a listing is not followed.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ pub(super) enum ReadError {
 impl From<io::Error> for ReadError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::UnexpectedEof => Self::Malformed,
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => Self::Malformed,
             _ => Self::Io(error),
         }
     }
@@ -44,7 +45,7 @@ impl<R: Read> ListingReader<R> {
         if head[..MAGIC.len()] != MAGIC || head[MAGIC.len()] != VERSION {
             return Err(ReadError::Malformed);
         }
-        let left = varint(&mut input)?;
+        let left = varint::read(&mut input)?;
         let mut reader = Self { input, left, name: String::new(), kind: None, rest: Vec::new() };
         // A listing of nothing would say that everything may go.
         reader.advance()?;
@@ -66,9 +67,10 @@ impl<R: Read> ListingReader<R> {
             };
         };
         self.left = left;
-        let head = varint(&mut self.input)?;
+        let head = varint::read(&mut self.input)?;
         let shared = usize::try_from(head >> 2).map_err(|_| ReadError::Malformed)?;
-        let len = usize::try_from(varint(&mut self.input)?).map_err(|_| ReadError::Malformed)?;
+        let len =
+            usize::try_from(varint::read(&mut self.input)?).map_err(|_| ReadError::Malformed)?;
         if shared > self.name.len() || len > NAME_MAX || !self.name.is_char_boundary(shared) {
             return Err(ReadError::Malformed);
         }
@@ -101,23 +103,6 @@ fn is_after(name: &str, before: &str) -> bool {
     let beneath = name.strip_prefix(before).is_some_and(|rest| rest.starts_with('/'));
     let first = before.is_empty();
     first || (!beneath && before.split('/').lt(name.split('/')))
-}
-
-fn varint(input: &mut impl Read) -> Result<u64, ReadError> {
-    let mut number = 0;
-    for shift in (0..u64::BITS).step_by(7) {
-        let mut byte = [0];
-        input.read_exact(&mut byte)?;
-        let bits = u64::from(byte[0] & 0x7f);
-        number |= bits << shift;
-        if (bits << shift) >> shift != bits {
-            return Err(ReadError::Malformed);
-        }
-        if byte[0] & 0x80 == 0 {
-            return Ok(number);
-        }
-    }
-    Err(ReadError::Malformed)
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ mod unpacker;
 pub(crate) use leftover::recover;
 pub(crate) use packed::{Packed, Root};
 pub(crate) use packer::{Finished, Packer, Rest, Taken};
+pub(crate) use parents::Parents;
 pub(crate) use rebuild::{fill, wrong};
 pub(crate) use unpacker::Unpacker;
 #[cfg(test)]

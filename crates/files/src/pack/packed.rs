@@ -1,7 +1,6 @@
 //! A pack to be sent: its index in memory, its content where it always was, in the files.
 
 use std::{
-    fs::File,
     io,
     os::unix::{ffi::OsStrExt, fs::FileExt},
     path::{Path, PathBuf},
@@ -10,7 +9,8 @@ use std::{
 
 use fanfare_disk::name::{path_of, text_of};
 
-use crate::{announcement::PackHead, read_at::ReadAt, source::Stamp};
+use super::packer::{Finished, Packer, Rest, Taken};
+use crate::{announcement::PackHead, reach, read_at::ReadAt, source::Stamp};
 
 /// What was named to be sent, and the name receivers give it.
 #[derive(Debug)]
@@ -72,6 +72,12 @@ impl Packed {
         PackHead { bytes: self.head.len() as u64, hash: *blake3::hash(&self.head).as_bytes() }
     }
 
+    /// The names of its first and its last file.
+    pub(crate) fn ends(&self) -> [&str; 2] {
+        let ends = [self.members.first(), self.members.last()];
+        ends.map(|member| member.map_or("", |member| &*member.name))
+    }
+
     /// Files in it.
     pub(crate) fn files(&self) -> u64 {
         self.members.len() as u64
@@ -85,6 +91,30 @@ impl Packed {
     /// Where its first file is, for messages.
     pub(crate) fn first_path(&self) -> PathBuf {
         self.members.first().map_or_else(PathBuf::new, Member::path)
+    }
+
+    /// Its files as they are now, in packs again, and those that have no place in one any more: paths
+    /// and names.
+    pub(crate) fn retake(&self) -> (Vec<Finished>, Vec<(PathBuf, String)>) {
+        let (mut packs, mut alone) = (Vec::new(), Vec::new());
+        let mut packer = Packer::default();
+        for member in &self.members {
+            match packer.take(&member.root, &member.path(), &member.name) {
+                Ok(Taken::Yes(_)) => packs.extend(packer.full()),
+                // What cannot be read is told when it is tried alone.
+                Ok(Taken::No) | Err(_) => alone.push((member.path(), member.name.to_string())),
+            }
+        }
+        match packer.finish() {
+            Rest::Pack(last) => packs.extend(last),
+            Rest::Files(files, last) => {
+                packs.extend(last);
+                let named =
+                    |(root, name): (Arc<Root>, Box<str>)| (root.path_of(&name), name.into());
+                alone.extend(files.into_iter().map(named));
+            }
+        }
+        (packs, alone)
     }
 
     fn read_content(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -122,7 +152,7 @@ impl ReadAt for Packed {
 
 /// The stamp is looked at after reading: whoever wrote in between has left a trace in it.
 fn read_unchanged(member: &Member, into: &mut [u8], offset: u64) -> io::Result<()> {
-    let file = File::open(member.path())?;
+    let file = reach::open(&member.path())?;
     file.read_exact_at(into, offset)?;
     if Stamp::of(&file.metadata()?) == member.stamp {
         Ok(())

@@ -4,7 +4,6 @@
 //! full it is hashed as one stream and the content let go. To send it, the files are read again.
 
 use std::{
-    fs::File,
     io,
     os::unix::fs::{FileExt, MetadataExt},
     path::Path,
@@ -19,13 +18,19 @@ use super::{
     packed::{Member, Packed, Root},
     rebuild::group_hash,
 };
-use crate::source::Stamp;
+use crate::{reach, source::Stamp};
 
 /// Content of a full pack. Long enough that packs are few, short enough that a receiver which
 /// loses one in the end loses little.
 const CONTENT_MAX: usize = 4 << 20;
 /// Files of a full pack.
 const FILES_MAX: usize = 4096;
+/// From half of that on, the name of a file decides whether it is the last of its pack: so a file that
+/// comes or goes changes one pack, and not all that follow. One MiB, or 1024 files, later on average.
+const CONTENT_MIN: usize = CONTENT_MAX / 2;
+const FILES_MIN: usize = FILES_MAX / 2;
+const MORE_BYTES: u64 = 1 << 20;
+const MORE_FILES: u64 = 1024;
 /// A pack is closed when its index has come so far; half of what receivers take.
 const INDEX_MAX: usize = 512 << 10;
 /// Fewer small files than this are sent one by one, as plain NORM receivers can take them.
@@ -78,7 +83,7 @@ impl Packer {
     /// Takes a file if it is small.
     pub(crate) fn take(&mut self, root: &Arc<Root>, path: &Path, name: &str) -> io::Result<Taken> {
         for _ in 0..TRIES {
-            let file = File::open(path)?;
+            let file = reach::open(path)?;
             let meta = file.metadata()?;
             if meta.size() >= SMALL_BYTES {
                 return Ok(Taken::No);
@@ -113,9 +118,21 @@ impl Packer {
         let room = CONTENT_MAX - CONTENT_MAX.min(self.content.len());
         let full = room < SMALL_BYTES as usize
             || self.index.len() + self.directories.len() >= FILES_MAX
-            || self.index.bytes() + self.directory_bytes >= INDEX_MAX;
+            || self.index.bytes() + self.directory_bytes >= INDEX_MAX
+            || self.is_boundary();
         self.many |= full;
         full.then(|| self.close())
+    }
+
+    /// Whether the file taken last ends a pack that has enough.
+    fn is_boundary(&self) -> bool {
+        let Some(last) = self.members.last() else { return false };
+        let hash = blake3::hash(last.name.as_bytes());
+        let chance = u64::from_be_bytes(hash.as_bytes().first_chunk().copied().unwrap_or_default());
+        let by_bytes = (u64::MAX / MORE_BYTES).saturating_mul(last.stamp.size);
+        let enough_bytes = self.content.len() >= CONTENT_MIN && chance < by_bytes;
+        let enough_files = self.members.len() >= FILES_MIN && chance < u64::MAX / MORE_FILES;
+        enough_bytes || enough_files
     }
 
     fn is_worthwhile(&self) -> bool {

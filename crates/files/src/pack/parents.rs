@@ -11,7 +11,7 @@ type Opened = Result<Box<dyn DirectoryHandle>, Errno>;
 
 /// Opens directories below another one.
 #[derive(Debug)]
-pub(super) struct Parents<'a> {
+pub(crate) struct Parents<'a> {
     directory: &'a Directory,
     create: bool,
     last: Option<(Vec<String>, Opened)>,
@@ -19,17 +19,17 @@ pub(super) struct Parents<'a> {
 
 impl<'a> Parents<'a> {
     /// Those that are there.
-    pub(super) fn existing(directory: &'a Directory) -> Self {
+    pub(crate) fn existing(directory: &'a Directory) -> Self {
         Self { directory, create: false, last: None }
     }
 
     /// All; the missing ones are created, durable with the next sync.
-    pub(super) fn created(directory: &'a Directory) -> Self {
+    pub(crate) fn created(directory: &'a Directory) -> Self {
         Self { directory, create: true, last: None }
     }
 
     /// The directory of this path.
-    pub(super) fn get(&mut self, path: &[String]) -> io::Result<&dyn DirectoryHandle> {
+    pub(crate) fn get(&mut self, path: &[String]) -> io::Result<&dyn DirectoryHandle> {
         if path.is_empty() {
             return Ok(self.directory.handle());
         }

@@ -16,7 +16,10 @@ use fanfare_disk::placement::Conflict;
 use fanfare_node::Waker;
 use fanfare_proto::{ObjectKey, Session, Time};
 
-use super::{ReceiveJob, record::Record};
+use super::{
+    ReceiveJob,
+    record::{OpenObject, Record},
+};
 use crate::event::Outbox;
 use crate::{
     announcement::Details,
@@ -32,7 +35,7 @@ use crate::{
 const STEPS: usize = 16;
 /// Objects that came before this receiver did, and that it will not get, show by nothing new coming
 /// for so long: many round trips, even by satellite.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Listings of all senders.
 #[derive(Debug, Default)]
@@ -94,8 +97,9 @@ enum Verdict {
 /// `news`: how long nothing new has come.
 fn judge(record: &Record, details: &Details, news: Duration) -> Verdict {
     let Some(follows) = details.follows else { return Verdict::Incomplete };
-    // Others under way, apart from listings that wait as well.
-    if record.open.values().any(|object| !object.is_waiting_listing()) {
+    // Others under way, apart from listings that wait as well, and from the tree, which waits for them.
+    let waits = |object: &OpenObject| object.is_waiting_listing() || object.is_waiting_tree();
+    if record.open.values().any(|object| !waits(object)) {
         return Verdict::Wait;
     }
     if record.holdings.len() >= follows.objects && record.holdings.digest() == follows.digest {
@@ -122,6 +126,7 @@ impl Deletions {
 impl ReceiveJob {
     /// Whose threads are to be woken when one has done something.
     pub(crate) fn wake_by(&mut self, waker: Waker) {
+        self.trees.waker = Some(waker.clone());
         self.deletions.waker = Some(waker);
     }
 
@@ -268,7 +273,7 @@ impl ReceiveJob {
 mod tests {
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
-    use super::{super::record::OpenObject, *};
+    use super::*;
     use crate::announcement::{Announcement, Follows};
 
     const SOON: Duration = Duration::ZERO;

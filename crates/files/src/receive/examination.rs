@@ -2,11 +2,16 @@
 //!
 //! It goes to the verifier before it counts: nothing of it is trusted. What comes meanwhile is
 //! taken, and nothing is asked for; then, what proved wrong there and has not come.
+//!
+//! Of an older version of a file its manifest tells what is right. It was sent ahead, and may have been
+//! lost on the way.
+
+use std::time::Duration;
 
 use fanfare_disk::name::SafeName;
 use fanfare_proto::{ObjectKey, Session, StorageError, Time};
 
-use super::ReceiveJob;
+use super::{ReceiveJob, record::OpenObject};
 use crate::event::Outbox;
 use crate::{
     announcement::Details,
@@ -16,6 +21,10 @@ use crate::{
     receipt::Reason,
     verify::{self, Fault, Held, Origin},
 };
+
+/// A manifest that was lost is asked for within a few round trips, even by satellite. A sender that
+/// sends none is not waited for any longer.
+const MANIFEST_WAIT: Duration = Duration::from_secs(5);
 
 impl ReceiveJob {
     /// Looks for the file, or a part of it, and has what there is examined.
@@ -30,15 +39,23 @@ impl ReceiveJob {
         let listed = ledger::lock(&self.ledger).lists(&details.root, name);
         // Of a pack that is not sent unasked, its files may be in their place. Its head will tell.
         let claimed = details.pack_head().is_some() && details.on_demand == Some(true);
+        let is_file = !details.is_pack() && !details.comes_last();
+        let has_base = is_file
+            && details.size > manifest::WITHOUT_MAX
+            && SafeName::parse(name).is_ok_and(|name| self.directory.open_any(&name).is_some());
+        if has_base && !listed && self.awaits_manifest(now, session, storage, key, details) {
+            return Ok(());
+        }
         let in_place = listed
             || claimed
+            || has_base
             || SafeName::parse(name)
                 .is_ok_and(|name| self.directory.open_received(&name, details.size).is_some());
         // What is here whole needs no part.
         let what = match details.is_pack() {
             // What of it is right, its head will tell.
             true => details.pack_head().map(|_| What::Pack),
-            false => (!details.is_listing()).then_some(What::File(name)),
+            false => is_file.then_some(What::File(name)),
         };
         let has_part = |what: &What<'_>| {
             !listed && (*what == What::Pack || details.size > manifest::WITHOUT_MAX)
@@ -82,6 +99,79 @@ impl ReceiveJob {
         Ok(())
     }
 
+    /// Begins to wait for the manifest of a file, where that is of use.
+    fn awaits_manifest(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &FileStorage,
+        key: ObjectKey,
+        details: &Details,
+    ) -> bool {
+        let Some(object) = self.record_of(key).open.get_mut(&key) else { return false };
+        let has_come = session.receiver().progress(key).is_none_or(|bytes| bytes == details.size);
+        if has_come || object.awaited_manifest || storage.manifest(&details.root).is_some() {
+            return false;
+        }
+        (object.awaited_manifest, object.awaits_manifest) = (true, Some(now + MANIFEST_WAIT));
+        if object.origin == Origin::Received {
+            object.origin = Origin::Elsewhere;
+            session.receiver().examine(now, key, true);
+        }
+        true
+    }
+
+    /// The manifest of `root` has come: what waits for it can be examined.
+    pub(super) fn on_manifest_known(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        root: &[u8; 32],
+        out: &mut Outbox,
+    ) {
+        let is_of_root = |object: &OpenObject| object.details().is_some_and(|d| d.root == *root);
+        self.claim_again(now, session, storage, &is_of_root, out);
+    }
+
+    /// A manifest that does not come is not waited for any more.
+    pub(super) fn stop_awaiting(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        out: &mut Outbox,
+    ) {
+        let is_due = |object: &OpenObject| object.awaits_manifest.is_some_and(|at| at <= now);
+        self.claim_again(now, session, storage, &is_due, out);
+    }
+
+    fn claim_again(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        which: &dyn Fn(&OpenObject) -> bool,
+        out: &mut Outbox,
+    ) {
+        let objects = self.records.values_mut().flat_map(|record| record.open.iter_mut());
+        let waiting =
+            objects.filter(|(_, object)| object.awaits_manifest.is_some() && which(object));
+        let mut again = Vec::new();
+        for (key, object) in waiting {
+            object.awaits_manifest = None;
+            again.extend(object.announcement.clone().map(|announcement| (*key, announcement)));
+        }
+        for (key, announcement) in again {
+            let Some(details) = announcement.details else { continue };
+            let claimed = self.claim(now, session, storage, key, (&announcement.name, &details));
+            if let Err(error) = claimed {
+                self.fail(now, session, storage, key, verify::reason(error), out);
+                session.receiver().cancel(key, storage);
+            }
+        }
+    }
+
     /// What an earlier attempt has left is known.
     pub(super) fn on_examined(
         &mut self,
@@ -112,11 +202,12 @@ impl ReceiveJob {
             return self.on_completed(now, session, storage, key, size, out);
         }
         let mut receiver = session.receiver();
-        if in_place {
-            // Its completion will find it.
-        } else if origin == Origin::Kept {
-            let bytes = right.iter().map(|(_, len)| len).sum();
+        let bytes: u64 = right.iter().map(|(_, len)| len).sum();
+        if !in_place && (origin == Origin::Kept || bytes > 0) {
             out.push(TransferEvent::Receive(ReceiveEvent::Resumed { key, name, bytes, size }));
+        }
+        if in_place || origin == Origin::Kept {
+            // Its completion will find it, or it has its room.
         } else if let Err(error) = storage.reserve(key) {
             // A file that was believed to be here whole has been given no room so far.
             receiver.cancel(key, storage);

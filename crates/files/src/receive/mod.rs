@@ -6,7 +6,7 @@
 //! - `binding`: whose objects are taken, and how long that sender may be silent
 //! - `record`: what is held of one life of a sender; `reminder`: saying again what is not;
 //!   `stream`: pieces of what has no known length;
-//!   `deletion`: what is here and not at the sender; `layered`: what comes by layers
+//!   `deletion`: what is here and not at the sender; `tree`: what it is beside its files; `layered`: what comes by layers
 //!
 //! A [`ReceiveJob`] lives in the driver's thread; hashing and syncing are the verifier's.
 
@@ -21,6 +21,7 @@ mod outcome;
 mod record;
 mod reminder;
 mod stream;
+mod tree;
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -38,6 +39,7 @@ pub use options::{ReceiveOptions, SenderFilter, Until};
 use record::Record;
 use reminder::Reminder;
 use stream::Streams;
+use tree::Trees;
 
 use crate::{
     event::{ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport, TransferEvent},
@@ -78,6 +80,7 @@ pub(crate) struct ReceiveJob {
     /// Whole files for which the verifier had no room.
     waiting: VecDeque<Job>,
     deletions: Deletions,
+    trees: Trees,
     binding: Binding,
     records: BTreeMap<(NodeId, InstanceId), Record>,
     /// For each sender that could not be told otherwise.
@@ -86,6 +89,8 @@ pub(crate) struct ReceiveJob {
     streams: Streams,
     /// Beginnings of the roots of which parts are here, for the status.
     parts: Vec<u8>,
+    /// Names in the directory, for the status.
+    tops: Vec<String>,
     /// Files of which the application has heard, by name and hash.
     told: BTreeSet<[u8; 8]>,
     phase: Phase,
@@ -107,16 +112,18 @@ impl ReceiveJob {
     ) -> Self {
         let job = Self {
             options,
-            directory,
+            directory: directory.clone(),
             verifier,
             waiting: VecDeque::new(),
             deletions: Deletions::default(),
+            trees: Trees::default(),
             binding: Binding::default(),
             records: BTreeMap::new(),
             reminders: BTreeMap::new(),
             ledger,
             streams: Streams::default(),
             parts,
+            tops: directory.names(),
             told: BTreeSet::new(),
             phase: Phase::Receiving,
             last_news: now,
@@ -214,6 +221,7 @@ impl ReceiveJob {
         {
             record.gone = true;
         }
+        self.tops = self.directory.names();
         out.push(TransferEvent::Receive(ReceiveEvent::SenderGone { id: sender, said }));
     }
 
@@ -283,6 +291,7 @@ impl ReceiveJob {
     fn ready(&self) -> Status {
         let mut status = Status::ready(&self.options.name, self.directory.free());
         status.parts = Some(self.parts.clone());
+        status.set_tops(&self.tops);
         status.whole = Some(root_set::encode(&ledger::lock(&self.ledger).roots()));
         status
     }
@@ -308,7 +317,9 @@ impl ReceiveJob {
     ) {
         storage.sync(now);
         self.repeat_reminders(now, session);
+        self.stop_awaiting(now, session, storage, out);
         self.advance_deletions(now, session, storage, out);
+        self.advance_trees(now, session, storage, out);
         if now >= self.next_progress {
             self.next_progress = now + PROGRESS;
             let progress = self.progress(session);
@@ -391,6 +402,7 @@ impl ReceiveJob {
         }
         storage.keep_partials();
         self.deletions.stop();
+        self.trees.stop();
         let mut status = Status::ready(&self.options.name, self.directory.free());
         status.state = State::Leaving;
         let (status, mut receiver) = (status.encode(), session.receiver());

@@ -1,6 +1,6 @@
 //! What becomes of each object: announced, examined, received, verified.
 
-use fanfare_proto::{AbortReason, ObjectKey, Session, Time};
+use fanfare_proto::{AbortReason, ObjectKey, ObjectTransportId, Session, Time};
 
 use super::{
     ReceiveJob, SenderFilter,
@@ -9,7 +9,7 @@ use super::{
 use crate::event::Outbox;
 
 use crate::{
-    announcement::{Announcement, Turn},
+    announcement::{Announcement, Details, Turn},
     event::{ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
     manifest::{Head, Manifest},
@@ -81,8 +81,12 @@ impl ReceiveJob {
         {
             return;
         }
+        if let Some(instead) = details.as_ref().and_then(|details| details.instead) {
+            self.on_replacement(session, storage, key, instead);
+        }
         let files = details.as_ref().map_or(1, |details| details.files.unwrap_or(1));
-        if self.is_beyond_limits(key, files) {
+        let is_unknown = details.as_ref().is_some_and(Details::is_unknown);
+        if is_unknown || self.is_beyond_limits(key, files) {
             return self.refuse(now, session, storage, key, out);
         }
         self.record_of(key).taken_files += files;
@@ -99,6 +103,26 @@ impl ReceiveJob {
         }
         self.refresh_parts(session, storage);
         self.update_status(session, key, false);
+    }
+
+    /// What an object was made of has changed: it is not wanted any more.
+    fn on_replacement(
+        &mut self,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        instead: u16,
+    ) {
+        let old = ObjectKey { object: ObjectTransportId(instead), ..key };
+        let record = self.record_of(key);
+        record.replaced.insert(instead);
+        if record.open.get(&old).is_some_and(|object| !object.verifying && !object.examined) {
+            record.open.remove(&old);
+            storage.settle(old, false);
+        }
+        if !self.record_of(key).open.contains_key(&old) {
+            session.receiver().excuse(old, storage);
+        }
     }
 
     /// It is more than the user takes of one transfer.
@@ -167,7 +191,12 @@ impl ReceiveJob {
         size: u64,
         out: &mut Outbox,
     ) {
-        if self.record_of(key).is_given_up(key) {
+        let record = self.record_of(key);
+        if record.is_replaced(key) {
+            storage.settle(key, false);
+            return session.receiver().excuse(key, storage);
+        }
+        if record.is_given_up(key) {
             // It was whole before it was refused.
             return;
         }
@@ -186,12 +215,16 @@ impl ReceiveJob {
             return self.on_held(now, session, storage, key, held, out);
         }
         object.verifying = true;
+        object.awaits_manifest = None;
         // All of it has come while it was examined: that ends first.
         if object.examined {
             return;
         }
         if object.is_listing() {
             return self.on_listing(session, key);
+        }
+        if object.is_tree() {
+            return self.on_tree(session, key);
         }
         // Of a pack that was claimed, it is still to be told what is here.
         if !matches!(object.origin, Origin::Claimed | Origin::Head) {
@@ -230,6 +263,7 @@ impl ReceiveJob {
         self.update_status(session, key, false);
         session.receiver().confirm(key);
         self.remind(now, session, key);
+        self.on_manifest_known(now, session, storage, &root, out);
     }
 
     fn submit(&mut self) {

@@ -6,7 +6,7 @@ use fanfare_disk::placement::Conflict;
 use fanfare_proto::NodeId;
 
 use super::ReceiveJob;
-use crate::stream::StreamTarget;
+use crate::{stream::StreamTarget, tree::Carried};
 
 /// When receiving is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,6 +62,12 @@ pub struct ReceiveOptions {
     pub allow_delete: bool,
     /// Refuse to remove more names than this at once. Default no bound.
     pub max_delete: Option<u64>,
+    /// Take owners, attributes, ACLs and special bits, as far as a sender carries them. Whoever can
+    /// send to the group can then make a file set-user-ID. Default none of it.
+    pub carried: Carried,
+    /// Take symbolic links that lead out of the directory. They are never followed here; others may
+    /// follow them. Default false.
+    pub outside_links: bool,
     /// Receive from this sender only. Default from all.
     pub from: SenderFilter,
     /// Refuse what one transfer brings beyond so many bytes. Default no bound.

@@ -31,7 +31,9 @@ impl ReceiveJob {
         held: Held,
         out: &mut Outbox,
     ) {
-        let lacking = held.failures.first().map(|(_, reason)| *reason);
+        let reasons = || held.failures.iter().map(|(_, reason)| *reason);
+        let lacking = reasons().find(|reason| reason.is_failure());
+        let noted = reasons().find(|reason| !reason.is_failure());
         for other in storage.settle(key, lacking.is_none()) {
             // Parts are shared by single files only.
             if let [placed] = &held.files[..] {
@@ -44,11 +46,13 @@ impl ReceiveJob {
             storage.forget_manifest(&held.hash, found);
         }
         self.refresh_parts(session, storage);
-        let misplaced = held.files.iter().find_map(Placed::misplaced);
+        let misplaced = held.files.iter().find_map(Placed::misplaced).or(noted);
         let record = self.record_of(key);
         let object = record.open.remove(&key);
         let turn = object.as_ref().and_then(|object| object.turn);
-        let begun = object.map_or(now, |object| object.begun);
+        let details = object.as_ref().and_then(OpenObject::details);
+        let instead = details.and_then(|details| details.instead).filter(|_| lacking.is_none());
+        let begun = object.as_ref().map_or(now, |object| object.begun);
         let mut past = Vec::new();
         match lacking {
             None => past = record.hold(key, turn, held.hash),
@@ -56,6 +60,10 @@ impl ReceiveJob {
         }
         if let Some(reason) = misplaced {
             record.fail(key, turn, reason);
+        }
+        if let Some(instead) = instead {
+            record.replace(instead);
+            past.push(ObjectTransportId(instead));
         }
         record.settled_bytes += held.size;
         self.forgive(key, &past);
@@ -115,7 +123,9 @@ impl ReceiveJob {
             out.push(TransferEvent::Receive(ReceiveEvent::File { key, placed, elapsed }));
         }
         for (name, reason) in held.failures {
-            self.report.failures.push((key, reason));
+            if reason.is_failure() {
+                self.report.failures.push((key, reason));
+            }
             let name = Announcement { name: name.into_bytes(), details: None }.shown_name();
             out.push(TransferEvent::Receive(ReceiveEvent::Failed { key, name, reason }));
         }
@@ -164,6 +174,11 @@ impl ReceiveJob {
         self.refresh_parts(session, storage);
         let record = self.record_of(key);
         let object = record.open.remove(&key);
+        if record.replaced.contains(&key.object.0) {
+            // Another one comes in its place.
+            self.update_status(session, key, false);
+            return session.receiver().excuse(key, storage);
+        }
         record.settled_bytes += object.as_ref().map_or(0, |object| object.size);
         record.fail(key, object.as_ref().and_then(|object| object.turn), reason);
         self.report.failures.push((key, reason));

@@ -1,6 +1,6 @@
 //! What is held, and what could not be had, of one life of a sender.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fanfare_proto::{ObjectKey, ObjectTransportId, Time};
 
@@ -29,6 +29,11 @@ pub(super) struct OpenObject {
     pub(super) origin: Origin,
     /// With the verifier for that.
     pub(super) examined: bool,
+    /// An older version is here, and the manifest that tells what of it is right has not come: it is
+    /// waited for until then.
+    pub(super) awaits_manifest: Option<Time>,
+    /// It has been waited for.
+    pub(super) awaited_manifest: bool,
     /// Times that what came from the network proved wrong.
     pub(super) mended: u8,
     /// What is in its place already: found there, or what another object with the same content
@@ -54,6 +59,8 @@ impl OpenObject {
             manifest: None,
             origin: Origin::Received,
             examined: false,
+            awaits_manifest: None,
+            awaited_manifest: false,
             mended: 0,
             held: None,
             turn: None,
@@ -74,6 +81,16 @@ impl OpenObject {
         self.verifying && self.is_listing()
     }
 
+    /// It is a tree, and whole.
+    pub(super) fn is_waiting_tree(&self) -> bool {
+        self.verifying && self.is_tree()
+    }
+
+    /// It says what the directories that were sent are beside their files.
+    pub(super) fn is_tree(&self) -> bool {
+        self.details().is_some_and(Details::is_tree)
+    }
+
     /// It says what is in the directories that were sent.
     pub(super) fn is_listing(&self) -> bool {
         self.details().is_some_and(Details::is_listing)
@@ -84,7 +101,7 @@ impl OpenObject {
         self.details().is_some_and(Details::is_pack)
     }
 
-    fn details(&self) -> Option<&Details> {
+    pub(super) fn details(&self) -> Option<&Details> {
         self.announcement.as_ref()?.details.as_ref()
     }
 
@@ -114,6 +131,8 @@ pub(super) struct Record {
     failed: BTreeMap<u16, Option<u64>>,
     /// Of a carousel, what was announced last.
     turn: Option<Turn>,
+    /// Objects in whose place others are sent.
+    pub(super) replaced: BTreeSet<u16>,
     /// Files announced, of objects that were not refused.
     pub(super) taken_files: u64,
     /// Bytes of objects that are no longer open.
@@ -185,9 +204,21 @@ impl Record {
         })
     }
 
+    /// Another object came in its place before it was whole.
+    pub(super) fn is_replaced(&self, key: ObjectKey) -> bool {
+        !self.open.contains_key(&key) && self.replaced.contains(&key.object.0)
+    }
+
     /// It has failed, and was not announced anew.
     pub(super) fn is_given_up(&self, key: ObjectKey) -> bool {
         !self.open.contains_key(&key) && self.failed.contains_key(&key.object.0)
+    }
+
+    /// Another object is held in the place of this one.
+    pub(super) fn replace(&mut self, object: u16) {
+        self.failed.remove(&object);
+        self.failures.retain(|failure| failure.object != object);
+        self.holdings.remove(ObjectTransportId(object));
     }
 
     /// Nothing of it is under way any more.

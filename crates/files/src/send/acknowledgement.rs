@@ -30,6 +30,9 @@ impl SendJob {
     /// the last one, once all of it is under way, settle a receiver.
     fn heed(&mut self, now: Time, node: NodeId, status: &Status) -> News {
         let queue = &self.queue;
+        let mut status = status.clone();
+        status.failures.retain(|failure| !queue.is_withdrawn(failure.object));
+        let status = &status;
         if !queue.is_anew() {
             return self.peers.on_status(now, node, status, self.about, queue.objects());
         }
@@ -95,7 +98,9 @@ impl SendJob {
 
     fn issue_receipts(&self, now: Time, node: NodeId, out: &mut Outbox) {
         let in_place = |id: u16| self.peers.has_in_place(node, id);
+        let withdrawn = |id: u16| self.queue.is_withdrawn(id);
         let objects = self.queue.sent.iter().filter(|object| !object.is_manifest);
+        let objects = objects.filter(|object| !withdrawn(object.key.object.0));
         for object in objects.filter(|object| in_place(object.key.object.0)) {
             let Some((bytes, hash)) = object.file.receipted() else { continue };
             out.push(TransferEvent::Send(SendEvent::Receipt(Receipt {

@@ -34,6 +34,11 @@ impl Carousel {
         self.anew
     }
 
+    /// Whether there is more than one round.
+    pub(super) fn is_repeating(&self) -> bool {
+        self.rounds > 1
+    }
+
     /// Rounds in which everything is enqueued.
     pub(super) fn rounds_enqueued(&self) -> u64 {
         if self.anew { self.rounds } else { 1 }

@@ -1,6 +1,6 @@
 //! Who must have answered before data flows.
 
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use fanfare_proto::Time;
 
@@ -21,6 +21,8 @@ pub enum Expect {
     Count(usize),
     /// These, by name.
     Names(Vec<String>),
+    /// One at each of these addresses.
+    Hosts(Vec<SocketAddr>),
 }
 
 impl Expect {
@@ -30,6 +32,7 @@ impl Expect {
             Self::Anyone => None,
             Self::Count(count) => Some(*count),
             Self::Names(names) => Some(names.len()),
+            Self::Hosts(hosts) => Some(hosts.len()),
         }
     }
 }
@@ -82,9 +85,9 @@ impl Gathering {
             Expect::Anyone => self.settled && (named || self.waited),
             // Receivers of ours are first heard by their answer to a probe, like plain ones: the
             // answer to the roll, which tells them apart, is given time to follow.
-            Expect::Count(count) => {
-                names.clone().flatten().count() >= *count
-                    || (self.waited && names.count() >= *count)
+            Expect::Count(_) | Expect::Hosts(_) => {
+                let count = expect.count().unwrap_or(0);
+                names.clone().flatten().count() >= count || (self.waited && names.count() >= count)
             }
             Expect::Names(wanted) => {
                 wanted.iter().all(|name| names.clone().any(|n| n == Some(name.as_str())))

@@ -286,8 +286,10 @@ impl SendJob {
     fn begin(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
         self.phase = Phase::Sending;
         self.started = now;
-        self.queue
-            .set_economy(Economy { manifests: self.peers.has_ours(), sync: self.options.sync });
+        let mut known = self.queue.tops();
+        known.retain(|top| self.peers.all_have_top(top));
+        let (manifests, sync) = (self.peers.has_ours(), self.options.sync);
+        self.queue.set_economy(Economy { manifests, sync, known });
         self.call_roll(session, ROLL_SENDING);
         session.sender().hold(false);
         if self.options.expect == Expect::Anyone {
@@ -328,6 +330,9 @@ impl SendJob {
         let all_sent = self.options.one_way && self.queue.is_passed() && session.sender().is_idle();
         let over = nobody_left || all_sent || (self.queue.is_followed() && open.is_empty());
         self.stay = self.stay.filter(|stay| now < *stay);
+        if over && self.stay.is_none() && !nobody_left && self.queue.check_again() {
+            return;
+        }
         if over && self.stay.is_none() {
             let end = self.end();
             self.leave(now, session, end);
@@ -342,6 +347,7 @@ impl SendJob {
             Expect::Anyone => complete == self.peers.len(),
             Expect::Count(count) => complete >= *count,
             Expect::Names(names) => self.peers.are_complete(names),
+            Expect::Hosts(hosts) => complete >= hosts.len(),
         };
         if expected { SendEnd::Complete } else { SendEnd::Partial }
     }

@@ -87,7 +87,7 @@ pub(super) fn check_announcements(
         if let Some(details) = announcement.details.as_mut().filter(|_| rounds > 0) {
             details.turn = Some(Turn { place: u64::MAX, objects: u64::MAX, rounds });
         }
-        if let Some(details) = announcement.details.as_mut().filter(|d| d.is_listing()) {
+        if let Some(details) = announcement.details.as_mut().filter(|d| d.comes_last()) {
             details.follows = Some(Follows { objects: u64::MAX, digest: [0; 32] });
         }
         let bytes = announcement.encode().len();

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     time::Duration,
 };
 
@@ -168,6 +168,13 @@ impl Peers {
         served.peek().is_some() && served.all(has)
     }
 
+    /// Whether everybody who is still served says that something of this name is in its directory.
+    pub(super) fn all_have_top(&self, name: &str) -> bool {
+        let mut served = self.peers.values().filter(|peer| peer.outcome.is_none()).peekable();
+        let has = |peer: &Peer| peer.status.as_ref().is_some_and(|status| status.has_top(name));
+        served.peek().is_some() && served.all(has)
+    }
+
     /// Whether a receiver of ours is among them.
     pub(super) fn has_ours(&self) -> bool {
         self.peers.values().any(|peer| peer.name.is_some())
@@ -269,6 +276,21 @@ impl Peers {
             }
         };
         self.peers.iter().map(result).collect()
+    }
+
+    /// The hosts from whose address no receiver has answered. Receivers answer from ports of their
+    /// own, so that of two at one address either may be the missing one.
+    pub(super) fn missing_hosts(&self, wanted: &[SocketAddr]) -> Vec<String> {
+        let mut present: Vec<IpAddr> =
+            self.peers.values().filter_map(|peer| Some(peer.source?.ip())).collect();
+        let mut missing = Vec::new();
+        for host in wanted {
+            match present.iter().position(|ip| *ip == host.ip()) {
+                Some(at) => drop(present.swap_remove(at)),
+                None => missing.push(host.to_string()),
+            }
+        }
+        missing
     }
 
     /// Names that nobody bears.

@@ -4,12 +4,16 @@
 //! them have acknowledged: watermarks in the middle hold the sender back. The next half is
 //! enqueued while the half before is being acknowledged, so that the line never idles.
 //!
-//! `enqueue`: handing the core what is to come; here: how far it and the receivers are.
+//! `enqueue`: handing the core what is to come; `again`: what has changed meanwhile; here: how far it and the receivers are.
 
+mod again;
 mod enqueue;
 mod fed;
 
-use std::{collections::VecDeque, path::PathBuf};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    path::PathBuf,
+};
 
 use fanfare_proto::{EnqueueError, ObjectKey, ObjectTransportId, Session};
 
@@ -20,6 +24,7 @@ use crate::{
     source::{SourceFile, Sources},
     stream::piece::PIECE_MAX,
 };
+use again::Again;
 use fed::Stream;
 
 /// Half of the objects that receivers keep in view.
@@ -56,6 +61,8 @@ pub(super) struct Economy {
     pub(super) manifests: bool,
     /// Receivers are expected to have most of everything.
     pub(super) sync: bool,
+    /// The same of what is beneath these names.
+    pub(super) known: BTreeSet<String>,
 }
 
 /// Whether everybody says of a root that it is there, whole or in part.
@@ -81,8 +88,9 @@ pub(super) struct Queue {
     pub(super) bytes: u64,
     /// Digests what a receiver of everything holds.
     pub(super) expected: Holdings,
-    /// What is sent before the listing.
-    follows: Option<Follows>,
+    /// What is sent before the listing, and before the tree.
+    listing_follows: Option<Follows>,
+    tree_follows: Option<Follows>,
     economy: Economy,
     /// Files that go on demand because all have them, or a part, not yet told to the user.
     resuming: Vec<(ObjectKey, String)>,
@@ -100,6 +108,8 @@ pub(super) struct Queue {
     again: bool,
     carousel: Carousel,
     one_way: bool,
+    /// What has changed, and is read anew.
+    anew: Again,
     pub(super) changed: Vec<PathBuf>,
 }
 
@@ -116,7 +126,8 @@ impl Queue {
             stream: sources.stream.map(Stream::new),
             recent: VecDeque::new(),
             expected: Holdings::default(),
-            follows: None,
+            listing_follows: None,
+            tree_follows: None,
             economy: Economy::default(),
             resuming: Vec::new(),
             manifest_sent: false,
@@ -127,6 +138,7 @@ impl Queue {
             again: false,
             carousel: Carousel::new(rounds),
             one_way,
+            anew: Again::default(),
             changed: Vec::new(),
         }
     }
@@ -134,9 +146,26 @@ impl Queue {
     /// Before anything has been enqueued: how to send it.
     pub(super) fn set_economy(&mut self, economy: Economy) {
         self.economy = economy;
+        if !self.one_way && !self.economy.manifests {
+            self.leave_tree();
+        }
         let manifests = self.to_come.iter().filter(|file| self.has_manifest(file)).count();
         self.total = self.files + manifests as u64;
         self.carousel.plan(self.total, 2 * HALF);
+    }
+
+    /// The names that receivers have directly in their directories, when they have everything.
+    pub(super) fn tops(&self) -> BTreeSet<String> {
+        let tops = self.to_come.iter().flat_map(SourceFile::tops);
+        tops.map(str::to_owned).collect()
+    }
+
+    /// Nobody listens who understands it.
+    fn leave_tree(&mut self) {
+        if let Some(tree) = self.to_come.pop_back_if(|last| last.is_tree()) {
+            self.files -= 1;
+            self.bytes -= tree.size;
+        }
     }
 
     pub(super) fn manifests(&self) -> u64 {
@@ -154,7 +183,10 @@ impl Queue {
 
     /// Whether objects are still to be enqueued.
     fn has_more(&self) -> bool {
-        !self.to_come.is_empty() || self.has_input() || self.carousel.has_next(self.sent.len())
+        !self.to_come.is_empty()
+            || self.anew.is_busy()
+            || self.has_input()
+            || self.carousel.has_next(self.sent.len())
     }
 
     /// Whether everything has been enqueued, and requeued, in all rounds.
@@ -234,8 +266,15 @@ impl Queue {
         // No end of its pass will be told.
         self.note_passed(key);
         let Some(place) = self.recent_mut(key.object).map(|recent| recent.place) else { return };
-        let Some(path) = self.sent_at(place).map(|sent| sent.file.changed_path()) else { return };
-        if self.note_changed(path) {
+        let Some(sent) = self.sent_at(place).filter(|sent| !sent.is_manifest) else { return };
+        let file = sent.file.clone();
+        if self.is_withdrawn(key.object.0) {
+            return;
+        }
+        if self.send_again(&file, Some(key)) {
+            self.total -= 1;
+            session.sender().cancel(key.object);
+        } else if self.note_changed(file.changed_path()) {
             session.sender().cancel(key.object);
         }
     }
@@ -250,7 +289,11 @@ impl Queue {
     /// Files that were changed after they had been sent.
     pub(super) fn check_all(&mut self) {
         for object in &self.sent {
-            if !object.file.is_unchanged() && !self.changed.contains(&object.file.changed_path()) {
+            if !object.is_manifest
+                && !self.anew.has_withdrawn(object.key.object.0)
+                && !object.file.is_unchanged()
+                && !self.changed.contains(&object.file.changed_path())
+            {
                 self.changed.push(object.file.changed_path());
             }
         }
@@ -297,7 +340,13 @@ mod tests {
         let path = |n: usize| scratch.path().join(format!("{n:03}"));
         (0..count).for_each(|n| std::fs::write(path(n), n.to_string()).unwrap());
         let paths: Vec<PathBuf> = (0..count).map(path).collect();
-        Sources::gather_with(&paths, "", Packing::Never, &mut |_| {}).unwrap()
+        retaken(Sources::gather_with(&paths, "", Packing::Never, &mut |_| {}).unwrap())
+    }
+
+    /// What has changed is not sent again.
+    fn retaken(mut sources: Sources) -> Sources {
+        sources.files = sources.files.into_iter().map(SourceFile::retaken).collect();
+        sources
     }
 
     #[test]
@@ -335,6 +384,7 @@ mod tests {
             (0..2).for_each(|n| std::fs::write(root.join(n.to_string()), "x").unwrap());
             let paths = [root.clone()];
             let sources = Sources::gather_listed(&paths, "", Packing::Never, &mut |_| {}).unwrap();
+            let sources = retaken(sources);
             if changes {
                 std::fs::write(root.join("1"), "changed").unwrap();
             }
@@ -344,8 +394,8 @@ mod tests {
             let names: Vec<&str> = queue.sent.iter().map(|sent| sent.file.name.as_str()).collect();
             (names.join(" "), queue.total, queue.changed.len())
         };
-        assert_eq!(list(false), ("t/0 t/1 listing".to_owned(), 3, 0));
-        assert_eq!(list(true), ("t/0".to_owned(), 1, 1));
+        assert_eq!(list(false), ("t/0 t/1 listing tree".to_owned(), 4, 0));
+        assert_eq!(list(true), ("t/0 tree".to_owned(), 2, 1));
     }
 
     #[test]
@@ -359,7 +409,7 @@ mod tests {
         let root = sources.files[0].root;
         let (mut session, mut storage) = (session(), FileStorage::default());
         let mut queue = Queue::new(sources, 0, false);
-        queue.set_economy(Economy { manifests: true, sync: false });
+        queue.set_economy(Economy { manifests: true, ..Economy::default() });
         queue.fill(Time::ZERO, &mut session, &mut storage, &|r| *r == root).unwrap();
         let manifests: Vec<bool> = queue.sent.iter().map(|object| object.is_manifest).collect();
         assert_eq!(manifests, [true, false, false]);

@@ -30,6 +30,7 @@ impl SendJob {
     fn missing(&self) -> Vec<String> {
         match &self.options.expect {
             Expect::Names(names) => self.peers.missing(names),
+            Expect::Hosts(hosts) => self.peers.missing_hosts(hosts),
             Expect::Anyone | Expect::Count(_) => Vec::new(),
         }
     }

@@ -1,8 +1,8 @@
 //! Why something cannot be sent, in words.
 
-use std::{fmt, io, path::PathBuf};
+use std::{fmt, io, os::unix::ffi::OsStrExt, path::PathBuf};
 
-use fanfare_disk::name::{NameError, shown};
+use fanfare_disk::name::{NameError, shown, text_of};
 
 use crate::listing::ListingError;
 
@@ -19,6 +19,10 @@ pub enum SourceError {
     NotAFile(PathBuf),
     /// A directory cannot be sent as a stream.
     NotAStream(PathBuf),
+    /// A link leads out of the directory that is sent: its path, and what it points to.
+    LeadsOut(PathBuf, PathBuf),
+    /// Directories and links have more bytes than receivers take.
+    TreeTooLong(usize),
     /// Standard input could not be kept in a temporary file.
     Spool(io::Error),
     /// There is no file in what was named.
@@ -72,6 +76,19 @@ impl fmt::Display for SourceError {
                 f,
                 "cannot send '{}' as a stream: it is a directory. Leave out --as-stream",
                 path.display()
+            ),
+            Self::LeadsOut(path, target) => write!(
+                f,
+                "cannot send '{}': this link leads out of the directory, to '{}'. Choose what is done \
+                 with such links: --links keep, follow or skip",
+                shown(&text_of(path.as_os_str().as_bytes())),
+                shown(&text_of(target.as_os_str().as_bytes()))
+            ),
+            Self::TreeTooLong(max) => write!(
+                f,
+                "cannot send so many directories and links: their names have more than {} MiB. Send \
+                 the directories in several parts",
+                max >> 20
             ),
             Self::Spool(error) => write!(
                 f,

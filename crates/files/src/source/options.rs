@@ -1,7 +1,7 @@
 //! What of the paths is sent, and how it is called.
 
-use super::Packing;
-use crate::selection::Selection;
+use super::{Links, Packing};
+use crate::{selection::Selection, tree::Carried};
 
 /// What of the paths is sent, and how it is called.
 #[derive(Debug, Clone, Default)]
@@ -15,6 +15,10 @@ pub struct GatherOptions {
     /// Whether a listing of the directories goes last, by which receivers remove what else they have.
     /// Default none does.
     pub listed: bool,
+    /// What becomes of symbolic links that lead out of their directory. Default they are refused.
+    pub links: Links,
+    /// What travels beyond names, content, permissions and times. Default nothing.
+    pub carried: Carried,
     /// What of the directories is sent. Default all.
     pub selection: Selection,
 }

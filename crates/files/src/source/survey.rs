@@ -3,7 +3,10 @@
 use std::os::unix::fs::MetadataExt;
 
 use super::{GatherOptions, NamedPath, SourceError, Sources, naming};
-use crate::walk::{Found, Walk};
+use crate::{
+    reach,
+    walk::{Found, Walk},
+};
 
 impl Sources {
     /// Names and sizes of all files that [`Self::gather_as`] would find. Standard input has no size.
@@ -23,7 +26,7 @@ impl Sources {
             }
             let path = &named.path;
             let unreadable = |error| SourceError::Unreadable(path.clone(), error);
-            let meta = std::fs::metadata(path).map_err(unreadable)?;
+            let meta = reach::metadata(path).map_err(unreadable)?;
             if !meta.is_dir() {
                 report(&name, meta.size());
                 continue;
@@ -33,7 +36,7 @@ impl Sources {
                 if let Found::File(at, name) = &found
                     && found.is_taken(path, &options.selection)
                 {
-                    report(name, std::fs::metadata(at).map_err(unreadable)?.size());
+                    report(name, reach::metadata(at).map_err(unreadable)?.size());
                 }
             }
         }

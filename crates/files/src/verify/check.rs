@@ -7,7 +7,7 @@ use fanfare_disk::{
 };
 
 use super::{
-    Fault, Held, Job, Origin, PackJob, Placed, Unpack, Verdict, disk,
+    Fault, Held, Job, Origin, PackJob, Placed, Unpack, Verdict, base, disk,
     place::{adjust, place},
     reason,
 };
@@ -96,6 +96,11 @@ fn try_verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<
         && let Some(placed) = find_placed(directory, &job)
     {
         return Ok(Verified::Held(placed.into()));
+    }
+    if job.origin == Origin::Elsewhere
+        && let Some(lacking) = base::fill(directory, &job)
+    {
+        return Err(Fault::Wrong(lacking.map_err(|error| disk(&error))?));
     }
     let details = job.announcement.as_ref().and_then(|a| a.details.clone());
     match (job.origin, job.head()) {

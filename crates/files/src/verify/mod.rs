@@ -2,11 +2,12 @@
 //!
 //! - here: what is to be verified, and what comes of it
 //! - `lane`: the thread that does it; hashing and syncing take as long as the disk likes
-//! - `check`: what is found to be right, or wrong, and where
+//! - `check`: what is found to be right, or wrong, and where; `base`: of an older version
 //! - `place`: what is right gets its name
 //!
 //! Only what comes out of it as [`Placed`] may be acknowledged.
 
+mod base;
 mod check;
 mod lane;
 mod place;

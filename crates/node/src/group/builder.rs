@@ -103,6 +103,7 @@ impl Network {
             outbox: Outbox::with_room(to_application, EVENTS * 4),
             commands: to_obey,
             waker,
+            hosts: self.destinations().clone(),
             test_drop: (self.test_drop, !seed),
         };
         let (thread, stopper) = setup.start("fanfare-group")?;

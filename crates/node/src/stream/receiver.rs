@@ -109,6 +109,7 @@ impl Network {
             outbox: Outbox::new(to_application),
             commands,
             waker,
+            hosts: self.destinations().clone(),
             test_drop: (self.test_drop, !seed),
         };
         let (thread, stopper) = setup.start("fanfare-stream")?;

@@ -24,6 +24,7 @@ mod stream;
 mod stream_commands;
 #[cfg(test)]
 mod tests;
+mod way;
 
 use crate::{
     config::{FeedbackPath, ReceiverConfig},
@@ -314,6 +315,12 @@ impl RemoteSenders {
             && let Some(objects) = &mut sender.objects
         {
             objects.abort(ctx, object, AbortReason::Cancelled);
+        }
+    }
+
+    pub(crate) fn excuse(&mut self, key: ObjectKey) {
+        if let Some((local, sender, object)) = self.find(key) {
+            sender.excuse(local, object);
         }
     }
 

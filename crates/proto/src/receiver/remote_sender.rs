@@ -19,6 +19,7 @@ use super::{
     status::Status,
     suppression::Suppression,
     timing::Timing,
+    way::Way,
 };
 use crate::{
     config::FeedbackPath,
@@ -51,6 +52,7 @@ pub(super) struct RemoteSender {
     /// `None` before the synchronisation point.
     pub(super) objects: Option<Objects>,
     pub(super) track: Track,
+    pub(super) way: Way,
     pub(super) nack: NackCycle,
     pub(super) suppression: Suppression,
     pub(super) ack: WatermarkAck,
@@ -96,6 +98,7 @@ impl RemoteSender {
             heard: now,
             objects: None,
             track: Track::default(),
+            way: Way::default(),
             nack: NackCycle::new(path),
             suppression: Suppression::default(),
             ack: WatermarkAck::default(),
@@ -143,6 +146,7 @@ impl RemoteSender {
             Message::Nack(_) | Message::Ack(_) | Message::Report(_) => return,
         };
         self.timing.on_message(sender);
+        self.follow_way(ctx.now, local, meta);
         self.measure(ctx, meta, (message, bytes), sender.sequence);
         if !matches!(message, Message::Cmd(Cmd::Eot(_))) {
             self.farewell.contradict();
@@ -156,6 +160,17 @@ impl RemoteSender {
             Message::Nack(_) | Message::Ack(_) | Message::Report(_) => {}
         }
         self.announce(ctx, false);
+    }
+
+    /// Feedback goes back by the way that its messages come.
+    fn follow_way(&mut self, now: Time, local: &Local, meta: &RecvMeta) {
+        let may_change = !local.unicast && local.feedback == FeedbackPath::Group;
+        if may_change && self.way.on_message(now, meta.unicast, self.timing.grtt) {
+            self.nack.set_path(match self.way.is_direct() {
+                true => NackPath::Sender,
+                false => NackPath::Group,
+            });
+        }
     }
 
     fn measure(

@@ -32,6 +32,7 @@ impl Queue {
         all_have: AllHave<'_>,
     ) -> Result<(), Refused> {
         let ahead_of = if self.one_way { self.passed } else { self.followed };
+        self.advance_again();
         while self.enqueued < ahead_of + 2 * HALF {
             self.take_fed();
             let has_room = if self.to_come.is_empty() {
@@ -55,15 +56,20 @@ impl Queue {
         all_have: AllHave<'_>,
     ) -> Result<bool, Refused> {
         let Some(file) = self.to_come.front() else { return Ok(false) };
+        if file.comes_last() && self.anew.is_busy() {
+            return Ok(false);
+        }
         // What has changed meanwhile may not be at receivers, or not any more at the sender.
         let outdated = file.is_listing() && !self.changed.is_empty();
         let Some(open) = file.open().filter(|_| !outdated) else {
             self.leave_out();
             return Ok(true);
         };
+        let (objects, digest) = (self.expected.len(), self.expected.digest());
         if file.is_listing() {
-            let (objects, digest) = (self.expected.len(), self.expected.digest());
-            self.follows = Some(Follows { objects, digest });
+            self.listing_follows = Some(Follows { objects, digest });
+        } else if file.is_tree() {
+            self.tree_follows = Some(Follows { objects, digest });
         }
         let turn = self.carousel.turn((self.shed + self.sent.len()) as u64, self.total);
         if let Some(manifest) = file.manifest.clone().filter(|_| self.owes_manifest()) {
@@ -119,14 +125,20 @@ impl Queue {
         let mut announcement = self.announcement_of(file, pass == FirstPass::OnDemand);
         if let Some(details) = &mut announcement.details {
             details.turn = turn;
-            details.follows = self.follows.filter(|_| details.is_listing());
+            details.follows = match details.is_tree() {
+                true => self.tree_follows,
+                false => self.listing_follows.filter(|_| details.is_listing()),
+            };
         }
         NewObject { kind: file.kind(), size: file.size, info: Some(announcement.encode()), pass }
     }
 
     fn pass_of(&self, file: &SourceFile, all_have: AllHave<'_>) -> FirstPass {
         let sparse = self.economy.manifests && file.is_sparse();
-        if self.economy.sync || sparse || all_have(&file.root) {
+        let known = |top: &str| self.economy.known.contains(top);
+        let mut tops = file.tops().peekable();
+        let is_known = tops.peek().is_some() && tops.all(known);
+        if self.economy.sync || is_known || sparse || all_have(&file.root) {
             FirstPass::OnDemand
         } else {
             FirstPass::Whole
@@ -151,7 +163,7 @@ impl Queue {
             self.total -= 1 + u64::from(self.has_manifest(&file) && !self.manifest_sent);
             self.files -= 1;
             self.manifest_sent = false;
-            if !file.is_listing() {
+            if !file.comes_last() && !self.send_again(&file, None) {
                 self.changed.push(file.changed_path());
             }
         }

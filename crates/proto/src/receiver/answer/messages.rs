@@ -68,12 +68,10 @@ impl RemoteSender {
 
     fn destination(&self, local: &Local) -> Destination {
         match (local.unicast, local.feedback) {
-            (false, FeedbackPath::Group) => Destination::Group,
+            (false, FeedbackPath::Group) if !self.way.is_direct() => Destination::Group,
             // Of whom only others speak, the address is not known.
             _ if self.identity.is_from_peers() => Destination::Group,
-            (true, _) | (_, FeedbackPath::Sender) => {
-                Destination::Peer(self.identity.pinned().source)
-            }
+            _ => Destination::Peer(self.identity.pinned().source),
         }
     }
 

@@ -67,6 +67,13 @@ impl RemoteSender {
         }
     }
 
+    pub(in crate::receiver) fn excuse(&mut self, local: &Local, object: ObjectIndex) {
+        if let Some(objects) = &mut self.objects {
+            objects.excuse(object);
+        }
+        self.watermark_progress(self.heard, local);
+    }
+
     pub(in crate::receiver) fn confirm(&mut self, local: &Local, object: ObjectIndex) {
         if let Some(objects) = &mut self.objects {
             objects.confirm(object);

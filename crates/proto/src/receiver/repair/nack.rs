@@ -54,6 +54,11 @@ impl NackCycle {
         Self { path, phase: Phase::Idle, unheeded: 0, ours: false }
     }
 
+    /// Feedback takes another way from now on.
+    pub(crate) fn set_path(&mut self, path: NackPath) {
+        self.path = path;
+    }
+
     /// The sender is one of ours.
     pub(crate) fn on_roll_call(&mut self) {
         self.ours = true;

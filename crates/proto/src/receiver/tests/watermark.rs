@@ -87,6 +87,20 @@ fn an_object_given_up_is_never_acknowledged() {
     assert!(rig.acks().is_empty());
 }
 
+#[test]
+fn an_object_in_whose_place_another_has_come_holds_up_no_acknowledgement() {
+    let (mut rig, mut script) = received(ReceiverConfig::default(), false);
+    rig.hear(&script.data(1, 40, 0, 0));
+    rig.cancel(key(1));
+    rig.hear(&script.flush(1, raw(0, 3), &[RECEIVER]));
+    rig.pass(GRTT * 2);
+    assert!(rig.acks().is_empty());
+    rig.senders.excuse(key(1));
+    rig.hear(&script.flush(1, raw(0, 3), &[RECEIVER]));
+    rig.pass(GRTT * 2);
+    assert_eq!(rig.acks(), ["flush 1"]);
+}
+
 fn probe(script: &mut Script, rate: Option<f64>) -> Vec<u8> {
     let mut out = Vec::new();
     let cc = Cc {

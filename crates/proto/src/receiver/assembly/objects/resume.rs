@@ -15,6 +15,15 @@ impl Objects {
         }
     }
 
+    /// Another object has come in the place of one that was given up, or is whole.
+    pub(crate) fn excuse(&mut self, object: ObjectIndex) {
+        match self.entries.get_mut(&object) {
+            Some(Entry::Complete { confirmed, .. }) => *confirmed = true,
+            Some(entry @ Entry::GivenUp) => *entry = Entry::Skipped,
+            _ => {}
+        }
+    }
+
     /// The driver holds these bytes of `object` already. False when it is not under way.
     pub(crate) fn have(
         &mut self,

@@ -1,0 +1,84 @@
+//! Files to single hosts, where multicast does not reach them.
+
+use std::net::UdpSocket;
+
+use crate::support::{Running, Stage, assert_same};
+
+/// A port that nobody has now. A receiver takes it for datagrams to this machine alone.
+fn free_port() -> u16 {
+    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Receivers that share no group with the sender, and their ports.
+fn receivers(stage: &Stage, names: &[&str]) -> (Vec<Running>, Vec<u16>) {
+    let start = |name: &&str| {
+        let port = free_port();
+        let group = format!("239.255.42.8:{port}");
+        (stage.recv_from(&group, name, &["--once", "--test-drop", "0.02"]), port)
+    };
+    names.iter().map(start).unzip()
+}
+
+#[test]
+fn hosts_that_no_multicast_reaches_have_the_file_and_give_receipts() {
+    let stage = Stage::new();
+    let file = stage.file("model", 1_500_000);
+    let names = ["one", "two", "three"];
+    let (running, ports) = receivers(&stage, &names);
+    let hosts: Vec<String> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+    let sent = stage.send(&[file.as_os_str(), "--to".as_ref(), hosts.join(",").as_ref()]).expect(0);
+    assert_eq!((sent.result()["complete"].as_u64(), sent.all("receipt").len()), (Some(3), 3));
+    for receiver in running {
+        receiver.end().expect(0);
+    }
+    for name in names {
+        assert_same(&file, &stage.path(name).join("model"));
+    }
+}
+
+#[test]
+fn a_host_without_a_receiver_is_named_and_does_not_hold_up_the_others() {
+    let stage = Stage::new();
+    let file = stage.file("model", 100_000);
+    let (running, ports) = receivers(&stage, &["one"]);
+    let dead = format!("127.0.0.2:{}", free_port());
+    let hosts = format!("127.0.0.1:{},{dead}", ports[0]);
+    let sent = stage.send(&[file.as_os_str(), "--to".as_ref(), hosts.as_ref()]).expect(3);
+    assert_eq!(sent.result()["missing"][0].as_str(), Some(dead.as_str()));
+    assert!(sent.error().contains("(1 of 2 complete)"), "{}", sent.error());
+    for receiver in running {
+        receiver.end().expect(0);
+    }
+    assert_same(&file, &stage.path("one/model"));
+}
+
+#[test]
+fn hosts_and_group_are_sent_to_together() {
+    let stage = Stage::new();
+    let file = stage.file("model", 2_000_000);
+    let group = format!("239.255.42.8:{}", free_port());
+    let receiver = stage.recv_from(&group, "one", &["--once"]);
+    let port = group.rsplit_once(':').unwrap().1;
+    let host = format!("127.0.0.1:{port}");
+    let file_text = file.to_str().unwrap();
+    let options = [file_text, "--to", &host, "--with-group", "--expect=1", "--rate=40M"];
+    Stage::start_in(&group, "send", &options).end().expect(0);
+    receiver.end().expect(0);
+    assert_same(&file, &stage.path("one/model"));
+}
+
+#[test]
+fn a_receiver_that_wants_multicast_alone_hears_no_unicast() {
+    let stage = Stage::new();
+    let file = stage.file("model", 100_000);
+    let port = free_port();
+    let group = format!("239.255.42.8:{port}");
+    let receiver = stage.recv_from(&group, "one", &["--once", "--no-unicast"]);
+    let host = format!("127.0.0.1:{port}");
+    let options = ["--to", host.as_str(), "--wait=1s"].map(std::ffi::OsStr::new);
+    let sent = stage.send(&[file.as_os_str()].into_iter().chain(options).collect::<Vec<_>>());
+    let sent = sent.expect(6);
+    assert!(sent.error().contains("no receiver answered on host 127.0.0.1"), "{}", sent.error());
+    receiver.interrupt();
+    receiver.end();
+}

@@ -1,0 +1,213 @@
+//! A tree, entry by entry. Directories come last and from the bottom up: what is put into one changes
+//! its time, and one that nobody may write to takes nothing any more.
+
+use std::{
+    io::{self, Read},
+    os::fd::BorrowedFd,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use fanfare_disk::{
+    descriptor,
+    directory::Directory,
+    name::{SafeName, bytes_of},
+};
+use rustix::{
+    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags},
+    io::Errno,
+};
+
+use super::{
+    entry::{Carried, Entry, Kind, Properties},
+    place::{New, disk, place},
+    properties,
+    reader::TreeReader,
+    restoration::{Restored, Rules},
+    stays_inside,
+};
+use crate::{pack::Parents, receipt::Reason};
+
+/// Most names that are told with what became of them.
+const TOLD_MAX: usize = 1000;
+
+/// Goes through a tree.
+pub(super) struct Applier<'a> {
+    directory: &'a Directory,
+    rules: Rules,
+    /// What the sender carries and this receiver takes.
+    carried: Carried,
+    parents: Parents<'a>,
+    /// Of hard links, which are made of what is there.
+    existing: Parents<'a>,
+    directories: Vec<(SafeName, Properties)>,
+    restored: Restored,
+}
+
+impl<'a> Applier<'a> {
+    pub(super) fn new(directory: &'a Directory, rules: Rules) -> Self {
+        Self {
+            directory,
+            rules,
+            carried: Carried::default(),
+            parents: Parents::created(directory),
+            existing: Parents::existing(directory),
+            directories: Vec::new(),
+            restored: Restored::default(),
+        }
+    }
+
+    /// Does it, as far as it can. An error: the tree is not what it says, or was stopped.
+    pub(super) fn run(mut self, input: impl Read, stop: &AtomicBool) -> io::Result<Restored> {
+        let mut reader = TreeReader::open(input)?;
+        self.carried = reader.carried().and(self.rules.carried);
+        if self.carried != reader.carried() {
+            self.note("owners and attributes", Reason::MetadataRefused);
+        }
+        while let Some(entry) = reader.next()? {
+            check(stop)?;
+            let name = entry.name.clone();
+            if let Err(reason) = self.apply(entry) {
+                self.note(&name, reason);
+            }
+        }
+        while let Some((name, properties)) = self.directories.pop() {
+            check(stop)?;
+            match self.finish_directory(&name, &properties) {
+                Ok(true) => {}
+                Ok(false) => self.note(&name.to_string(), Reason::MetadataRefused),
+                Err(reason) => self.note(&name.to_string(), reason),
+            }
+        }
+        Ok(self.restored)
+    }
+
+    fn note(&mut self, name: &str, reason: Reason) {
+        if self.restored.failures.len() < TOLD_MAX {
+            self.restored.failures.push((name.to_owned(), reason));
+        }
+    }
+
+    fn apply(&mut self, entry: Entry) -> Result<(), Reason> {
+        let Entry { name, kind, properties } = entry;
+        let safe = SafeName::of_text(&name).map_err(|_| Reason::NameRejected)?;
+        match kind {
+            Kind::Directory => {
+                self.restored.directories += 1;
+                let (parts, last) = safe.split();
+                let path = [parts, &[last.to_owned()]].concat();
+                let made = self.parents.get(&path).map(drop);
+                made.map_err(|error| reason_of(&error))?;
+                self.directories.push((safe, properties));
+                Ok(())
+            }
+            Kind::Link(target) => self.link(&safe, &target, &properties),
+            Kind::HardLink(of) => self.hard_link(&safe, &of),
+            Kind::File => self.file(&safe, &properties),
+        }
+    }
+
+    fn link(
+        &mut self,
+        name: &SafeName,
+        target: &[u8],
+        properties: &Properties,
+    ) -> Result<(), Reason> {
+        let (parts, last) = name.split();
+        self.count_link()?;
+        if !self.rules.outside_links && !stays_inside(parts.len(), target) {
+            return Err(Reason::LinkRefused);
+        }
+        let parent = self.parents.get(parts).map_err(|error| reason_of(&error))?;
+        let placed = place(self.directory, parent, last, &New::Link(target), self.rules.conflict)?;
+        let parent = descriptor(parent).map_err(disk)?;
+        let set = properties::set_link(parent, &bytes_of(&placed), self.carried, properties);
+        self.restored.links += 1;
+        judge(&placed, last, set)
+    }
+
+    fn hard_link(&mut self, name: &SafeName, of: &str) -> Result<(), Reason> {
+        self.count_link()?;
+        let of = SafeName::of_text(of).map_err(|_| Reason::Refused)?;
+        let (of_parts, of_last) = of.split();
+        // What it is one with did not come, or is not where it was meant to be.
+        let missing = |_| Reason::Aborted;
+        let of_parent = self.existing.get(of_parts).map_err(missing)?;
+        let of_parent = descriptor(of_parent).map_err(disk)?;
+        let stat = rustix::fs::statat(of_parent, &*bytes_of(of_last), AtFlags::SYMLINK_NOFOLLOW);
+        if !FileType::from_raw_mode(stat.map_err(|_| Reason::Aborted)?.st_mode).is_file() {
+            return Err(Reason::Aborted);
+        }
+        let (parts, last) = name.split();
+        let parent = self.parents.get(parts).map_err(|error| reason_of(&error))?;
+        let new = New::HardLink(of_parent, of_last);
+        let placed = place(self.directory, parent, last, &new, self.rules.conflict)?;
+        self.restored.hard_links += 1;
+        judge(&placed, last, Ok(true))
+    }
+
+    /// A sender that announces fewer than there are goes beyond what its user takes.
+    fn count_link(&mut self) -> Result<(), Reason> {
+        let so_far = &mut self.restored.met;
+        *so_far += 1;
+        if *so_far > self.rules.links_max { Err(Reason::Refused) } else { Ok(()) }
+    }
+
+    fn file(&mut self, name: &SafeName, properties: &Properties) -> Result<(), Reason> {
+        if !self.carried.any() {
+            return Ok(());
+        }
+        let (parts, last) = name.split();
+        let parent = self.existing.get(parts).map_err(|_| Reason::Aborted)?;
+        let file = open(descriptor(parent).map_err(disk)?, last);
+        let file = file.map_err(|errno| match errno {
+            Errno::NOENT => Reason::Aborted,
+            other => disk(other),
+        })?;
+        let stat = rustix::fs::fstat(&file).map_err(disk)?;
+        if !FileType::from_raw_mode(stat.st_mode).is_file() {
+            return Err(Reason::InTheWay);
+        }
+        let set = properties::set(std::os::fd::AsFd::as_fd(&file), self.carried, properties);
+        judge(last, last, set)
+    }
+
+    fn finish_directory(
+        &mut self,
+        name: &SafeName,
+        properties: &Properties,
+    ) -> Result<bool, Reason> {
+        let (parts, last) = name.split();
+        let path = [parts, &[last.to_owned()]].concat();
+        let directory = self.existing.get(&path).map_err(|error| reason_of(&error))?;
+        let directory = descriptor(directory).map_err(disk)?;
+        properties::set(directory, self.carried, properties).map_err(disk)
+    }
+}
+
+fn check(stop: &AtomicBool) -> io::Result<()> {
+    if stop.load(Ordering::Relaxed) { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+}
+
+/// What is said of a name that is there.
+fn judge(placed: &str, wanted: &str, set: Result<bool, Errno>) -> Result<(), Reason> {
+    if placed != wanted {
+        return Err(Reason::KeptBeside);
+    }
+    if set.map_err(disk)? { Ok(()) } else { Err(Reason::MetadataRefused) }
+}
+
+fn reason_of(error: &io::Error) -> Reason {
+    disk(Errno::from_io_error(error).unwrap_or(Errno::IO))
+}
+
+/// A file itself, not what it may link to; and what is no file must not hold us up.
+fn open(parent: BorrowedFd<'_>, name: &str) -> Result<std::os::fd::OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let name = &*bytes_of(name);
+    match rustix::fs::openat2(parent, name, flags, Mode::empty(), resolve) {
+        // Kernels before 5.6 and some sandboxes lack it; the name is one part.
+        Err(Errno::NOSYS | Errno::PERM) => rustix::fs::openat(parent, name, flags, Mode::empty()),
+        other => other,
+    }
+}

@@ -1,0 +1,139 @@
+//! Where messages to the group go: to its multicast address, to single hosts that multicast may not
+//! reach, or to both. A host that answers by the group hears the group, and is sent no copies then.
+
+use std::{net::SocketAddr, time::Duration};
+
+use fanfare_proto::Time;
+
+/// A host that hears the group is believed to for so long after it has said something there. Then it
+/// is sent copies again: multicast may have stopped, as where a switch forgets its members after
+/// 260 s.
+const HEARD: Duration = Duration::from_secs(30);
+
+/// A host, and when it was heard by the group last.
+#[derive(Debug, Clone, Copy)]
+struct Host {
+    address: SocketAddr,
+    by_group: Option<Time>,
+}
+
+/// Where messages to the group go.
+#[derive(Debug)]
+pub(crate) struct Fanout {
+    group: SocketAddr,
+    /// The group's own address is among the destinations.
+    multicast: bool,
+    hosts: Vec<Host>,
+    /// Where the present batch goes, and how many of these have had it.
+    destinations: Vec<SocketAddr>,
+    done: usize,
+}
+
+impl Fanout {
+    /// To the group alone where there are no `hosts`; with hosts, `multicast` says whether to the
+    /// group, too.
+    pub(crate) fn new(group: SocketAddr, hosts: &[SocketAddr], multicast: bool) -> Self {
+        let host = |address: &SocketAddr| Host { address: *address, by_group: None };
+        Self {
+            group,
+            multicast: multicast || hosts.is_empty(),
+            hosts: hosts.iter().map(host).collect(),
+            destinations: Vec::new(),
+            done: 0,
+        }
+    }
+
+    /// The group has another address now.
+    pub(crate) fn set_group(&mut self, group: SocketAddr) {
+        self.group = group;
+    }
+
+    /// Something came from this address, by the group or not.
+    pub(crate) fn on_heard(&mut self, now: Time, source: SocketAddr, by_group: bool) {
+        for host in self.hosts.iter_mut().filter(|host| host.address.ip() == source.ip()) {
+            host.by_group = by_group.then_some(now);
+        }
+    }
+
+    /// A batch is to go to the group.
+    pub(crate) fn begin(&mut self, now: Time) {
+        self.done = 0;
+        self.destinations.clear();
+        self.destinations.extend(self.multicast.then_some(self.group));
+        let multicast = self.multicast;
+        let hears =
+            |host: &Host| multicast && host.by_group.is_some_and(|at| now.since(at) < HEARD);
+        let copies = self.hosts.iter().filter(|host| !hears(host)).map(|host| host.address);
+        self.destinations.extend(copies);
+    }
+
+    /// A batch is to go to this address alone.
+    pub(crate) fn begin_for(&mut self, address: SocketAddr) {
+        self.done = 0;
+        self.destinations.clear();
+        self.destinations.push(address);
+    }
+
+    /// Where the present batch goes next; `None` when all have had it.
+    pub(crate) fn next(&self) -> Option<SocketAddr> {
+        self.destinations.get(self.done).copied()
+    }
+
+    /// This destination has had the whole batch.
+    pub(crate) fn on_sent(&mut self) {
+        self.done += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(last: u8) -> SocketAddr {
+        SocketAddr::from(([10, 0, 0, last], 6003))
+    }
+    fn group() -> SocketAddr {
+        SocketAddr::from(([239, 255, 42, 1], 6003))
+    }
+    fn at(seconds: u64) -> Time {
+        Time::ZERO + Duration::from_secs(seconds)
+    }
+    fn destinations(fanout: &mut Fanout, now: Time) -> Vec<SocketAddr> {
+        fanout.begin(now);
+        let mut all = Vec::new();
+        while let Some(next) = fanout.next() {
+            all.push(next);
+            fanout.on_sent();
+        }
+        all
+    }
+
+    #[test]
+    fn without_hosts_a_batch_goes_to_the_group_and_with_hosts_alone_to_each_of_them() {
+        assert_eq!(destinations(&mut Fanout::new(group(), &[], false), at(0)), [group()]);
+        let hosts = [address(2), address(3)];
+        assert_eq!(destinations(&mut Fanout::new(group(), &hosts, false), at(0)), hosts);
+    }
+
+    #[test]
+    fn a_host_that_answers_by_the_group_is_sent_no_copies_until_it_is_silent_there() {
+        let mut fanout = Fanout::new(group(), &[address(2), address(3)], true);
+        assert_eq!(destinations(&mut fanout, at(0)), [group(), address(2), address(3)]);
+        let from = SocketAddr::from(([10, 0, 0, 2], 40_000));
+        fanout.on_heard(at(1), from, true);
+        assert_eq!(destinations(&mut fanout, at(2)), [group(), address(3)]);
+        assert_eq!(destinations(&mut fanout, at(31)), [group(), address(2), address(3)]);
+        fanout.on_heard(at(32), from, true);
+        fanout.on_heard(at(33), from, false);
+        assert_eq!(destinations(&mut fanout, at(34)), [group(), address(2), address(3)]);
+    }
+
+    #[test]
+    fn a_batch_for_one_address_goes_there_alone() {
+        let mut fanout = Fanout::new(group(), &[address(2)], true);
+        fanout.begin_for(address(9));
+        assert_eq!(fanout.next(), Some(address(9)));
+        fanout.on_sent();
+        assert_eq!(fanout.next(), None);
+    }
+}
