@@ -24,11 +24,11 @@ mod udpcast;
 mod uftp;
 
 use crate::{error::LabError, host::Host, name};
-pub(crate) use norm_stream::StreamPeer;
 pub(crate) use fanfare::{
     GROUP as FANFARE_GROUP, parity as fanfare_parity, rate as fanfare_rate,
     version as fanfare_version,
 };
+pub(crate) use norm_stream::StreamPeer;
 use std::{
     fmt,
     net::Ipv4Addr,

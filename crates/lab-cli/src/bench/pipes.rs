@@ -105,7 +105,8 @@ fn line(run: &PipeRun) -> String {
 
 fn conclude(runs: &[PipeRun], output: &Output) -> Exit {
     let mut table = Table::new(&["system", "to", "Mbit/s", "raw", "whole"]);
-    let mut cells: Vec<(usize, &str)> = runs.iter().map(|run| (run.receivers, run.system)).collect();
+    let mut cells: Vec<(usize, &str)> =
+        runs.iter().map(|run| (run.receivers, run.system)).collect();
     cells.dedup();
     cells.sort_unstable();
     cells.dedup();

@@ -15,7 +15,6 @@ use crate::{
 use serde::Serialize;
 use std::{
     fs::File,
-    io::Read as _,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
@@ -92,7 +91,8 @@ impl PipeBench {
                 let raw_bps = super::raw::measure(&star)?;
                 for system in ["fanfare", "norm"] {
                     let result = self.measure(system, &norm, &star, &input);
-                    let (goodput_bps, why) = result.map_or_else(|why| (0.0, why), |bps| (bps, String::new()));
+                    let (goodput_bps, why) =
+                        result.map_or_else(|why| (0.0, why), |bps| (bps, String::new()));
                     let run = PipeRun { system, receivers, goodput_bps, raw_bps, why };
                     tell(&run);
                     runs.push(run);
@@ -178,7 +178,7 @@ impl PipeBench {
 fn count(mut from: impl std::io::Read) -> (u64, Option<Instant>, Option<Instant>) {
     let (mut bytes, mut first, mut last) = (0, None, None);
     let mut buffer = vec![0; CHUNK];
-    while let Ok(count @ 1..) = from.by_ref().read(&mut buffer) {
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
         bytes += count as u64;
         last = Some(Instant::now());
         first = first.or(last);
