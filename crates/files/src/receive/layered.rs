@@ -41,6 +41,10 @@ impl ReceiveJob {
         (info, size): (&[u8], u64),
         out: &mut Outbox,
     ) -> bool {
+        if !self.is_from_whom(info) {
+            self.binding.refused += 1;
+            return false;
+        }
         self.last_news = now;
         out.push(TransferEvent::Receive(ReceiveEvent::Sender { id: key.sender, source }));
         let announcement = Announcement::parse(info);
