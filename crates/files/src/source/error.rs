@@ -78,15 +78,15 @@ impl fmt::Display for SourceError {
             ),
             Self::LeadsOut(path, target) => write!(
                 f,
-                "cannot send '{}': this link leads out of the directory, to '{}'. Choose what is done \
-                 with such links: --links keep, follow or skip",
+                "link ('{}'): leads out of the directory, to '{}'. Choose what is done with such \
+                 links: --links keep, follow or skip",
                 shown(&text_of(path.as_os_str().as_bytes())),
                 shown(&text_of(target.as_os_str().as_bytes()))
             ),
             Self::TreeTooLong(max) => write!(
                 f,
-                "cannot send so many directories and links: their names have more than {} MiB. Send \
-                 the directories in several parts",
+                "tree (its names): directories and links have more than {} MiB of names. Send the \
+                 directories in several parts",
                 max >> 20
             ),
             Self::Spool(error) => write!(
