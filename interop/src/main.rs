@@ -15,6 +15,7 @@ use fanfare_interop::matrix::{self, Status};
 use fanfare_interop::nrl::Nrl;
 use fanfare_interop::report::{self, Head};
 use fanfare_interop::run::{self, Options, Peers};
+use fanfare_interop::streams::{self, Stream};
 use fanfare_interop::tool::{self, ToolError};
 use fanfare_interop::{cells, decode, power, scratch, tcp};
 
@@ -34,6 +35,8 @@ enum Verb {
     Efficiency(EfficiencyArguments),
     /// Fill a narrow line with NORM-CC, ours and NRL's; writes results/norm-cc.md.
     Congestion(CongestionArguments),
+    /// Pipe streams to and from NRL's NORM; a full run writes results/streams.md.
+    Streams(StreamsArguments),
     /// Capture a lossy run and let tshark decode every packet.
     Decode(DecodeArguments),
     /// Fail the power of a receiver at many moments of a transfer: its disk must be safe to come
@@ -65,6 +68,16 @@ struct MatrixArguments {
     /// Keep the programs' output below this directory.
     #[arg(long)]
     keep: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct StreamsArguments {
+    /// Only the short list.
+    #[arg(long)]
+    quick: bool,
+    /// Only streams whose name contains this.
+    #[arg(long, default_value = "")]
+    filter: String,
 }
 
 #[derive(Args)]
@@ -162,6 +175,7 @@ fn main() -> ExitCode {
         Verb::Matrix(arguments) => run_matrix(&arguments),
         Verb::Efficiency(arguments) => run_efficiency(&arguments),
         Verb::Congestion(arguments) => run_congestion(&arguments),
+        Verb::Streams(arguments) => run_streams(&arguments),
         Verb::Decode(arguments) => run_decode(&arguments),
         Verb::Power(arguments) => run_power(&arguments),
         Verb::Tcp(arguments) => run_tcp(&arguments),
@@ -289,6 +303,26 @@ fn run_congestion(arguments: &CongestionArguments) -> Result<bool, ToolError> {
     let lines = congestion::measure(&plan, &peers, |line| println!("{}", congestion::row(line)))?;
     write(&arguments.out, &congestion::page(&head(&peers)?, &plan, &lines))?;
     Ok(congestion::holds(&lines) && lines.iter().all(|line| line.outcome.failure.is_none()))
+}
+
+fn run_streams(arguments: &StreamsArguments) -> Result<bool, ToolError> {
+    let peers = peers()?;
+    let wanted = |stream: &Stream| {
+        (stream.quick || !arguments.quick) && stream.name().contains(&arguments.filter)
+    };
+    let mut rows = Vec::new();
+    for stream in streams::all().into_iter().filter(wanted) {
+        let outcome = streams::run(&stream, &peers)?;
+        match &outcome {
+            Ok(seconds) => println!("pass  {} {seconds:.2} s", stream.name()),
+            Err(why) => println!("FAIL  {}: {why}", stream.name()),
+        }
+        rows.push((stream, outcome));
+    }
+    if !arguments.quick && arguments.filter.is_empty() && !tool::interrupted() {
+        write(&streams::place(), &streams::page(&head(&peers)?, &rows))?;
+    }
+    Ok(!rows.is_empty() && rows.iter().all(|(_, outcome)| outcome.is_ok()))
 }
 
 fn run_decode(arguments: &DecodeArguments) -> Result<bool, ToolError> {

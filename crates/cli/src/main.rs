@@ -4,6 +4,7 @@
 //! - `send`, `receive`: files; `pipe`: bytes as they come; `publish`, `subscribe`: messages, and `group`: what they share
 //! - `node`: a member that is always there, with `local`: its socket; `bridge`: to other groups, plain
 //!   UDP multicast and NATS
+//! - `keys`: keys, signatures, and receipts verified later
 //! - `demo`, `doctor`, `parts`: a file per command; `laboratory`: commands of `fanfare-lab`
 //! - `estimate`: how long it will take; `json`: lines of `--json`; `warnings`: what more than one command warns of
 
@@ -18,6 +19,7 @@ mod doctor;
 mod estimate;
 mod group;
 mod json;
+mod keys;
 mod laboratory;
 mod local;
 mod node;
@@ -84,6 +86,10 @@ fn run(task: Task) -> Exit {
         Task::Demo(args) => demo::run(&args),
         Task::Doctor(plan) => doctor::run(&plan),
         Task::Laboratory(command, args) => laboratory::run(command, &args),
+        Task::Key(args) => keys::run(&args),
+        Task::Id(args) => keys::identity::show(&args),
+        Task::Trust(args) => keys::trust::run(&args),
+        Task::Receipts(args) => keys::receipts::run(&args),
         Task::Parts(args) => parts::run(&args),
         Task::Config(args) => config::run(&args, &GRAMMAR),
         Task::Completions(args) => generate::completions(&args, program()),

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use fanfare_command::Output;
+use fanfare_command::{Exit, Failure, Output};
 use fanfare_files::TransferEvent;
 use fanfare_node::proto::NodeId;
 
@@ -27,12 +27,60 @@ pub(crate) fn of_transfer(event: &TransferEvent, output: &Output) {
         TransferEvent::NodeIdTaken { id, own, other, new } => {
             output.warn("node_id.taken", id_taken(*id, *own, *other, *new));
         }
+        TransferEvent::NotOpened { code, text, .. } => output.warn(code, text.clone()),
         TransferEvent::Overrun { lost } => {
             output.warn("overrun", format!("{lost} events were lost"));
         }
         TransferEvent::Send(_)
         | TransferEvent::Receive(_)
         | TransferEvent::BufferOverrun { .. } => {}
+    }
+}
+
+/// A mistake with keys that this node has seen in others' packets, or in its own.
+#[derive(Debug, Default)]
+pub(crate) struct KeyMistake(Option<(&'static str, String)>);
+
+impl KeyMistake {
+    /// Notes what the event says of keys.
+    pub(crate) fn on_event(&mut self, event: &TransferEvent) {
+        if let TransferEvent::NotOpened { code, text, mistake: true } = event {
+            self.0 = Some((code, text.clone()));
+        }
+    }
+
+    /// A receiver's key is not believed.
+    pub(crate) fn on_refused_key(&mut self, receiver: &str, key: Option<&str>, revoked: bool) {
+        let text = match (key, revoked) {
+            (None, _) => {
+                format!("receiver {receiver} did not sign its receipt. Check its identity file")
+            }
+            (Some(_), true) => format!("the key of receiver {receiver} was revoked"),
+            (Some(key), false) => format!(
+                "receiver {receiver} has signed with a key that is not in the list ({key}). Add it with \
+                 'fanfare trust add' if it is right"
+            ),
+        };
+        self.0 = Some(("trust.unknown_key", text));
+    }
+
+    /// What a sender has sent is not signed with the key that the user named.
+    pub(crate) fn on_other_signer(&mut self, sender: String) {
+        let text = format!(
+            "what sender {sender} sent is not signed with the key of --from. Check that it sends with --sign, \
+             and compare the key with 'fanfare id' there"
+        );
+        self.0 = Some(("sender.other_key", text));
+    }
+
+    /// Where it failed although packets came, keys were why.
+    pub(crate) fn explain(self, failure: Option<Failure>) -> Option<Failure> {
+        let failure = failure?;
+        let unexplained = matches!(failure.exit, Exit::Nobody | Exit::Failed | Exit::Partial);
+        Some(match self.0.filter(|_| unexplained) {
+            Some((code, text)) => Failure::new(Exit::Permission, code, format!("key: {text}")),
+            None => failure,
+        })
     }
 }
 

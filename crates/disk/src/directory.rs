@@ -19,7 +19,7 @@ use rustix::{
 };
 
 use crate::{
-    DirectoryHandle, FileHandle, Open, OwnFile,
+    DirectoryHandle, FileHandle, Open, OwnFile, in_writable,
     name::{PART_PREFIX, SafeName},
     placement::{Conflict, Finished, Place},
 };
@@ -347,7 +347,7 @@ impl Directory {
 
 /// False when there was something of that name.
 fn make_directory(parent: &dyn DirectoryHandle, name: &str) -> Result<bool, Errno> {
-    match parent.make_directory(name) {
+    match in_writable(parent, || parent.make_directory(name)) {
         Err(Errno::EXIST) => Ok(false),
         made => made.map(|()| true),
     }

@@ -50,6 +50,11 @@ pub trait DirectoryHandle: Debug + Send + Sync {
     fn make_directory(&self, name: &str) -> Result<(), Errno>;
     /// The same, and nobody else may enter it.
     fn make_own_directory(&self, name: &str) -> Result<(), Errno>;
+    /// Lets its owner write to it again, where a sender's directory was one that nobody may write to. An
+    /// error where that was not why.
+    fn make_writable(&self) -> Result<(), Errno> {
+        Err(Errno::ACCESS)
+    }
     /// Removes a directory that is empty.
     fn remove_directory(&self, name: &str) -> Result<(), Errno>;
     /// Locks it against other openings, as long as it is open; an error when it is locked.
@@ -241,6 +246,21 @@ impl AsDirectory for BorrowedFd<'_> {
 impl AsDirectory for &dyn DirectoryHandle {
     fn as_directory(&self) -> &dyn DirectoryHandle {
         *self
+    }
+}
+
+/// Makes a change in a directory, which is made writable for it if need be. Its permissions are set again
+/// once everything is in it.
+pub fn in_writable<T>(
+    directory: &dyn DirectoryHandle,
+    change: impl Fn() -> Result<T, Errno>,
+) -> Result<T, Errno> {
+    match change() {
+        Err(Errno::ACCESS) => {
+            directory.make_writable()?;
+            change()
+        }
+        done => done,
     }
 }
 

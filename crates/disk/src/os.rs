@@ -59,6 +59,14 @@ impl<D: AsFd + Debug + Send + Sync> DirectoryHandle for D {
         rustix::fs::mkdirat(self, &*bytes_of(name), Mode::RWXU)
     }
 
+    fn make_writable(&self) -> Result<(), Errno> {
+        let mode = rustix::fs::fstat(self)?.st_mode;
+        if mode & 0o300 == 0o300 {
+            return Err(Errno::ACCESS);
+        }
+        rustix::fs::fchmod(self, Mode::from_raw_mode(mode & 0o7777 | 0o300))
+    }
+
     fn remove_directory(&self, name: &str) -> Result<(), Errno> {
         rustix::fs::unlinkat(self, &*bytes_of(name), AtFlags::REMOVEDIR)
     }

@@ -7,7 +7,7 @@ use std::{
 
 use rustix::io::Errno;
 
-use crate::{AsDirectory, FileHandle, Open, Reader, rename_new};
+use crate::{AsDirectory, FileHandle, Open, Reader, in_writable, rename_new};
 
 /// Tries to find a free `name.1`, `name.2`, … before giving up.
 const SUFFIX_MAX: u32 = 9999;
@@ -64,7 +64,7 @@ impl<D: AsDirectory> Finished<'_, D> {
         let (from, parent) = (self.directory.as_directory(), parent.as_directory());
         for number in 0..=SUFFIX_MAX {
             let candidate = if number == 0 { file.to_owned() } else { format!("{file}.{number}") };
-            match rename_new(from, self.part, parent, &candidate) {
+            match in_writable(parent, || rename_new(from, self.part, parent, &candidate)) {
                 Err(Errno::EXIST) => {}
                 // Gone: another object of the same part has become this file, or the next one.
                 Err(Errno::NOENT) if parent.file_size(&candidate).is_some() => {}
@@ -77,7 +77,7 @@ impl<D: AsDirectory> Finished<'_, D> {
                 Conflict::KeepBoth => {}
                 Conflict::Keep => return Ok(Place::Taken),
                 Conflict::Overwrite => {
-                    match from.rename(self.part, parent, &candidate) {
+                    match in_writable(parent, || from.rename(self.part, parent, &candidate)) {
                         // A directory stands there: it is not what was meant to be replaced.
                         Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {}
                         done => return Ok(done.map(|()| Place::Replaced(candidate))?),

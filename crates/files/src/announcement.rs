@@ -20,6 +20,9 @@
 //! `14: [place in the round, objects in a round, rounds to come]`: there an object comes under
 //! another id in each round.
 //!
+//! All have `30`, 8 random bytes of this sending, where an acknowledgement is wanted; and `31`, the
+//! sender's public key, where 64 bytes after the map are its signature of everything before them.
+//!
 //! The name comes first and alone is enough, so that NRL's receivers name the file rightly and
 //! NRL's senders, which give only a name, are understood.
 
@@ -27,8 +30,10 @@ use fanfare_disk::{
     Mtime,
     name::{shown, text_of},
 };
+use fanfare_seal::{Identity, PublicKey, Purpose};
 use minicbor::{Decode, Encode};
 
+use crate::receipt::proof::Nonce;
 pub use crate::stream::piece::Piece;
 
 /// Format of [`Details`] that this program writes and reads.
@@ -91,6 +96,12 @@ pub struct Details {
     /// What of a stream it is, if it is a piece of one.
     #[n(20)]
     pub piece: Option<Piece>,
+    /// Which sending this is: see [`crate::receipt::proof`].
+    #[cbor(n(30), with = "minicbor::bytes")]
+    pub nonce: Option<Nonce>,
+    /// Who has signed it: the last 64 bytes of NORM_INFO are the signature of all before them.
+    #[cbor(n(31), with = "minicbor::bytes")]
+    pub signer: Option<[u8; 32]>,
 }
 
 /// Which object of a carousel it is, whatever its id.
@@ -158,6 +169,8 @@ impl Details {
             turn: None,
             instead: None,
             piece: None,
+            nonce: None,
+            signer: None,
         }
     }
 
@@ -271,6 +284,26 @@ impl Announcement {
         info
     }
 
+    /// The same, signed.
+    #[must_use]
+    pub fn encode_signed(&self, identity: &Identity) -> Vec<u8> {
+        let mut signed = self.clone();
+        if let Some(details) = &mut signed.details {
+            details.signer = Some(identity.public().0);
+        }
+        let mut info = signed.encode();
+        info.extend(identity.sign(Purpose::Object, &info));
+        info
+    }
+
+    /// Whose signature stands below this NORM_INFO, if it is right.
+    #[must_use]
+    pub fn signer(info: &[u8]) -> Option<PublicKey> {
+        let key = PublicKey(Self::parse(info).details?.signer?);
+        let (signed, signature) = info.split_last_chunk()?;
+        key.verifies(Purpose::Object, signed, signature).then_some(key)
+    }
+
     /// The name as it may be shown on a terminal; `None` when there is none. A listing is called
     /// that.
     #[must_use]
@@ -309,6 +342,21 @@ mod tests {
             details: Some(Details::new(0, [0; 32], None, None)),
         };
         assert_eq!(Announcement::parse(&bare.encode()), bare);
+    }
+
+    #[test]
+    fn a_signed_announcement_reads_as_before_and_nothing_in_it_can_be_changed() {
+        let identity = Identity::from_seed([1; 32]);
+        let info = announced().encode_signed(&identity);
+        assert_eq!(Announcement::parse(&info).name, announced().name);
+        assert_eq!(Announcement::parse(&info).details.unwrap().root, [7; 32]);
+        assert_eq!(Announcement::signer(&info), Some(identity.public()));
+        assert_eq!(Announcement::signer(&announced().encode()), None);
+        for bit in 0..info.len() * 8 {
+            let mut changed = info.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Announcement::signer(&changed), None, "bit {bit}");
+        }
     }
 
     #[test]

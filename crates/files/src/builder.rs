@@ -7,7 +7,7 @@ use std::{
 
 use fanfare_disk::directory::Directory;
 use fanfare_node::{Clock, Network, Outbox, Waker, driver::Setup, segment};
-use fanfare_proto::{AckPolicy, NodeId, Session};
+use fanfare_proto::{AckPolicy, NodeId, Session, rng::Rng};
 use fanfare_udp::{Awaited, Endpoint};
 
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     layered::LayeredListener,
     ledger::{self, Ledger},
     pack,
-    receipt::About,
+    receipt::{About, proof::Nonce},
     receive::{ReceiveJob, ReceiveOptions},
     send::{SendJob, SendOptions},
     source::Sources,
@@ -146,7 +146,7 @@ impl TransferBuilder {
         (directory, sink): (Option<Arc<Directory>>, Option<Sink>),
         (id, seed): (NodeId, u64),
     ) -> Result<Transfer, TransferError> {
-        let waker = Waker::new()?;
+        let (waker, sealed) = (Waker::new()?, self.network.seal()?);
         self.clear_up(directory.as_ref());
         let mut storage = self.storage(directory.as_ref(), sink.is_some());
         let now = clock.now();
@@ -170,7 +170,7 @@ impl TransferBuilder {
             _ => None,
         };
         let sender = self.network.sender();
-        let about = (About::new(id, sender.instance_id), sender.segment_size);
+        let about = (About::new(id, sender.instance_id), sender.segment_size, nonce(id, seed));
         let (to_driver, commands) = sync_channel(16);
         let (to_application, events) = sync_channel(EVENTS);
         let mut outbox = Outbox::new(to_application);
@@ -201,6 +201,7 @@ impl TransferBuilder {
             outbox,
             commands,
             waker,
+            sealed,
             message_size: usize::from(sender.segment_size) + segment::HEADER_MAX,
             // Another sequence than the session's, from the same seed.
             hosts: self.network.destinations().clone(),
@@ -210,6 +211,11 @@ impl TransferBuilder {
         let (commands, events, thread) = (to_driver, Some(events), Some(thread));
         Ok(Transfer { id, group, interface, awaited, stopper, commands, events, thread })
     }
+}
+
+/// Tells this sending from all others.
+fn nonce(id: NodeId, seed: u64) -> Nonce {
+    Rng::new(seed ^ u64::from(id.0)).next_u64().to_be_bytes()
 }
 
 /// The interface of this name is not up yet.

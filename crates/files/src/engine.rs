@@ -158,6 +158,9 @@ impl Engine for TransferEngine {
             }
             if let Event::NodeIdTaken { source, acknowledged } = event {
                 outbox.push_all(give_way(session, endpoint, source, acknowledged));
+                if let Some(job) = receive {
+                    job.on_renamed(session);
+                }
             }
             if let Event::ObjectPurged { key } = event {
                 // Withdrawn objects leave no other trace.

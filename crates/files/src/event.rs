@@ -16,7 +16,7 @@ pub use limit::Limit;
 pub use receiving::{ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport};
 pub use sending::{
     Outcome, Receipt, ReceiverProgress, ReceiverResult, ReceiverView, SendEnd, SendEvent,
-    SendProgress, SendReport, ToldBy,
+    SendProgress, SendReport, Signed, ToldBy,
 };
 
 /// Where a transfer's events go.
@@ -61,6 +61,15 @@ pub enum TransferEvent {
         /// Its name.
         interface: String,
     },
+    /// Datagrams were dropped because of keys. Told every ten seconds at most.
+    NotOpened {
+        /// Stable name of the reason.
+        code: &'static str,
+        /// What people read.
+        text: String,
+        /// Keys, clocks or options have to be changed somewhere.
+        mistake: bool,
+    },
     /// Another node on the group has this node's id.
     NodeIdTaken {
         /// The id.
@@ -87,6 +96,7 @@ impl From<Trouble> for TransferEvent {
             Trouble::Rejoined(interface) => Self::Rejoined { interface },
             Trouble::InterfaceDown(interface) => Self::InterfaceDown { interface },
             Trouble::InterfaceUp(interface) => Self::InterfaceUp { interface },
+            Trouble::NotOpened { code, text, mistake } => Self::NotOpened { code, text, mistake },
         }
     }
 }

@@ -182,7 +182,7 @@ impl<'a> Gatherer<'a> {
     fn is_noted(&mut self, path: &Path, name: &str) -> io::Result<bool> {
         let meta = reach::metadata(path)?;
         if let Some(first) = self.collector.first_name(&meta, name).map(str::to_owned) {
-            self.collector.add_hard_link(name, first);
+            self.collector.add_hard_link(&meta, name, first);
             self.has_links = true;
             // Plain NORM receivers have no other way to get it.
             return Ok(self.packer.is_some());

@@ -190,48 +190,21 @@ impl Ledger {
         self.by_key.contains_key(&key_of(root, name))
     }
 
-    /// The files of this object, if every one of them is as it was.
-    pub(crate) fn find(&mut self, root: &[u8; 32], name: &[u8]) -> Option<Vec<Placed>> {
-        let at = *self.by_key.get(&key_of(root, name))?;
-        let record = self.records.get(at)?;
+    /// What was recorded of this object.
+    fn look_up(&self, root: &[u8; 32], name: &[u8]) -> Option<Listed> {
+        let key = key_of(root, name);
+        let record = self.records.get(*self.by_key.get(&key)?)?;
         let mut text = vec![0; record.len];
         self.file.as_ref()?.read_exact_at(&mut text, record.offset).ok()?;
-        let text = String::from_utf8(text).ok()?;
-        let files = text.lines().skip(1).map(|line| self.find_file(line)).collect::<Option<_>>()?;
-        self.cursor = at;
-        Some(files)
+        Some(Listed { key, text: String::from_utf8(text).ok()? })
     }
 
-    fn find_file(&self, line: &str) -> Option<Placed> {
-        let mut fields = line.strip_prefix("f ")?.splitn(3, ' ');
-        let hash = blake3::Hash::from_hex(fields.next()?).ok()?;
-        let size: u64 = fields.next()?.parse().ok()?;
-        let (times, name) = split_name(fields.next()?)?;
-        let name = SafeName::of_text(&unescape(name)?).ok()?;
-        let meta = self.directory.open_received(&name, size)?.metadata().ok()?;
-        (times == stamp(&meta)).then_some(Placed {
-            name,
-            size,
-            hash: *hash.as_bytes(),
-            verified: true,
-            how: How::Already,
-            name_rejected: None,
-        })
+    /// Senders are told the roots from this object on.
+    fn pass(&mut self, key: &Key) {
+        self.cursor = self.by_key.get(key).copied().unwrap_or(self.cursor);
     }
 
-    /// These files are in their place, verified and on disk: all of an object that was announced
-    /// with this root and name.
-    pub(crate) fn record(
-        &mut self,
-        key: ObjectKey,
-        (root, name, size): (&[u8; 32], &[u8], u64),
-        files: &[Placed],
-    ) {
-        let life = format!("{}-{}", key.sender, key.instance);
-        let is_new = files.iter().any(|placed| !placed.is_already());
-        let key = key_of(root, name);
-        let head = Record { key, root: start(root), life, size, offset: 0, len: 0 };
-        let Some(text) = self.text_of(&head, files) else { return };
+    fn append(&mut self, New { head, text, is_new }: New) {
         let Some(file) = &self.file else { return };
         // Another receiver may have appended meanwhile: the record is where the file ended.
         if file.write_all_at(text.as_bytes(), self.end).is_err() {
@@ -247,31 +220,105 @@ impl Ledger {
         }
         self.remember(Record { offset, len: text.len(), ..head });
     }
+}
 
-    fn text_of(&self, head: &Record, files: &[Placed]) -> Option<String> {
-        let Record { key, root, life, size, .. } = head;
-        let mut text = format!("o {} {} {life} {size} {}\n", hex(key), hex(root), files.len());
-        if files.is_empty() {
+/// The files of this object, if every one of them is as it was. A pack has thousands: they are looked at
+/// while nobody waits for the ledger. Senders take a receiver for gone that says nothing meanwhile.
+pub(crate) fn find(ledger: &SharedLedger, root: &[u8; 32], name: &[u8]) -> Option<Vec<Placed>> {
+    let (listed, directory) = {
+        let ledger = lock(ledger);
+        (ledger.look_up(root, name)?, ledger.directory.clone())
+    };
+    let files = listed.files(&directory)?;
+    lock(ledger).pass(&listed.key);
+    Some(files)
+}
+
+/// These files are in their place, verified and on disk: all of an object that was announced with this
+/// root and name.
+pub(crate) fn record(
+    ledger: &SharedLedger,
+    key: ObjectKey,
+    what: (&[u8; 32], &[u8], u64),
+    files: &[Placed],
+) {
+    let directory = lock(ledger).directory.clone();
+    if let Some(new) = New::of(&directory, key, what, files) {
+        lock(ledger).append(new);
+    }
+}
+
+/// A record, read.
+struct Listed {
+    key: Key,
+    text: String,
+}
+
+impl Listed {
+    fn files(&self, directory: &Directory) -> Option<Vec<Placed>> {
+        self.text.lines().skip(1).map(|line| find_file(directory, line)).collect()
+    }
+}
+
+fn find_file(directory: &Directory, line: &str) -> Option<Placed> {
+    let mut fields = line.strip_prefix("f ")?.splitn(3, ' ');
+    let hash = blake3::Hash::from_hex(fields.next()?).ok()?;
+    let size: u64 = fields.next()?.parse().ok()?;
+    let (times, name) = split_name(fields.next()?)?;
+    let name = SafeName::of_text(&unescape(name)?).ok()?;
+    let meta = directory.open_received(&name, size)?.metadata().ok()?;
+    (times == stamp(&meta)).then_some(Placed {
+        name,
+        size,
+        hash: *hash.as_bytes(),
+        verified: true,
+        how: How::Already,
+        name_rejected: None,
+    })
+}
+
+/// A record to be added.
+struct New {
+    head: Record,
+    text: String,
+    /// Something of it was not here before.
+    is_new: bool,
+}
+
+impl New {
+    fn of(
+        directory: &Directory,
+        key: ObjectKey,
+        (root, name, size): (&[u8; 32], &[u8], u64),
+        files: &[Placed],
+    ) -> Option<Self> {
+        let life = format!("{}-{}", key.sender, key.instance);
+        let is_new = files.iter().any(|placed| !placed.is_already());
+        let key = key_of(root, name);
+        let head = Record { key, root: start(root), life, size, offset: 0, len: 0 };
+        let text = text_of(directory, &head, files)?;
+        Some(Self { head, text, is_new })
+    }
+}
+
+fn text_of(directory: &Directory, head: &Record, files: &[Placed]) -> Option<String> {
+    let Record { key, root, life, size, .. } = head;
+    let mut text = format!("o {} {} {life} {size} {}\n", hex(key), hex(root), files.len());
+    if files.is_empty() {
+        return None;
+    }
+    for placed in files {
+        // A file under another name than its own is to be reported each time.
+        if placed.name_rejected.is_some() {
             return None;
         }
-        for placed in files {
-            // A file under another name than its own is to be reported each time.
-            if placed.name_rejected.is_some() {
-                return None;
-            }
-            let file = self.directory.open_received(&placed.name, placed.size)?;
-            let meta = file.metadata().ok()?;
-            let (hash, times) = (blake3::Hash::from_bytes(placed.hash).to_hex(), stamp(&meta));
-            // Writing into memory cannot fail.
-            let _ = writeln!(
-                text,
-                "f {hash} {} {times} {}",
-                placed.size,
-                escape(&placed.name.to_string())
-            );
-        }
-        Some(text)
+        let meta = directory.open_received(&placed.name, placed.size)?.metadata().ok()?;
+        let (hash, times) = (blake3::Hash::from_bytes(placed.hash).to_hex(), stamp(&meta));
+        let name = escape(&placed.name.to_string());
+        // Writing into memory cannot fail.
+        let _ = writeln!(text, "f {hash} {} {times} {name}", placed.size);
     }
+    Some(text)
 }
 
 fn key_of(root: &[u8; 32], name: &[u8]) -> Key {
@@ -350,6 +397,20 @@ mod tests {
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
     use super::*;
+
+    impl Ledger {
+        fn find(&mut self, root: &[u8; 32], name: &[u8]) -> Option<Vec<Placed>> {
+            let listed = self.look_up(root, name)?;
+            let files = listed.files(&self.directory)?;
+            self.pass(&listed.key);
+            Some(files)
+        }
+
+        fn record(&mut self, key: ObjectKey, what: (&[u8; 32], &[u8], u64), files: &[Placed]) {
+            let new = New::of(&self.directory, key, what, files);
+            new.into_iter().for_each(|new| self.append(new));
+        }
+    }
 
     fn directory(scratch: &Scratch) -> Arc<Directory> {
         Arc::new(Directory::open(scratch.path(), false).unwrap())

@@ -8,7 +8,7 @@
 //! NORM_INFO
 //! ```text
 //! NUL | CBOR map {0: version, 1: "manifest", 2: root, 3: size, 4: log2 of bytes in a group,
-//!                 5: some groups are all zeros, 14: as in an announcement}
+//!                 5: some groups are all zeros, 14, 30, 31: as in an announcement}
 //! ```
 //! where 5 says that a bit for each group follows the hashes, lowest first, set where the group is
 //! all zeros: it need not travel, and becomes a hole. Like all that is held from before, it is
@@ -24,9 +24,10 @@ use blake3::{
     Hasher,
     hazmat::{ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root},
 };
+use fanfare_seal::{Identity, PublicKey, Purpose};
 use minicbor::{Decode, Encode};
 
-use crate::announcement::Turn;
+use crate::{announcement::Turn, receipt::proof::Nonce};
 
 const VERSION: u8 = 1;
 const KIND: &str = "manifest";
@@ -71,6 +72,12 @@ pub struct Head {
     /// Which object of a carousel it is.
     #[n(14)]
     pub turn: Option<Turn>,
+    /// Which sending this is: see [`crate::receipt::proof`].
+    #[cbor(n(30), with = "minicbor::bytes")]
+    pub nonce: Option<Nonce>,
+    /// Who has signed it, as an announcement is signed.
+    #[cbor(n(31), with = "minicbor::bytes")]
+    pub signer: Option<[u8; 32]>,
 }
 
 impl Head {
@@ -82,6 +89,14 @@ impl Head {
         let known = head.version == VERSION && head.kind == KIND;
         let log2 = (GROUP_LOG2_MIN..=GROUP_LOG2_MAX).contains(&head.group_log2);
         (known && log2 && (2..=GROUPS_MAX as u64).contains(&head.count())).then_some(head)
+    }
+
+    /// Whose signature stands below this NORM_INFO, if it is right.
+    #[must_use]
+    pub fn signer(info: &[u8]) -> Option<PublicKey> {
+        let key = PublicKey(Self::parse(info)?.signer?);
+        let (signed, signature) = info.split_last_chunk()?;
+        key.verifies(Purpose::Object, signed, signature).then_some(key)
     }
 
     /// Groups.
@@ -116,15 +131,24 @@ impl Manifest {
     /// The NORM_INFO that announces it.
     #[must_use]
     pub fn info(&self) -> Vec<u8> {
-        self.info_in(None)
+        self.info_in(None, None, None)
     }
 
-    /// The same in a carousel.
+    /// The same in a carousel, and in a sending that wants acknowledgements.
     #[must_use]
-    pub fn info_in(&self, turn: Option<Turn>) -> Vec<u8> {
+    pub fn info_in(
+        &self,
+        turn: Option<Turn>,
+        nonce: Option<Nonce>,
+        identity: Option<&Identity>,
+    ) -> Vec<u8> {
         let mut info = vec![0];
         // Writing into memory cannot fail.
-        let _ = minicbor::encode(&Head { turn, ..self.head.clone() }, &mut info);
+        let signer = identity.map(|identity| identity.public().0);
+        let _ = minicbor::encode(&Head { turn, nonce, signer, ..self.head.clone() }, &mut info);
+        if let Some(identity) = identity {
+            info.extend(identity.sign(Purpose::Object, &info));
+        }
         info
     }
 
@@ -341,6 +365,8 @@ impl GroupHasher {
             group_log2: self.group_log2,
             zeros: any.then_some(true),
             turn: None,
+            nonce: None,
+            signer: None,
         };
         (root, size, Some(Manifest { head, groups: self.groups, zeros }))
     }

@@ -4,13 +4,17 @@
 //! word on the wire, so bytes after the map are ignored. The [`Holdings`] digest stands for every
 //! object held at once: equal digests at both ends are a receipt for each object.
 
+pub mod proof;
+
 use std::collections::BTreeMap;
 
 use blake3::Hasher;
 use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
+use fanfare_seal::{PublicKey, Purpose, Signature};
 use minicbor::{Decode, Encode};
 
 use crate::root_set;
+use proof::{Nonce, Proof};
 
 const VERSION: u8 = 1;
 /// What fits into an acknowledgement beside the other extensions of its header.
@@ -167,6 +171,12 @@ pub struct About {
 }
 
 impl About {
+    /// Which sender, and which life of it.
+    #[must_use]
+    pub fn parts(&self) -> (NodeId, InstanceId) {
+        (NodeId(self.sender), InstanceId(self.instance))
+    }
+
     /// The life of this sender.
     #[must_use]
     pub fn new(sender: NodeId, instance: InstanceId) -> Self {
@@ -214,6 +224,15 @@ pub struct Status {
     /// beneath them.
     #[cbor(n(10), with = "minicbor::bytes")]
     pub tops: Option<Vec<u8>>,
+    /// It has heard this transfer: see [`proof`]. `None` before it has.
+    #[cbor(n(30), with = "minicbor::bytes")]
+    pub proof: Option<Proof>,
+    /// Its public key, where its sender has signed what it sends.
+    #[cbor(n(31), with = "minicbor::bytes")]
+    pub key: Option<[u8; 32]>,
+    /// Its signature: see [`proof::signed`].
+    #[cbor(n(32), with = "minicbor::bytes")]
+    pub signature: Option<Signature>,
 }
 
 impl Status {
@@ -233,6 +252,9 @@ impl Status {
             whole: None,
             received: None,
             tops: None,
+            proof: None,
+            key: None,
+            signature: None,
         }
     }
 
@@ -270,6 +292,21 @@ impl Status {
     pub fn has_part(&self, root: &[u8; 32]) -> bool {
         let start = root_set::start(root);
         self.part_roots().any(|part| part == start)
+    }
+
+    /// Whether it shows that this receiver has heard the transfer with this nonce.
+    #[must_use]
+    pub fn proves(&self, nonce: Nonce, about: About, receiver: NodeId) -> bool {
+        let proof = proof::prove(nonce, about, receiver, &self.digest);
+        self.about == Some(about) && self.proof == Some(proof)
+    }
+
+    /// Whose signature says that this receiver holds what it says, if it is right.
+    #[must_use]
+    pub fn signer(&self, nonce: Nonce, receiver: NodeId) -> Option<PublicKey> {
+        let (key, about) = (PublicKey(self.key?), self.about?);
+        let signed = proof::signed(nonce, about, receiver, &self.digest);
+        key.verifies(Purpose::Receipt, &signed, &self.signature?).then_some(key)
     }
 
     /// At most 960 bytes: failures, whole roots and parts that do not fit are left out.
@@ -362,6 +399,11 @@ impl Holdings {
         let hash = hasher.finalize();
         let words = hash.as_bytes().as_chunks().0.iter().copied().map(u64::from_be_bytes);
         self.sum.iter_mut().zip(words).for_each(|(sum, word)| *sum = add(*sum, word));
+    }
+
+    /// Object ids, or places in a round, and hashes.
+    pub fn roots(&self) -> impl Iterator<Item = (u16, [u8; 32])> {
+        self.roots.iter().map(|(number, root)| ((number & 0xffff) as u16, *root))
     }
 
     /// Objects held.

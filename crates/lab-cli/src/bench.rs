@@ -2,6 +2,7 @@
 
 mod lines;
 mod packets;
+mod pipes;
 mod rate;
 mod stamps;
 mod streams;
@@ -20,6 +21,7 @@ pub(crate) struct BenchArgs {
 #[derive(Debug, Subcommand)]
 enum What {
     Throughput(throughput::ThroughputArgs),
+    Streams(pipes::PipesArgs),
     Packets(packets::PacketsArgs),
     Rate(rate::RateArgs),
     Stamps(stamps::StampsArgs),
@@ -28,6 +30,7 @@ enum What {
 pub(crate) fn run(args: &BenchArgs) -> Exit {
     match &args.what {
         What::Throughput(args) => throughput::run(args),
+        What::Streams(args) => pipes::run(args),
         What::Packets(args) => packets::run(args),
         What::Rate(args) => rate::run(args),
         What::Stamps(args) => stamps::run(args),

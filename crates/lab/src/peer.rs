@@ -16,6 +16,7 @@ mod fanfare;
 mod jgroups;
 pub(crate) mod messaging;
 mod norm;
+mod norm_stream;
 mod openpgm;
 pub(crate) mod program;
 mod tcp;
@@ -27,6 +28,7 @@ pub(crate) use fanfare::{
     GROUP as FANFARE_GROUP, parity as fanfare_parity, rate as fanfare_rate,
     version as fanfare_version,
 };
+pub(crate) use norm_stream::StreamPeer;
 use std::{
     fmt,
     net::Ipv4Addr,

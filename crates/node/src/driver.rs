@@ -18,6 +18,7 @@ use crate::{
     moderation::Moderation,
     outbox::Outbox,
     reading::Reading,
+    sealed::Sealed,
     stopper::Stopper,
     test_drop::TestDrop,
     waker::Waker,
@@ -52,6 +53,8 @@ pub struct Setup<E: Engine> {
     pub waker: Waker,
     /// Bytes of a full message, which decides how many go in one system call.
     pub message_size: usize,
+    /// Between its sockets and its engine.
+    pub sealed: Sealed,
     /// Where what is for the group goes: single hosts, and whether to the group's address, too.
     pub hosts: (Vec<SocketAddr>, bool),
     /// Loses received datagrams with this probability; with it the seed that decides which.
@@ -81,7 +84,12 @@ where
             stopper: stopper.clone(),
             ready: all_ready(),
             moderation: Moderation::new(self.endpoint.receive_room(), now),
-            outgoing: Outgoing::new(&self.endpoint, self.message_size, &self.hosts),
+            outgoing: Outgoing::new(
+                &self.endpoint,
+                self.message_size + self.sealed.overhead(),
+                &self.hosts,
+            ),
+            sealed: self.sealed,
             endpoint: self.endpoint,
             test_drop: TestDrop::new(drop, seed),
             reading: Reading::new(now),
@@ -107,6 +115,7 @@ struct Driver<E: Engine> {
     ready: Ready,
     moderation: Moderation,
     outgoing: Outgoing,
+    sealed: Sealed,
     test_drop: TestDrop,
     reading: Reading,
     /// When to look next what the system has dropped.
@@ -159,6 +168,8 @@ impl<E: Engine> Driver<E> {
             }
             self.engine.handle_timeout(now);
             self.engine.react(now, &mut self.endpoint, &mut self.outbox);
+            self.sealed.advance(now, &self.endpoint);
+            self.tell_not_opened(now);
             self.transmit();
             self.engine.react(now, &mut self.endpoint, &mut self.outbox);
             self.outbox.flush();
@@ -167,6 +178,15 @@ impl<E: Engine> Driver<E> {
             }
             self.follow(now);
             self.wait();
+        }
+    }
+
+    /// What was dropped because of keys.
+    fn tell_not_opened(&mut self, now: Time) {
+        while let Some(notice) = self.sealed.poll_notice(now) {
+            let (code, mistake) = (notice.code(), notice.is_mistake());
+            let text = notice.to_string();
+            self.outbox.push(Trouble::NotOpened { code, text, mistake }.into());
         }
     }
 
@@ -200,7 +220,8 @@ impl<E: Engine> Driver<E> {
     }
 
     fn receive_datagrams(&mut self) {
-        let Self { clock, endpoint, engine, test_drop, ready, reading, outgoing, .. } = self;
+        let Self { clock, endpoint, engine, test_drop, ready, reading, outgoing, sealed, .. } =
+            self;
         let (mut heard, mut bytes_read, mut newest) = (false, 0, Duration::ZERO);
         let epoch = clock.epoch();
         let received = endpoint.receive_runs(*ready, |told, run, stride| {
@@ -217,12 +238,14 @@ impl<E: Engine> Driver<E> {
             bytes_read += run.len();
             outgoing.fanout.on_heard(now, told.source, !meta.unicast);
             test_drop.leave(run, stride, |bytes| {
-                heard = true;
-                // What has to do with layers comes alone.
-                if bytes.len() <= stride && engine.take_layered((now, epoch), told, bytes) {
-                    return;
-                }
-                engine.handle_datagrams(now, meta, bytes, stride);
+                sealed.open(now, told.source, (bytes, stride), |bytes, stride| {
+                    heard = true;
+                    // What has to do with layers comes alone.
+                    if bytes.len() <= stride && engine.take_layered((now, epoch), told, bytes) {
+                        return;
+                    }
+                    engine.handle_datagrams(now, meta, bytes, stride);
+                });
             });
         });
         let now = self.clock.now();
@@ -264,6 +287,7 @@ impl<E: Engine> Driver<E> {
                     Destination::Peer(address) => fanout.begin_for(address),
                 }
                 self.outgoing.unsent = Some((transmit, 0));
+                self.sealed.begin();
             }
             if !self.send_unsent() {
                 return;
@@ -277,9 +301,10 @@ impl<E: Engine> Driver<E> {
         let ecn = transmit.ecn.map(udp_ecn_of);
         while let Some(to) = self.outgoing.fanout.next() {
             let bytes = &self.outgoing.buffer[start..];
+            let (now, each) = (self.clock.now(), (to, transmit.segment_size));
             let sent = match bytes.is_empty() {
                 true => Ok(0),
-                false => self.endpoint.send(to, transmit.segment_size, ecn, bytes),
+                false => self.sealed.send(now, &self.endpoint, each, ecn, bytes),
             };
             match sent {
                 Ok(sent) if sent < bytes.len() => {
@@ -295,6 +320,8 @@ impl<E: Engine> Driver<E> {
                 Err(error) => self.complain(&error, Trouble::SendRefused),
             }
             self.outgoing.fanout.on_sent();
+            // Whoever is next gets it sealed anew: no number is used twice.
+            self.sealed.begin();
             start = 0;
         }
         true
@@ -313,7 +340,7 @@ impl<E: Engine> Driver<E> {
     fn wait(&mut self) {
         let now = self.clock.now();
         let outbox = self.outbox.is_waiting().then(|| now + OUTBOX_RETRY);
-        let next = [self.engine.next_timeout(), outbox, self.next_look];
+        let next = [self.engine.next_timeout(), outbox, self.next_look, self.sealed.next_timeout()];
         let next = next.into_iter().flatten().min();
         let timeout = next.map(|at| at.since(now));
         let waker = Some(self.stopper.waker().as_fd());

@@ -70,6 +70,15 @@ pub enum Trouble {
     InterfaceDown(String),
     /// The interface of this name is up again, as it was.
     InterfaceUp(String),
+    /// Datagrams were dropped because of keys.
+    NotOpened {
+        /// Stable name of the reason.
+        code: &'static str,
+        /// What people read.
+        text: String,
+        /// Keys, clocks or options have to be changed somewhere.
+        mistake: bool,
+    },
 }
 
 /// What a driver counts beside its engine.

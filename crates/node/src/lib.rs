@@ -18,7 +18,8 @@
 //! - [`group`]: topics and messages; [`gateway`]: between groups; [`bridge`]: to plain UDP multicast
 //! - [`stream`]: bytes without an end, written and read like a pipe's
 //! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `fanout`, `waker`,
-//!   `moderation`, `reading`, `outbox`, `test_drop`: its parts; [`Stopper`]: asks it to end
+//!   `moderation`, `reading`, `outbox`, `test_drop`: its parts; `sealed`: between it and its sockets;
+//!   [`Stopper`]: asks it to end
 
 pub mod bridge;
 mod clock;
@@ -33,6 +34,7 @@ mod moderation;
 mod network;
 mod outbox;
 mod reading;
+mod sealed;
 pub mod segment;
 mod stopper;
 pub mod stream;
@@ -44,10 +46,12 @@ pub use engine::Engine;
 pub use fanfare_disk::directory::DirectoryError;
 pub use fanfare_group as messaging;
 pub use fanfare_proto as proto;
+pub use fanfare_seal as seal;
 pub use fanfare_udp::{GroupSpec, GroupSpecError, Interface, OpenError, interfaces};
 pub use fanfare_wire::FieldSize;
 pub use join_error::JoinError;
 pub use network::{Network, random, random_id};
 pub use outbox::Outbox;
+pub use sealed::{Keys, Sealed};
 pub use stopper::Stopper;
 pub use waker::Waker;

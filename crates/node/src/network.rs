@@ -13,7 +13,11 @@ use fanfare_udp::{
     follow::loopback_interface,
 };
 
-use crate::{join_error::JoinError, segment};
+use crate::{
+    join_error::JoinError,
+    sealed::{Keys, Sealed},
+    segment,
+};
 
 /// Shortest segment that is worth having; it holds the announcement of a file.
 const SEGMENT_MIN: u32 = 128;
@@ -54,6 +58,7 @@ pub struct Network {
     pub(crate) beside: u16,
     /// An interface that is not there yet is waited for.
     awaits: bool,
+    keys: Option<Keys>,
     /// Single hosts that what is for the group goes to, and whether it goes to the group, too.
     hosts: (Vec<SocketAddr>, bool),
 }
@@ -73,6 +78,7 @@ impl Default for Network {
             fit: Fit::Given,
             beside: 0,
             awaits: false,
+            keys: None,
             hosts: (Vec::new(), true),
         }
     }
@@ -170,6 +176,28 @@ impl Network {
     pub fn receive_buffer(mut self, bytes: usize) -> Self {
         self.endpoint.receive_buffer = bytes;
         self
+    }
+
+    /// Seals everything with these keys, and takes nothing that is not. Default: nothing is sealed.
+    #[must_use]
+    pub fn sealed(mut self, keys: Keys) -> Self {
+        self.beside += keys.form.overhead() as u16;
+        self.keys = Some(keys);
+        self
+    }
+
+    /// What stands between its sockets and its messages.
+    ///
+    /// # Errors
+    /// When the system has no random bytes.
+    pub fn seal(&self) -> Result<Sealed, JoinError> {
+        Sealed::new(self.keys.as_ref(), self.endpoint.group, self.receiver.silent)
+    }
+
+    /// Bytes that sealing makes each message longer by.
+    #[must_use]
+    pub fn overhead(&self) -> u16 {
+        self.keys.as_ref().map_or(0, |keys| keys.form.overhead() as u16)
     }
 
     /// This node's id. Default random.
@@ -348,7 +376,7 @@ impl Network {
         self.sender.segment_size = match self.fit {
             Fit::Given => wanted,
             Fit::Shorter => segment::shortened(wanted, interface, group, self.beside),
-            Fit::Any => segment::fitting(wanted, interface, group, ttl),
+            Fit::Any => segment::fitting(wanted, interface, group, (ttl, self.beside)),
         };
     }
 

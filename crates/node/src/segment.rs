@@ -30,12 +30,14 @@ pub fn shortened(wanted: u16, interface: &Interface, group: IpAddr, beside: u16)
 /// The segment to take instead of `wanted`: shorter where the link's packets are, and where they are
 /// longer as long as they and all receivers take it. Beyond a router (`ttl` above 1) packets may be
 /// shorter again, and on the loopback interface there is nothing to be saved.
-pub fn fitting(wanted: u16, interface: &Interface, group: IpAddr, ttl: u8) -> u16 {
+/// `beside`: bytes of other headers.
+pub fn fitting(wanted: u16, interface: &Interface, group: IpAddr, (ttl, beside): (u8, u16)) -> u16 {
     let is_jumbo = interface.mtu > ETHERNET_MTU && !interface.loopback && ttl <= 1;
     if !is_jumbo {
-        return shortened(wanted, interface, group, 0);
+        return shortened(wanted, interface, group, beside);
     }
-    let most = u16::try_from(longest(interface, group)).unwrap_or(u16::MAX);
+    let most = longest(interface, group).saturating_sub(u32::from(beside));
+    let most = u16::try_from(most).unwrap_or(u16::MAX);
     let most = most.min(ReceiverConfig::default().segment_size_max);
     wanted.max(most / ALIGNMENT * ALIGNMENT).min(most)
 }
@@ -52,7 +54,7 @@ mod tests {
     #[test]
     fn a_segment_follows_the_links_packets_but_not_beyond_a_router() {
         let group = IpAddr::from([239, 255, 42, 1]);
-        let fit = |mtu, loopback, ttl| fitting(1400, &interface(mtu, loopback), group, ttl);
+        let fit = |mtu, loopback, ttl| fitting(1400, &interface(mtu, loopback), group, (ttl, 0));
         assert_eq!((fit(1500, false, 1), fit(1280, false, 1)), (1400, 1212));
         assert_eq!((fit(9000, false, 1), fit(4000, false, 0)), (8192, 3904));
         assert_eq!((fit(9000, false, 2), fit(65_536, true, 1)), (1400, 1400));

@@ -50,6 +50,7 @@ mod sender;
 pub mod session;
 pub mod stats;
 pub mod storage;
+mod stray_sources;
 pub mod stream;
 pub mod timer;
 

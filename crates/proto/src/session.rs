@@ -15,6 +15,7 @@ use crate::{
     sender::Sender,
     stats::{DropReason, Stats},
     storage::Storage,
+    stray_sources::StraySources,
     time::{Duration, Time},
     timer::Timer,
 };
@@ -36,6 +37,7 @@ pub struct Session {
     pub(crate) events: EventQueue,
     pub(crate) stats: Stats,
     id_conflicts: IdConflicts,
+    strays: StraySources,
     /// A message that did not fit into the batch before.
     stash: Vec<u8>,
 }
@@ -57,6 +59,7 @@ impl Session {
             events: EventQueue::new(events_max),
             stats: Stats::default(),
             id_conflicts: IdConflicts::default(),
+            strays: StraySources::default(),
             stash: Vec::new(),
         }
     }
@@ -108,10 +111,15 @@ impl Session {
         storage: &mut dyn Storage,
     ) -> Option<Message<'d>> {
         self.count_received(1, datagram.len());
+        if !self.strays.admits(self.now, meta.source) {
+            self.stats.drop(DropReason::Flood);
+            return None;
+        }
         let message = match Message::parse(datagram) {
             Ok(message) => message,
             Err(error) => {
                 self.stats.malformed(error);
+                self.strays.on_read(self.now, meta.source, false);
                 return None;
             }
         };
@@ -120,7 +128,10 @@ impl Session {
             self.stats.drop(DropReason::Own);
             return None;
         }
+        let before = self.stats.of_no_use();
         self.dispatch(meta, &message, datagram.len(), storage);
+        let useful = self.stats.of_no_use() == before;
+        self.strays.on_read(self.now, meta.source, useful);
         Some(message)
     }
 

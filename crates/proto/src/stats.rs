@@ -41,11 +41,13 @@ pub enum DropReason {
     Deferred,
     /// From a sender that this receiver does not hear.
     NotAdmitted,
+    /// Not read: its source sends too much of no use.
+    Flood,
     /// Not dropped, but a symbol of a stream with another position than follows from those before it.
     StreamOffset,
 }
 
-const REASONS: usize = 19;
+const REASONS: usize = 20;
 
 impl DropReason {
     /// All reasons, in order of declaration.
@@ -68,6 +70,7 @@ impl DropReason {
         Self::Evicted,
         Self::Deferred,
         Self::NotAdmitted,
+        Self::Flood,
         Self::StreamOffset,
     ];
     /// Stable name for logs, JSON and metrics.
@@ -92,6 +95,7 @@ impl DropReason {
             Self::Evicted => "evicted",
             Self::Deferred => "deferred",
             Self::NotAdmitted => "not-admitted",
+            Self::Flood => "flood",
             Self::StreamOffset => "stream-offset",
         }
     }
@@ -146,6 +150,22 @@ impl Stats {
     pub(crate) fn drop(&mut self, reason: DropReason) {
         self.drops[reason as usize] += 1;
     }
+    /// Datagrams so far that nobody here had any use for, and that an honest node would not send here.
+    pub(crate) fn of_no_use(&self) -> u64 {
+        let reasons = [
+            DropReason::Malformed,
+            DropReason::NotForUs,
+            DropReason::NoRole,
+            DropReason::TooManySenders,
+            DropReason::TooManyReceivers,
+            DropReason::ForeignSource,
+            DropReason::Unconfirmed,
+            DropReason::ObjectInfo,
+            DropReason::NotAdmitted,
+        ];
+        reasons.iter().map(|reason| self.drops[*reason as usize]).sum()
+    }
+
     /// Counts a datagram that did not parse.
     pub(crate) fn malformed(&mut self, _error: WireError) {
         self.drop(DropReason::Malformed);

@@ -62,7 +62,8 @@ impl Endpoint {
         };
         let local = sending_address(config, interface.as_ref(), !groups.is_empty())?;
         let transmitter = Transmitter::open(config, interface.as_ref(), local)?;
-        refuse_own(config, &transmitter, &groups);
+        let own = own_address(config, &transmitter, interface.as_ref());
+        refuse_own(config, own, &groups);
         let hears_direct =
             config.direct && config.role == Role::Member && config.group.ip().is_multicast();
         Ok(Self {
@@ -204,7 +205,7 @@ impl Endpoint {
         }
         let interface = self.interface_for(group)?;
         self.groups.push(GroupSocket::join(group, &interface, &self.config)?);
-        refuse_own(&self.config, &self.transmitter, &self.groups);
+        refuse_own(&self.config, self.local_addr().ok(), &self.groups);
         Ok(())
     }
 
@@ -262,13 +263,9 @@ impl Endpoint {
         self.layers.inlets().count()
     }
 
-    /// The address and port from which everything is sent, to which feedback comes.
+    /// The address and port from which everything is sent to the group, to which feedback comes.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.transmitter
-            .receive_socket
-            .socket
-            .local_addr()?
-            .as_socket()
+        own_address(&self.config, &self.transmitter, self.interface.as_ref())
             .ok_or(io::ErrorKind::Other.into())
     }
 
@@ -316,8 +313,7 @@ impl Endpoint {
 
 /// What is not refused here the session drops: it only costs.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn refuse_own(config: &EndpointConfig, transmitter: &Transmitter, groups: &[GroupSocket]) {
-    let own = transmitter.receive_socket.socket.local_addr().ok().and_then(|own| own.as_socket());
+fn refuse_own(config: &EndpointConfig, own: Option<SocketAddr>, groups: &[GroupSocket]) {
     if let Some(own) = own.filter(|_| !config.own && config.group.ip().is_multicast()) {
         for group in groups {
             let _ = crate::filter::refuse_own(&group.receive_socket.socket, own);
@@ -326,7 +322,22 @@ fn refuse_own(config: &EndpointConfig, transmitter: &Transmitter, groups: &[Grou
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn refuse_own(_: &EndpointConfig, _: &Transmitter, _: &[GroupSocket]) {}
+fn refuse_own(_: &EndpointConfig, _: Option<SocketAddr>, _: &[GroupSocket]) {}
+
+/// Where what is sent to the group comes from: what the socket is bound to, or the interface's address
+/// where that is every address.
+fn own_address(
+    config: &EndpointConfig,
+    transmitter: &Transmitter,
+    interface: Option<&Interface>,
+) -> Option<SocketAddr> {
+    let bound = transmitter.receive_socket.socket.local_addr().ok()?.as_socket()?;
+    let chosen = interface.and_then(|one| one.address_towards(config.group.ip()));
+    match chosen.filter(|_| bound.ip().is_unspecified()) {
+        Some(address) => Some(SocketAddr::new(address, bound.port())),
+        None => Some(bound),
+    }
+}
 
 fn open_multicast(
     config: &EndpointConfig,

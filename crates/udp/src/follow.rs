@@ -89,12 +89,6 @@ impl Endpoint {
     /// interface still has the one that it had.
     fn sends_from(&self, interface: &Interface) -> bool {
         let own = self.local_addr().map(|own| own.ip());
-        let group = self.config.group.ip();
-        let had = self.interface.as_ref().and_then(|old| old.address_towards(group));
-        let own = match own {
-            Ok(own) if own.is_unspecified() => had.ok_or(std::io::ErrorKind::AddrNotAvailable),
-            own => own.map_err(|error| error.kind()),
-        };
         own.is_ok_and(|own| interface.addresses.contains(&own))
     }
 

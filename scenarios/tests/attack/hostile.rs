@@ -122,3 +122,62 @@ fn feedback_in_a_receivers_name_from_another_address_is_refused() {
     let refused = report.host(SENDER).sum(|s| s.dropped(DropReason::ForeignSource));
     report.check(refused > 50, &format!("{refused} are refused"));
 }
+
+/// How a receiver's feedback of this type begins, from this node to the sender.
+fn feedback(kind: u8, node: u32) -> Vec<u8> {
+    let mut bytes = vec![0x10 | kind, 6, 0, 0];
+    bytes.extend(node.to_be_bytes());
+    bytes.extend(Plan::node_id(SENDER).0.to_be_bytes());
+    bytes.extend([0, 1, 0, 0]);
+    bytes.extend([0; 8]);
+    bytes
+}
+
+#[test]
+fn a_thousand_requests_a_second_of_invented_receivers_do_not_hold_a_transfer_up() {
+    // each asks for all of the object; 1,000 a second for 3 s from one address, seed 6
+    let object = transfer(6).run().offers[0].key.object.0.to_be_bytes();
+    let mut plan = transfer(6);
+    for n in 0..3000u32 {
+        let mut bytes = feedback(4, 0x6000_0000 + n % 50);
+        bytes.extend([1, 8, 0, 8, 5, 0, object[0], object[1], 0, 0, 0, 0]);
+        let inject = Change::Inject { to: SENDER.into(), source: attacker(), bytes };
+        plan = plan.at(ms(u64::from(n) + 10), inject);
+    }
+    let report = plan.run();
+    check_not_held_up(&report, 6);
+}
+
+#[test]
+fn of_a_strangers_flood_a_thousand_datagrams_a_second_are_read() {
+    // 5,000 a second of 40 meaningless bytes to all for 3 s, seed 7
+    let mut plan = transfer(7);
+    for n in 0..15_000u64 {
+        let change = Change::Inject {
+            to: fanfare_sim::Hosts::All,
+            source: attacker(),
+            bytes: vec![n as u8 | 0x80; 40],
+        };
+        plan = plan.at(ms(n / 5), change);
+    }
+    let report = plan.run();
+    check_not_held_up(&report, 7);
+    let unread = report.host(Host(1)).sum(|s| s.dropped(DropReason::Flood));
+    report.check(unread > 0, &format!("{unread} are not read"));
+}
+
+#[test]
+fn of_hundreds_of_receivers_at_one_address_a_few_are_known() {
+    // 500 ACKs of CC with as many ids from one address, 500 a second, seed 8
+    let mut plan = transfer(8);
+    for n in 0..500u32 {
+        let mut bytes = feedback(5, 0x6000_0000 + n);
+        bytes[14] = 1;
+        let inject = Change::Inject { to: SENDER.into(), source: attacker(), bytes };
+        plan = plan.at(ms(10 + u64::from(n) * 2), inject);
+    }
+    let report = plan.run();
+    check_not_held_up(&report, 8);
+    let refused = report.host(SENDER).sum(|s| s.dropped(DropReason::TooManyReceivers));
+    report.check(refused > 400, &format!("{refused} are refused"));
+}

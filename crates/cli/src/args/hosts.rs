@@ -123,6 +123,9 @@ fn resolve(name: &str, group: SocketAddr) -> Result<SocketAddr, Failure> {
     let address = usable.ok_or_else(|| {
         wrong(format!("has no {family} address. Name another, or give a --group of its family"))
     })?;
+    if address.port() == 0 {
+        return Err(wrong(format!("{name} has no port from 1 to 65535 behind the colon")));
+    }
     if address.ip().is_multicast() {
         return Err(wrong("is a multicast group. Use --group for it".to_owned()));
     }

@@ -49,7 +49,7 @@ pub(crate) struct LayersArgs {
     /// 256k,256k,512k. Or give auto: layers from 128k on, up to --rate [default: 10M] together.
     /// Receivers send no feedback.
     #[arg(long, value_name = "auto|RATES", allow_hyphen_values = true, conflicts_with_all = [
-        "expect", "wait", "accept_plain", "carousel", "slow", "min_rate", "sync", "delete",
+        "expect", "sign", "wait", "accept_plain", "carousel", "slow", "min_rate", "sync", "delete",
         "receipts", "fec", "fec_id", "parity", "segment", "no_pack",
     ], hide_short_help = true)]
     layers: Option<String>,

@@ -18,9 +18,6 @@ enum LinksPolicy {
 #[derive(Debug, Args)]
 pub(super) struct CarryArgs {
     /// What to do about symbolic links that lead out of their directory [default: refuse]
-    ///
-    /// Links that stay inside are always sent as links. A link that is absolute, or goes up after it
-    /// went down, counts as one that leads out. A link named on the command line is followed.
     #[arg(long, value_enum, help_heading = "What is sent", hide_short_help = true)]
     links: Option<LinksPolicy>,
     /// Send user and group of files, directories and links, by number

@@ -1,14 +1,16 @@
 //! Options of commands; each comes to a plan that knows nothing of the command line.
 //!
-//! - `network`, `group`: options that commands share
+//! - `network`, `group`, `key`, `signing`, `expect`: options that commands share
 //! - `send`, with `controllers`, `hosts`, `layers` and `streams`; `receive`, `pipe`, `node`, `doctor`:
 //!   those of one command
 
 mod choice;
 mod controllers;
 pub(crate) mod doctor;
+mod expect;
 pub(crate) mod group;
 mod hosts;
+pub(crate) mod key;
 mod layers;
 mod metadata;
 pub(crate) mod network;
@@ -17,4 +19,5 @@ pub(crate) mod parts;
 pub(crate) mod pipe;
 pub(crate) mod receive;
 pub(crate) mod send;
+pub(crate) mod signing;
 mod streams;

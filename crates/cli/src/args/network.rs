@@ -8,6 +8,7 @@ use fanfare_node::{
     proto::{InstanceId, Matrix, NodeId},
 };
 
+use super::key::KeyArgs;
 use fanfare_command::Failure;
 
 /// Groups for messages by default: next to those for files, which would take messages for files.
@@ -57,6 +58,8 @@ pub(crate) struct NetArgs {
     /// Instance id of the sender
     #[arg(long, value_name = "ID", hide = true)]
     instance_id: Option<u16>,
+    #[command(flatten)]
+    keys: KeyArgs,
 }
 
 /// What a node is called in sessions of files; members of groups do not tell each other.
@@ -89,6 +92,9 @@ impl NetArgs {
         }
         if let Some(id) = self.instance_id {
             builder = builder.instance_id(InstanceId(id));
+        }
+        if let Some(keys) = self.keys.keys()? {
+            builder = builder.sealed(keys);
         }
         let drop = self.test_drop.unwrap_or(0.0);
         if !(0.0..=1.0).contains(&drop) {

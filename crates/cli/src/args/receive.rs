@@ -10,6 +10,7 @@ use fanfare_node::proto::{FeedbackPath, JoinPolicy, ReceiverConfig};
 use super::{
     metadata::TakeArgs,
     network::{NameArgs, NetArgs, parse_node_id},
+    signing::IdentityArgs,
 };
 use crate::{config::FileArgs, receive::ReceivePlan};
 
@@ -83,10 +84,11 @@ pub(crate) struct RecvArgs {
     /// Files that are here already count when a sender announces them.
     #[arg(long, value_name = "N", help_heading = "When to exit", hide_short_help = true)]
     count: Option<u64>,
-    /// Accept files only from this sender: its name, address or node id
+    /// Accept files only from this sender: its name, address, node id or public key
     ///
-    /// The name is the one of 'fanfare send --name' [default there: the host name]. Nothing is
-    /// authenticated: anyone in the group can use any name. Other senders are refused and counted.
+    /// The name is the one of 'fanfare send --name' [default there: the host name]. Anyone in the group
+    /// can use any name. A public key (ed25519:...) is what 'fanfare id' prints on the sender, and only
+    /// what it has sent with --sign is taken. Other senders are refused and counted.
     /// With --once, the first sender that sends a file is the only one even without this option.
     #[arg(long, value_name = "SENDER", help_heading = "What is received")]
     from: Option<String>,
@@ -183,6 +185,8 @@ pub(crate) struct RecvArgs {
     #[command(flatten)]
     name: NameArgs,
     #[command(flatten)]
+    identity: IdentityArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -223,6 +227,7 @@ impl RecvArgs {
             dir: self.dir.clone(),
             network,
             options: self.options()?,
+            signing: self.identity.signing(),
             timeout: self.timeout.clone().unwrap_or_default(),
             output: self.output,
         })
@@ -256,6 +261,7 @@ impl RecvArgs {
             to,
             until,
             timeout,
+            identity: None,
         })
     }
 
@@ -281,6 +287,13 @@ impl RecvArgs {
 
 /// Reads who may send: a number is a node id, an address an address, and all else a name.
 fn sender_filter(text: &str) -> Result<SenderFilter, Failure> {
+    if text.starts_with("ed25519:") {
+        let key = text.parse().map_err(|error| {
+            let text = format!("from ({text}): {error}. Give what 'fanfare id' prints there");
+            Failure::new(Exit::Permission, "key.invalid", text)
+        });
+        return key.map(SenderFilter::Key);
+    }
     let is_number = text.starts_with("0x") || text.bytes().all(|byte| byte.is_ascii_digit());
     if is_number {
         return parse_node_id("from", text).map(SenderFilter::Node);

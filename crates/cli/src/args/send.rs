@@ -1,6 +1,6 @@
 //! Options of `fanfare send`, and what they come to.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
 use fanfare_files::{Expect, GatherOptions, NamedPath, Packing, SendOptions, Slow, Transfer};
@@ -12,10 +12,12 @@ use fanfare_node::{
 use super::{
     choice::ChoiceArgs,
     controllers::Cc,
+    expect,
     hosts::HostArgs,
     layers::LayersArgs,
     metadata::CarryArgs,
     network::{NameArgs, NetArgs},
+    signing::SigningArgs,
     streams::StreamsArgs,
 };
 use crate::{
@@ -44,7 +46,7 @@ const BLOCK_MAX_16: u32 = 65535;
 
 const HELP: Help = Help::new(&[
     ("fanfare send disk.img --expect 30", "wait for 30 receivers"),
-    ("fanfare send model.bin --to gpu1,gpu2,gpu3", "three hosts without multicast"),
+    ("fanfare send model.bin --to 10.0.3.7,10.0.3.8", "two hosts without multicast"),
     ("fanfare send /dev/sda --expect 30", "a disk, to receivers with --to"),
 ])
 .exits(&[
@@ -75,13 +77,16 @@ pub(crate) struct SendArgs {
     /// PATH=NAME sends a path under another name. Two paths that receivers would give one name are
     /// refused. Files and directories, symbolic and hard links, holes, names, permissions and times
     /// arrive as they are. Owners, extended attributes, ACLs and the setuid bit need --archive or
-    /// their own option. Pipes, sockets and devices are left out and named.
+    /// their own option. Pipes, sockets and devices are left out and named. Symbolic links that are
+    /// absolute, or go up after they went down, count as links that lead out; see --links. A link
+    /// named on the command line is followed.
     #[arg(required_unless_present_any = ["streams", "files_from"], value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Wait for this many receivers, or for these names
+    /// Wait for this many receivers, for these names, or for those in a list of keys
     ///
-    /// Names have commas between. Without it, everybody who answers is a receiver.
-    #[arg(long, value_name = "N|NAMES")]
+    /// Names have commas between. A FILE has a name and a key in each line ('fanfare trust'): only receipts
+    /// signed with these keys count. Without it, everybody who answers is a receiver.
+    #[arg(long, value_name = "N|NAMES|FILE")]
     expect: Option<String>,
     /// How long a receiver may be silent [default: 30s with --expect, else 10s]
     ///
@@ -225,6 +230,8 @@ pub(crate) struct SendArgs {
     #[command(flatten)]
     name: NameArgs,
     #[command(flatten)]
+    signing: SigningArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -242,7 +249,9 @@ enum SlowPolicy {
 impl SendArgs {
     pub(crate) fn plan(&self) -> Result<SendPlan, Failure> {
         let hosts = self.hosts.resolve(self.net.group()?.group)?;
-        let expect = self.expect(&hosts)?;
+        let alone = !hosts.is_empty() && !self.hosts.with_group();
+        let only = if alone { &hosts[..] } else { &[] };
+        let (expect, trusted) = expect::expect(self.expect.as_deref(), self.one_way, only)?;
         let patience = match &self.wait {
             Some(text) => units::time("wait", text)?,
             None if expect == Expect::Anyone => ANYONE_WAIT,
@@ -277,7 +286,10 @@ impl SendArgs {
             sync: self.sync,
             slow: self.slow(rate)?,
             name: self.name.get(),
+            identity: None,
+            trusted,
         };
+        let signing = self.signing.signing(options.trusted.is_some());
         Ok(SendPlan {
             paths: self.paths.iter().map(|path| NamedPath::parse(path.as_os_str())).collect(),
             streaming: self.streaming()?,
@@ -293,6 +305,7 @@ impl SendArgs {
                 selection: self.choice.selection()?,
             },
             receipts: self.receipts.clone(),
+            signing,
             options,
             congestion,
             rate,
@@ -360,36 +373,6 @@ impl SendArgs {
     fn given_rate(&self) -> Result<Option<Bitrate>, Failure> {
         let given = self.rate.as_deref().filter(|text| *text != "auto");
         given.map(units::rate).transpose()
-    }
-
-    fn expect(&self, hosts: &[SocketAddr]) -> Result<Expect, Failure> {
-        let Some(text) = &self.expect else {
-            let only_hosts = !hosts.is_empty() && !self.hosts.with_group();
-            return Ok(match only_hosts {
-                true => Expect::Hosts(hosts.to_vec()),
-                false => Expect::Anyone,
-            });
-        };
-        let wrong = |why: &str| {
-            let text =
-                format!("expect ({text}): {why}. Give a number such as 3, or names such as a,b");
-            Failure::usage("expect.invalid", text)
-        };
-        if self.one_way {
-            return Err(wrong("nobody can be expected with --one-way"));
-        }
-        if text.chars().all(|c| c.is_ascii_digit()) {
-            return match text.parse() {
-                Ok(0) | Err(_) => Err(wrong("not a number of receivers")),
-                Ok(count) => Ok(Expect::Count(count)),
-            };
-        }
-        let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
-        if names.iter().any(String::is_empty) {
-            Err(wrong("a name is empty"))
-        } else {
-            Ok(Expect::Names(names))
-        }
     }
 
     fn slow(&self, rate: Bitrate) -> Result<Slow, Failure> {

@@ -73,6 +73,7 @@ pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
         GroupEvent::InterfaceUp { interface } => {
             output.warn("interface.up", interface_up(interface));
         }
+        GroupEvent::NotOpened { code, text, .. } => output.warn(code, text.clone()),
         GroupEvent::Message(_) | GroupEvent::Sent { .. } => return false,
     }
     true

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
+    keys::{IdLine, KeyLine, SignedLine, TrustLine, VerifiedLine},
     messages::{
         Broker, Cancelled, Dropped, Drops, GatewayLine, Held, Lost, Member, Members, MessageLine,
         Published, Sent, StatusLine, Subscribed, Unsubscribed, Way, WayLine,
@@ -60,6 +61,11 @@ pub(crate) enum Line {
     Cancelled(Cancelled),
     Members(Members),
     Status(Box<StatusLine>),
+    Signed(SignedLine),
+    Key(KeyLine),
+    Id(IdLine),
+    Trusted(TrustLine),
+    Verified(VerifiedLine),
     Reloaded(Reloaded),
     Warning(Message),
     Error(Message),

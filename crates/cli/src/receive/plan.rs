@@ -6,7 +6,7 @@ use fanfare_command::{Failure, Output, OutputArgs};
 use fanfare_files::{ReceiveOptions, Transfer};
 use fanfare_node::Network;
 
-use crate::config::Live;
+use crate::{args::signing::Signing, config::Live};
 
 /// One receiver.
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub(crate) struct ReceivePlan {
     pub(crate) dir: PathBuf,
     pub(crate) network: Network,
     pub(crate) options: ReceiveOptions,
+    /// What signs receipts.
+    pub(crate) signing: Signing,
     /// As it was given.
     pub(crate) timeout: String,
     pub(crate) output: OutputArgs,

@@ -7,7 +7,7 @@ use std::{
 
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
 use fanfare_files::{
-    How, Placed, ReceiveEvent, Transfer, TransferEvent,
+    How, Placed, ReceiveEvent, SenderFilter, Transfer, TransferEvent,
     event::{Finished, ReceiveEnd, ReceiveProgress, ReceiveReport},
     receipt::Reason,
 };
@@ -26,7 +26,7 @@ use crate::{
         Bound, Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start,
         Tree,
     },
-    warnings,
+    warnings::{self, KeyMistake},
 };
 
 /// How often to look whether the node still lives; events come at once.
@@ -43,7 +43,9 @@ fn receive(
     reload: Reload<ReceivePlan>,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let ReceivePlan { dir, network, options, timeout, .. } = plan;
+    let ReceivePlan { dir, network, mut options, signing, timeout, .. } = plan;
+    options.identity = signing.of_receiver()?;
+    let keyed = matches!(options.from, SenderFilter::Key(_));
     let name = options.name.clone();
     let place = Place::new(dir, options.to.as_ref());
     let node = Transfer::over(network).receive(&place.dir, options).start()?;
@@ -62,28 +64,42 @@ fn receive(
         None => output.text(&format!("receiving from {group}{on} into {place} as {name}")),
         Some(interface) => output.warn("interface.awaited", warnings::interface_awaited(interface)),
     }
-    watch(&node, &place, output, reload);
+    let keys = watch(&node, (&place, keyed), output, reload);
     output.clear();
-    Ok(conclude(output, node.finish(), &timeout))
+    Ok(conclude(output, node.finish(), keys, &timeout))
 }
 
-fn watch(node: &Transfer, place: &Place, output: &Output, mut reload: Reload<ReceivePlan>) {
+fn watch(
+    node: &Transfer,
+    (place, keyed): (&Place, bool),
+    output: &Output,
+    mut reload: Reload<ReceivePlan>,
+) -> KeyMistake {
     let (mut overruns, mut estimate) = (Overruns::default(), Estimate::default());
+    let mut keys = KeyMistake::default();
     loop {
         reload.on_hangup(node, output);
         match node.next_event(POLL) {
             Ok(TransferEvent::Receive(ReceiveEvent::Progress(progress))) => {
                 show_progress(&progress, &mut estimate, output);
             }
-            Ok(TransferEvent::Receive(event)) => show(&event, place, output),
+            Ok(TransferEvent::Receive(event)) => {
+                if let (ReceiveEvent::SenderRefused { id, .. }, true) = (&event, keyed) {
+                    keys.on_other_signer(id.to_string());
+                }
+                show(&event, place, output);
+            }
             Ok(TransferEvent::BufferOverrun { runs }) => {
                 if let Some(text) = overruns.on_overrun(runs) {
                     output.warn("receive.overrun", text);
                 }
             }
-            Ok(event) => warnings::of_transfer(&event, output),
+            Ok(event) => {
+                keys.on_event(&event);
+                warnings::of_transfer(&event, output);
+            }
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Disconnected) => return keys,
         }
     }
 }
@@ -255,12 +271,12 @@ fn show_layers(event: &ReceiveEvent, output: &Output) {
     }
 }
 
-fn conclude(output: &Output, finished: Finished, timeout: &str) -> Exit {
+fn conclude(output: &Output, finished: Finished, keys: KeyMistake, timeout: &str) -> Exit {
     let Some(report) = finished.received else { return Exit::Failed };
     if finished.overruns > 0 {
         output.text(&overruns::summary(finished.overruns));
     }
-    let failure = failure_of(&report, timeout);
+    let failure = keys.explain(failure_of(&report, timeout));
     let exit = failure.as_ref().map_or(Exit::Done, |failure| failure.exit);
     match &failure {
         Some(failure) if exit != Exit::Interrupted => output.failure(failure),

@@ -12,12 +12,13 @@ use crate::json::Line;
 pub(super) fn conclude(
     output: &Output,
     finished: Finished,
+    explain: impl FnOnce(Option<Failure>) -> Option<Failure>,
     expect: &Expect,
     hints: (&str, &str),
 ) -> Exit {
     let Some(report) = finished.sent else { return Exit::Failed };
     table(output, &report);
-    let failure = failure_of(&report, expect, hints);
+    let failure = explain(failure_of(&report, expect, hints));
     let exit = failure.as_ref().map_or(Exit::Done, |failure| failure.exit);
     match &failure {
         Some(failure) if exit != Exit::Interrupted => output.failure(failure),

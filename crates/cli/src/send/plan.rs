@@ -12,7 +12,7 @@ use fanfare_files::{
 };
 use fanfare_node::proto::{Bitrate, CongestionControl};
 
-use crate::config::Live;
+use crate::{args::signing::Signing, config::Live};
 
 /// One sending.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub(crate) struct SendPlan {
     pub(crate) streaming: Streaming,
     /// Where receipts are written.
     pub(crate) receipts: Option<PathBuf>,
+    /// What signs it.
+    pub(crate) signing: Signing,
     pub(crate) options: SendOptions,
     pub(crate) congestion: CongestionControl,
     /// The rate, or the most of it.

@@ -19,8 +19,8 @@ use super::{
 };
 use crate::{
     config::Reload,
-    json::{Line, Resuming, Sending, Start, Waiting},
-    warnings,
+    json::{Line, Resuming, Sending, SignedLine, Start, Waiting},
+    warnings::{self, KeyMistake},
 };
 
 /// How often to look whether the node still lives; events come at once.
@@ -49,7 +49,8 @@ pub(super) fn send(
     plan.builder.check()?;
     let receipts = Receipts::open(plan.receipts.as_deref())?;
     let sources = gather(&plan, output)?;
-    let SendPlan { options, congestion, rate, builder, layered, hosts, .. } = plan;
+    let SendPlan { mut options, signing, congestion, rate, builder, layered, hosts, .. } = plan;
+    signing.apply(&mut options)?;
     let (files, is_stream) = (sources.file_count(), sources.is_stream());
     let objects = sources.files.len() as u64 + u64::from(is_stream);
     let bytes = sources.bytes;
@@ -57,6 +58,7 @@ pub(super) fn send(
         receipts,
         plain: PlainReceivers::new(sources.has_packs() || is_stream),
         roster: Roster::default(),
+        keys: KeyMistake::default(),
         progress: Progress::default(),
         total: bytes,
     };
@@ -100,7 +102,8 @@ pub(super) fn send(
         false => format!("{to} in {}", units::seconds(wait)),
     };
     let doctor = format!("fanfare doctor --group {group}{on_interface}");
-    Ok(conclude(output, finished, &expect, (&waited, &doctor)))
+    let explain = |failure| watched.keys.explain(failure);
+    Ok(conclude(output, finished, explain, &expect, (&waited, &doctor)))
 }
 
 fn gather(plan: &SendPlan, output: &Output) -> Result<Sources, Failure> {
@@ -124,6 +127,7 @@ struct Watched {
     receipts: Receipts,
     plain: PlainReceivers,
     roster: Roster,
+    keys: KeyMistake,
     progress: Progress,
     total: u64,
 }
@@ -136,12 +140,19 @@ fn watch(node: &Transfer, output: &Output, watched: &mut Watched, mut reload: Re
                 if let Some(message) = watched.plain.on_event(&event) {
                     output.warn("packs.unreadable", message);
                 }
+                if let SendEvent::KeyRefused { receiver, key, revoked } = &event {
+                    let key = key.map(|key| key.to_string());
+                    watched.keys.on_refused_key(&receiver.label(), key.as_deref(), *revoked);
+                }
                 if let SendEvent::Receiver(view) = &event {
                     watched.roster.on_receiver(view, output);
                 }
                 show(&event, output, watched);
             }
-            Ok(event) => warnings::of_transfer(&event, output),
+            Ok(event) => {
+                watched.keys.on_event(&event);
+                warnings::of_transfer(&event, output);
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
@@ -183,6 +194,11 @@ fn show(event: &SendEvent, output: &Output, watched: &mut Watched) {
             output.event(&Line::receivers(each, watched.total));
             watched.progress.on_receivers(each, output);
         }
+        SendEvent::Signed(signed) => {
+            let line = Line::Signed(SignedLine::of(signed));
+            output.event(&line);
+            watched.receipts.write(&output.line_text(&line));
+        }
         SendEvent::Sent { name, bytes, packed } => {
             let text = |name: &str, bytes| format!("sent '{name}', {}", units::size(bytes));
             match packed {
@@ -198,7 +214,7 @@ fn show(event: &SendEvent, output: &Output, watched: &mut Watched) {
             let label = receiver.label();
             output.text(&format!("receiver {label}: '{name}': {}", reason.name()));
         }
-        SendEvent::SourceChanged(_) => {}
+        SendEvent::SourceChanged(_) | SendEvent::KeyRefused { .. } => {}
     }
 }
 

@@ -195,7 +195,9 @@ impl Running {
     }
 
     pub(crate) fn run(command: &mut Command, input: Option<&[u8]>) -> Self {
+        // Key pairs that are made on the way are not those of whoever runs the tests.
         let mut child = command
+            .env("XDG_CONFIG_HOME", std::env::temp_dir().join("fanfare-tests"))
             .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -15,6 +15,7 @@ mod pack;
 mod parts;
 mod progress;
 mod resume;
+mod sealed;
 mod senders;
 mod sparse;
 mod stream;

@@ -3,11 +3,12 @@
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
 use fanfare_proto::{Bitrate, NodeId};
+use fanfare_seal::{PublicKey, Signature};
 
 use super::Limit;
 use crate::{
     pack::PackedFiles,
-    receipt::{Reason, State},
+    receipt::{About, Reason, State, proof::Nonce},
     send::SlowVerdict,
 };
 
@@ -62,6 +63,17 @@ pub enum SendEvent {
     },
     /// A receiver holds an object.
     Receipt(Receipt),
+    /// A receiver's receipt does not count: it is not signed, or with a key that is not believed.
+    KeyRefused {
+        /// Which receiver.
+        receiver: ReceiverView,
+        /// Its key, if it has signed.
+        key: Option<PublicKey>,
+        /// It was revoked.
+        revoked: bool,
+    },
+    /// A receiver has signed that it holds everything; told ahead of its receipts.
+    Signed(Signed),
     /// A receiver reports something about an object.
     Reported {
         /// Which receiver.
@@ -179,6 +191,23 @@ pub struct Receipt {
     pub elapsed: Duration,
 }
 
+/// A receiver has signed that it holds everything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signed {
+    /// The receiver.
+    pub receiver: ReceiverView,
+    /// Its public key.
+    pub key: PublicKey,
+    /// Its signature of [`crate::receipt::proof::signed`].
+    pub signature: Signature,
+    /// Which sending it was.
+    pub nonce: Nonce,
+    /// Whose.
+    pub about: About,
+    /// Object ids and hashes of all that it holds: their digest is what is signed.
+    pub objects: Vec<(u16, [u8; 32])>,
+}
+
 /// How it ended for one receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -186,6 +215,8 @@ pub enum Outcome {
     Complete,
     /// A plain NORM receiver acknowledged everything, but cannot say what it holds.
     Unverified,
+    /// It acknowledged everything, but did not show that it has heard any of it.
+    Unproved,
     /// It lacks objects.
     Partial {
         /// How many it holds.
@@ -210,6 +241,7 @@ impl Outcome {
         match self {
             Self::Complete => "complete",
             Self::Unverified => "unverified",
+            Self::Unproved => "unproved",
             Self::Partial { .. } => "partial",
             Self::Unanswered => "unanswered",
             Self::Evicted => "evicted",

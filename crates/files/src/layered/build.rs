@@ -148,7 +148,8 @@ impl TransferBuilder {
             return Err(LayeredError::Name(name).into());
         }
         let endpoint = network.open_endpoint(false)?;
-        let symbol = packet::symbol(endpoint.interface(), ip);
+        let symbol = packet::symbol(endpoint.interface(), ip, network.overhead());
+        let sealed = network.seal()?;
         let shape = Shape::new(file.size, symbol).map_err(|_| LayeredError::Empty(name.clone()))?;
         let config = source_config(group, &shape, options)?;
         let (id, instance, seed) = network.choose();
@@ -165,7 +166,7 @@ impl TransferBuilder {
         let stopper = Stopper::new(Waker::new()?);
         let (group, interface) = (endpoint.group(), endpoint.interface().cloned());
         let reach = (stopper.clone(), Outbox::new(to_application));
-        let sender = LayeredSender::prepare(plan, Clock::start(), endpoint, reach);
+        let sender = LayeredSender::prepare(plan, Clock::start(), (endpoint, sealed), reach);
         let sender = sender.map_err(unreadable)?;
         let thread = std::thread::Builder::new().name("fanfare-layers".into());
         let thread = thread.spawn(move || sender.run())?;

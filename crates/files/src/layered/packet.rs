@@ -16,10 +16,11 @@ pub(super) fn headers(group: IpAddr) -> usize {
 }
 
 /// Bytes of a symbol that fills a packet of the interface, or of Ethernet where that is shorter.
-pub(super) fn symbol(interface: Option<&Interface>, group: IpAddr) -> u16 {
+/// `beside`: bytes of other headers.
+pub(super) fn symbol(interface: Option<&Interface>, group: IpAddr, beside: u16) -> u16 {
     let mtu = interface.map_or(MTU, |interface| interface.mtu.min(MTU)) as usize;
     // At most 1500.
-    mtu.saturating_sub(headers(group) + Alc::HEADER) as u16
+    mtu.saturating_sub(headers(group) + Alc::HEADER + usize::from(beside)) as u16
 }
 
 /// The groups that layers of a session may have: those that follow its own. A receiver joins no

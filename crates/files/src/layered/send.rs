@@ -3,7 +3,7 @@
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use fanfare_fec::fountain::Shape;
-use fanfare_node::{Clock, Stopper};
+use fanfare_node::{Clock, Sealed, Stopper};
 use fanfare_proto::{
     Bitrate, InstanceId, NodeId, Time,
     congestion::layered::{Description, Header, LayeredSource, Outgoing, RttRequest, SourceConfig},
@@ -53,6 +53,7 @@ pub(super) struct LayeredSender {
     plan: Plan,
     clock: Clock,
     endpoint: Endpoint,
+    sealed: Sealed,
     stopper: Stopper,
     outbox: Outbox,
     source: LayeredSource,
@@ -76,7 +77,7 @@ impl LayeredSender {
     pub(super) fn prepare(
         plan: Plan,
         clock: Clock,
-        endpoint: Endpoint,
+        (endpoint, sealed): (Endpoint, Sealed),
         (stopper, outbox): (Stopper, Outbox),
     ) -> io::Result<Self> {
         let content = Content::prepare(plan.shape, Arc::clone(&plan.file))?;
@@ -95,6 +96,7 @@ impl LayeredSender {
             clock,
             batch_to: endpoint.group(),
             endpoint,
+            sealed,
             stopper,
             outbox,
             source,
@@ -123,6 +125,7 @@ impl LayeredSender {
                 self.stopper.waker().clear();
                 self.stopped |= self.stopper.is_asked();
             }
+            self.sealed.advance(self.clock.now(), &self.endpoint);
             self.send_due();
             self.tell_progress();
             self.outbox.flush();
@@ -134,14 +137,17 @@ impl LayeredSender {
 
     fn receive(&mut self) {
         let (now, source, node) = (self.clock.now(), &mut self.source, self.plan.id);
-        let received = self.endpoint.receive(|_, bytes| {
-            if let Ok(Message::Ack(Ack { feedback, kind, .. })) = Message::parse(bytes)
-                && let AckKind::Application(RttRequest::ACK_TYPE, content) = kind
-                && (feedback.server_id, feedback.instance_id) == node
-                && let Some(question) = RttRequest::from_bytes(content)
-            {
-                source.on_rtt_request(now, question);
-            }
+        let sealed = &mut self.sealed;
+        let received = self.endpoint.receive(|told, bytes| {
+            sealed.open(now, told.source, (bytes, bytes.len()), |bytes, _| {
+                if let Ok(Message::Ack(Ack { feedback, kind, .. })) = Message::parse(bytes)
+                    && let AckKind::Application(RttRequest::ACK_TYPE, content) = kind
+                    && (feedback.server_id, feedback.instance_id) == node
+                    && let Some(question) = RttRequest::from_bytes(content)
+                {
+                    source.on_rtt_request(now, question);
+                }
+            });
         });
         if let Err(error) = received {
             self.complain(&error);
@@ -228,9 +234,10 @@ impl LayeredSender {
 
     /// What a full socket does not take in time is lost, as it would be on the way.
     fn send(&mut self, to: SocketAddr, size: usize, bytes: &[u8]) {
-        let mut start = 0;
+        let (mut start, now) = (0, self.clock.now());
+        self.sealed.begin();
         for attempt in 0..2 {
-            match self.endpoint.send(to, size, None, &bytes[start..]) {
+            match self.sealed.send(now, &self.endpoint, (to, size), None, &bytes[start..]) {
                 Ok(sent) => start += sent,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return self.complain(&error),

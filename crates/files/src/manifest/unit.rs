@@ -60,6 +60,8 @@ pub(crate) fn join(units: &[Unit], size: u64) -> ([u8; 32], Option<Manifest>) {
         group_log2: GROUP_LOG2_MIN + doublings,
         zeros: any.then_some(true),
         turn: None,
+        nonce: None,
+        signer: None,
     };
     (root, Some(Manifest { head, groups, zeros: if any { zeros } else { Vec::new() } }))
 }

@@ -8,7 +8,7 @@ use std::{
     io,
 };
 
-use fanfare_disk::{directory::Directory, name::SafeName};
+use fanfare_disk::{directory::Directory, in_writable, name::SafeName};
 use rustix::io::Errno;
 
 use super::{parents::Parents, staging::Staging};
@@ -85,7 +85,8 @@ impl Grafts {
             let (last, directories) = path.split_last().ok_or(Errno::INVAL)?;
             let parent = parents.get(directories)?;
             let from = format!("d{number}");
-            Ok(staging.directory().handle().rename_new(&from, parent, last)?)
+            let from_directory = staging.directory().handle();
+            Ok(in_writable(parent, || from_directory.rename_new(&from, parent, last))?)
         };
         self.paths.iter().enumerate().map(place).map(|placed| placed.is_ok()).collect()
     }

@@ -35,6 +35,9 @@ const MORE_FILES: u64 = 1024;
 const INDEX_MAX: usize = 512 << 10;
 /// Fewer small files than this are sent one by one, as plain NORM receivers can take them.
 const WORTHWHILE: usize = 16;
+/// A longer name has no room in the announcement of a file beside what else that says, with segments of
+/// 1400 bytes: such a file travels in a pack even alone.
+const NAME_LONG: usize = 1000;
 /// A file that changes while it is read is read again so many times.
 const TRIES: usize = 3;
 
@@ -97,6 +100,7 @@ impl Packer {
             let size = (self.content.len() - start) as u64;
             let stamp = Stamp::of(&file.metadata()?);
             if size == stamp.size && stamp == Stamp::of(&meta) {
+                self.many |= name.len() > NAME_LONG;
                 self.index.push(name, size, meta.mode() & 0o777, stamp.mtime());
                 let end = self.content.len() as u32;
                 let hash = *blake3::hash(&self.content[start..]).as_bytes();

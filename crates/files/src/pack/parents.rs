@@ -3,7 +3,7 @@
 
 use std::io;
 
-use fanfare_disk::{DirectoryHandle, directory::Directory};
+use fanfare_disk::{DirectoryHandle, directory::Directory, in_writable};
 use rustix::io::Errno;
 
 /// A directory, if it could be opened.
@@ -51,7 +51,7 @@ impl<'a> Parents<'a> {
 
     fn step(&self, at: &dyn DirectoryHandle, name: &str) -> Opened {
         if self.create {
-            match at.make_directory(name) {
+            match in_writable(at, || at.make_directory(name)) {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno),
             }

@@ -155,7 +155,7 @@ impl Placer {
             let result = synced.and(held).map_err(Fault::Failed);
             if let Some(held) = result.as_ref().ok().filter(|held| held.failures.is_empty()) {
                 let what = (&held.hash, &announced[..], held.size);
-                ledger::lock(&self.ledger).record(key, what, &held.files);
+                ledger::record(&self.ledger, key, what, &held.files);
             }
             drop(staging);
             if self.verdicts.send(Verdict { key, result }).is_err() {

@@ -11,8 +11,10 @@ use fanfare_proto::{NodeId, ObjectKey, OnlyFrom, Session, Time};
 
 use super::{ReceiveJob, SenderFilter, Until};
 use crate::{
+    announcement::Announcement,
     event::{Outbox, ReceiveEvent, TransferEvent},
     invitation::Invitation,
+    manifest::Head,
 };
 
 /// With [`Until::SenderEnded`], a sender whose transfer has begun may be silent for so long. A laptop
@@ -38,6 +40,10 @@ impl Binding {
         }
     }
 
+    pub(super) fn source(&self, sender: NodeId) -> Option<SocketAddr> {
+        self.sources.get(&sender).copied()
+    }
+
     fn address(&self, sender: NodeId) -> Option<IpAddr> {
         self.sources.get(&sender).map(|source| source.ip().to_canonical())
     }
@@ -47,7 +53,7 @@ impl ReceiveJob {
     /// Hears only whom the user named.
     pub(super) fn begin_binding(&self, session: &mut Session) {
         let only = match &self.options.from {
-            SenderFilter::Any => return,
+            SenderFilter::Any | SenderFilter::Key(_) => return,
             SenderFilter::Node(node) => OnlyFrom { node: Some(*node), address: None },
             SenderFilter::Address(address) => OnlyFrom { node: None, address: Some(*address) },
             SenderFilter::Name(_) => OnlyFrom::default(),
@@ -62,13 +68,28 @@ impl ReceiveJob {
             return;
         }
         self.binding.bound = true;
-        if self.options.from == SenderFilter::Any {
+        if matches!(self.options.from, SenderFilter::Any | SenderFilter::Key(_)) {
             let address = self.binding.address(key.sender);
             session.receiver().hear_only(Some(OnlyFrom { node: Some(key.sender), address }));
         }
         let source = self.binding.sources.get(&key.sender).copied();
         let bound = ReceiveEvent::Bound { id: key.sender, source };
         out.push(TransferEvent::Receive(bound));
+    }
+
+    /// Whether an object may be taken by what is announced of it; one that is not is refused.
+    pub(super) fn is_from_whom(&self, info: &[u8]) -> bool {
+        match &self.options.from {
+            SenderFilter::Key(key) => {
+                Announcement::signer(info).or_else(|| Head::signer(info)) == Some(*key)
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether it is known whose an object is only when its announcement has come.
+    pub(super) fn binds_late(&self) -> bool {
+        matches!(self.options.from, SenderFilter::Key(_))
     }
 
     /// A sender was refused; it may be the one of the name that is waited for.

@@ -192,7 +192,7 @@ impl ReceiveJob {
                 object.held.get_or_insert(held);
                 Vec::new()
             }
-            Err(Fault::Wrong(wrong)) => complement(&wrong, size),
+            Err(Fault::Wrong(wrong, _)) => complement(&wrong, size),
             // It cannot be read: all of it is asked for.
             Err(Fault::Failed(_)) => Vec::new(),
         };

@@ -41,6 +41,10 @@ impl ReceiveJob {
         (info, size): (&[u8], u64),
         out: &mut Outbox,
     ) -> bool {
+        if !self.is_from_whom(info) {
+            self.binding.refused += 1;
+            return false;
+        }
         self.last_news = now;
         out.push(TransferEvent::Receive(ReceiveEvent::Sender { id: key.sender, source }));
         let announcement = Announcement::parse(info);
@@ -48,7 +52,7 @@ impl ReceiveJob {
         let details = announcement.details.clone().filter(|d| d.size == size && !d.asks_to_read());
         let listed = details
             .as_ref()
-            .and_then(|details| ledger::lock(&self.ledger).find(&details.root, &announcement.name));
+            .and_then(|details| ledger::find(&self.ledger, &details.root, &announcement.name));
         let mut object = OpenObject::new(size, now);
         object.announcement = Some(announcement);
         let (bytes, loss, overhead, level, rate) = (0, 0.0, 0.0, 0, Bitrate::bps(0));

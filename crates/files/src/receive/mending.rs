@@ -1,5 +1,7 @@
 //! What proves wrong is asked for again; of a pack that was only claimed, its head.
 
+use std::time::Duration;
+
 use fanfare_proto::{ObjectKey, Session, Time};
 
 use super::ReceiveJob;
@@ -12,20 +14,43 @@ use crate::{
     verify::{self, Origin},
 };
 
-/// How often wrong bytes are asked for again before an object is given up. Somebody who sends wrong
-/// symbols in the sender's name spoils a few attempts and not the file; a sender whose file is not
-/// what it announced does not go on for ever.
-const MENDED_MAX: u8 = 3;
+/// The same wrong content comes so often before an object is given up: its sender's file is not what it
+/// announced, and will not become so.
+const SAME_MAX: u8 = 3;
+/// Other wrong content each time is what somebody makes who sends wrong symbols in the sender's name: it
+/// is borne so often, and for so long, that a burst of them spoils some attempts and not the file.
+const ATTEMPTS_MAX: u8 = 32;
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What came of an object and proved wrong.
+#[derive(Debug, Default)]
+pub(super) struct Mended {
+    attempts: u8,
+    since: Option<Time>,
+    /// The hash of what was found last, and how often in a row.
+    found: Option<[u8; 32]>,
+    same: u8,
+}
+
+impl Mended {
+    /// It proved wrong; `found` is the hash of what was there. Whether to ask for it again.
+    fn again(&mut self, now: Time, found: Option<[u8; 32]>) -> bool {
+        let since = *self.since.get_or_insert(now);
+        self.same = if self.found == found { self.same.saturating_add(1) } else { 1 };
+        self.found = found;
+        self.attempts = self.attempts.saturating_add(1);
+        self.same <= SAME_MAX && self.attempts <= ATTEMPTS_MAX && now.since(since) < PATIENCE
+    }
+}
 
 impl ReceiveJob {
     /// Asks for what proved wrong.
     pub(super) fn mend(
         &mut self,
         now: Time,
-        session: &mut Session,
-        storage: &mut FileStorage,
+        (session, storage): (&mut Session, &mut FileStorage),
         key: ObjectKey,
-        runs: &[(u64, u64)],
+        (runs, found): (&[(u64, u64)], Option<[u8; 32]>),
         out: &mut Outbox,
     ) {
         let Some(object) = self.record_of(key).open.get_mut(&key) else {
@@ -40,8 +65,7 @@ impl ReceiveJob {
         object.verifying = false;
         let event = match origin {
             Origin::Received => {
-                object.mended += 1;
-                if object.mended > MENDED_MAX {
+                if !object.mended.again(now, found) {
                     storage.distrust(key);
                     return self.fail(now, session, storage, key, Reason::HashMismatch, out);
                 }
@@ -77,5 +101,23 @@ impl ReceiveJob {
             // Its sender has gone meanwhile. The next one finds what is here.
             self.fail(now, session, storage, key, Reason::Aborted, out);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_wrong_content_is_given_up_soon_and_changing_content_is_asked_for_on() {
+        let mut mended = Mended::default();
+        let asked = (0..10).take_while(|_| mended.again(Time::ZERO, Some([1; 32]))).count();
+        assert_eq!(asked, 3);
+        let mut mended = Mended::default();
+        let asked = (0..100u8).take_while(|n| mended.again(Time::ZERO, Some([*n; 32]))).count();
+        assert_eq!(asked, 32);
+        let mut mended = Mended::default();
+        assert!(mended.again(Time::ZERO, Some([1; 32])));
+        assert!(!mended.again(Time::ZERO + PATIENCE, Some([2; 32])));
     }
 }

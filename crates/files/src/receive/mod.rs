@@ -33,7 +33,7 @@ use crate::event::Outbox;
 use binding::Binding;
 use deletion::Deletions;
 use fanfare_disk::directory::Directory;
-use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, Session, Time};
+use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, ObjectTransportId, Session, Time};
 pub(crate) use layered::LayeredProgress;
 pub use options::{ReceiveOptions, SenderFilter, Until};
 use record::Record;
@@ -281,12 +281,25 @@ impl ReceiveJob {
     fn update_status(&mut self, session: &mut Session, key: ObjectKey, announce: bool) {
         let about = About::new(key.sender, key.instance);
         let ready = self.ready();
+        let own = session.node_id();
+        let identity = self.options.identity.clone();
         let record = self.record_of(key);
         let mut receiver = session.receiver();
         record.count_received(|key| receiver.progress(key));
-        let status = record.status(ready, about).encode();
+        let mut status = record.status(ready, about, own);
+        record.sign(&mut status, own, identity.as_deref());
+        let status = status.encode();
         receiver.set_ack_content((key.sender, key.instance), status.clone());
         receiver.set_status_to((key.sender, key.instance), status, announce);
+    }
+
+    /// This node has another id: what it says of itself is bound to that.
+    pub(crate) fn on_renamed(&mut self, session: &mut Session) {
+        let lives: Vec<(NodeId, InstanceId)> = self.records.keys().copied().collect();
+        for (sender, instance) in lives {
+            let object = ObjectTransportId(0);
+            self.update_status(session, ObjectKey { sender, instance, object }, false);
+        }
     }
 
     /// What senders of open objects are told when they ask how far this receiver is.
@@ -295,7 +308,7 @@ impl ReceiveJob {
             return;
         }
         self.next_told = now + TOLD_PROGRESS;
-        let ready = self.ready();
+        let (ready, own) = (self.ready(), session.node_id());
         for ((sender, instance), record) in &mut self.records {
             if record.is_settled() {
                 continue;
@@ -303,7 +316,7 @@ impl ReceiveJob {
             let mut receiver = session.receiver();
             record.count_received(|key| receiver.progress(key));
             let about = About::new(*sender, *instance);
-            let status = record.status(ready.clone(), about).encode();
+            let status = record.status(ready.clone(), about, own).encode();
             receiver.set_status_to((*sender, *instance), status, false);
         }
     }
@@ -365,9 +378,10 @@ impl ReceiveJob {
     }
 
     fn check_end(&mut self, now: Time, session: &mut Session, storage: &mut FileStorage) {
+        let quiet = self.is_quiet(now, session);
         let over = match self.options.until {
             Until::Stopped => false,
-            Until::SenderEnded if self.is_quiet(now) => true,
+            Until::SenderEnded if quiet => true,
             Until::SenderEnded => self
                 .records
                 .values()
@@ -376,9 +390,7 @@ impl ReceiveJob {
         };
         let timed_out = self.options.timeout.is_some_and(|t| now.since(self.last_news) >= t);
         self.phase = match (over, timed_out) {
-            (true, _) if self.has_senders_gone() || self.is_quiet(now) => {
-                Phase::Done(ReceiveEnd::Complete)
-            }
+            (true, _) if self.has_senders_gone() || quiet => Phase::Done(ReceiveEnd::Complete),
             (true, _) => Phase::Lingering(ReceiveEnd::Complete, now + LINGER),
             (false, true) => Phase::Done(ReceiveEnd::TimedOut),
             (false, false) if self.silent_at(session).is_some_and(|at| now >= at) => {
@@ -389,9 +401,17 @@ impl ReceiveJob {
         };
     }
 
-    /// Everything begun is settled, something has come, and nothing more is heard.
-    fn is_quiet(&self, now: Time) -> bool {
-        self.is_settled_with_something() && now.since(self.last_heard) >= QUIET
+    /// Everything begun is settled, something has come, and nothing more is heard of those who sent it.
+    /// What others say does not count: anybody can say something.
+    fn is_quiet(&self, now: Time, session: &mut Session) -> bool {
+        self.is_settled_with_something() && now.since(self.last_heard_of(session)) >= QUIET
+    }
+
+    fn last_heard_of(&self, session: &mut Session) -> Time {
+        let receiver = session.receiver();
+        let involved = self.records.iter().filter(|(_, record)| record.has_anything());
+        let heard = involved.filter_map(|((sender, _), _)| receiver.heard(*sender)).max();
+        heard.map_or(self.last_news, |heard| heard.max(self.last_news))
     }
 
     fn is_settled_with_something(&self) -> bool {

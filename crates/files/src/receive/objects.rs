@@ -31,7 +31,9 @@ impl ReceiveJob {
             session.receiver().cancel(key, storage);
             return;
         }
-        self.bind(session, key, out);
+        if !self.binds_late() {
+            self.bind(session, key, out);
+        }
         let mut object = OpenObject::new(size, now);
         // Whether it is the one whose part is here, NORM_INFO tells. Were it asked for meanwhile,
         // it would be sent.
@@ -46,7 +48,9 @@ impl ReceiveJob {
             session.receiver().examine(now, key, true);
         }
         self.update_status(session, key, false);
-        if self.is_beyond_limits(key, 0) {
+        // Without an announcement nobody has signed it.
+        let unsigned = self.binds_late() && !has_info;
+        if unsigned || self.is_beyond_limits(key, 0) {
             return self.refuse(now, session, storage, key, out);
         }
         if !has_info {
@@ -63,16 +67,31 @@ impl ReceiveJob {
         info: &[u8],
         out: &mut Outbox,
     ) {
+        if !self.record_of(key).open.contains_key(&key) {
+            return;
+        }
+        if !self.is_from_whom(info) {
+            return self.refuse_signer(session, storage, key, out);
+        }
+        if self.binds_late() {
+            self.bind(session, key, out);
+        }
         let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
         object.manifest = Head::parse(info).filter(|head| head.body_len() == object.size);
         if let Some(head) = &object.manifest {
             object.turn = head.turn;
-            return;
+            let nonce = head.nonce;
+            return self.record_of(key).on_nonce(nonce);
         }
         let announcement = Announcement::parse(info);
+        let signed = announcement.details.as_ref().is_some_and(|d| d.signer.is_some());
+        self.record_of(key).signed |= signed;
+        let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
+        object.signed = true;
         let (name, size) = (announcement.shown_name(), object.size);
         object.announcement = Some(announcement.clone());
         let details = announcement.details.filter(|d| d.size == size);
+        self.record_of(key).on_nonce(details.as_ref().and_then(|details| details.nonce));
         if details.as_ref().is_some_and(|details| details.as_piece().is_some()) {
             return self.on_piece(now, session, storage, key, out);
         }
@@ -103,6 +122,24 @@ impl ReceiveJob {
         }
         self.refresh_parts(session, storage);
         self.update_status(session, key, false);
+    }
+
+    /// It is not signed by whom the user named: nothing of it is kept, and its sender is told nothing.
+    fn refuse_signer(
+        &mut self,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        out: &mut Outbox,
+    ) {
+        storage.distrust(key);
+        session.receiver().cancel(key, storage);
+        self.record_of(key).open.remove(&key);
+        self.binding.refused += 1;
+        if let Some(source) = self.binding.source(key.sender) {
+            let refused = ReceiveEvent::SenderRefused { id: key.sender, source };
+            out.push(TransferEvent::Receive(refused));
+        }
     }
 
     /// What an object was made of has changed: it is not wanted any more.
@@ -205,6 +242,11 @@ impl ReceiveJob {
         if let Some(head) = object.manifest.clone() {
             return self.on_manifest(now, session, storage, key, head, out);
         }
+        let signed = object.signed;
+        if self.binds_late() && !signed {
+            return self.refuse_signer(session, storage, key, out);
+        }
+        let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
         if object.as_piece().is_some() {
             return self.on_piece_whole(now, session, storage, key, out);
         }
@@ -324,7 +366,9 @@ impl ReceiveJob {
             }
             match result {
                 Ok(held) => self.on_held(now, session, storage, key, held, out),
-                Err(Fault::Wrong(runs)) => self.mend(now, session, storage, key, &runs, out),
+                Err(Fault::Wrong(runs, found)) => {
+                    self.mend(now, (session, storage), key, (&runs, found), out);
+                }
                 Err(Fault::Failed(reason)) => {
                     if reason == Reason::Conflict {
                         // It is not wanted: nothing of it is kept.

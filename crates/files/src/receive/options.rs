@@ -1,9 +1,10 @@
 //! How to receive.
 
-use std::{net::IpAddr, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use fanfare_disk::placement::Conflict;
 use fanfare_proto::NodeId;
+use fanfare_seal::{Identity, PublicKey};
 
 use super::ReceiveJob;
 use crate::{file_storage::PartLimits, stream::StreamTarget, tree::Carried};
@@ -33,6 +34,8 @@ pub enum SenderFilter {
     Address(IpAddr),
     /// Those of the first sender that gives itself this name.
     Name(String),
+    /// Those that this key has signed.
+    Key(PublicKey),
 }
 
 impl SenderFilter {
@@ -40,7 +43,7 @@ impl SenderFilter {
     pub(crate) fn node(&self) -> Option<NodeId> {
         match self {
             Self::Node(node) => Some(*node),
-            Self::Any | Self::Address(_) | Self::Name(_) => None,
+            Self::Any | Self::Address(_) | Self::Name(_) | Self::Key(_) => None,
         }
     }
 }
@@ -83,6 +86,8 @@ pub struct ReceiveOptions {
     pub until: Until,
     /// End when nothing new has come for so long. Default never.
     pub timeout: Option<Duration>,
+    /// Sign receipts of what a sender has signed. Default nothing is signed.
+    pub identity: Option<Arc<Identity>>,
 }
 
 impl ReceiveJob {

@@ -2,13 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fanfare_proto::{ObjectKey, ObjectTransportId, Time};
+use fanfare_proto::{NodeId, ObjectKey, ObjectTransportId, Time};
+use fanfare_seal::{Identity, Purpose};
 
-use super::LayeredProgress;
+use super::{LayeredProgress, mending::Mended};
 use crate::{
     announcement::{Announcement, Details, Piece, Turn},
     manifest::Head,
-    receipt::{About, Failure, Holdings, Reason, State, Status},
+    receipt::{
+        About, Failure, Holdings, Reason, State, Status,
+        proof::{Nonce, prove, signed},
+    },
     verify::{Held, Origin},
 };
 
@@ -35,7 +39,9 @@ pub(super) struct OpenObject {
     /// It has been waited for.
     pub(super) awaited_manifest: bool,
     /// Times that what came from the network proved wrong.
-    pub(super) mended: u8,
+    pub(super) mended: Mended,
+    /// Its announcement is signed by whom the user named.
+    pub(super) signed: bool,
     /// What is in its place already: found there, or what another object with the same content
     /// became.
     pub(super) held: Option<Held>,
@@ -61,7 +67,8 @@ impl OpenObject {
             examined: false,
             awaits_manifest: None,
             awaited_manifest: false,
-            mended: 0,
+            mended: Mended::default(),
+            signed: false,
             held: None,
             turn: None,
             repeats: false,
@@ -145,9 +152,18 @@ pub(super) struct Record {
     pub(super) evicted: bool,
     /// A stream of it has begun.
     pub(super) stream: Option<StreamState>,
+    /// Which sending this is.
+    pub(super) nonce: Option<Nonce>,
+    /// What it sends is signed, and it wants signed receipts.
+    pub(super) signed: bool,
 }
 
 impl Record {
+    /// What an announcement says of its sending: the latest counts.
+    pub(super) fn on_nonce(&mut self, nonce: Option<Nonce>) {
+        self.nonce = nonce.or(self.nonce);
+    }
+
     pub(super) fn fail(&mut self, key: ObjectKey, turn: Option<Turn>, reason: Reason) {
         let place = turn.map(|turn| turn.place);
         if reason.is_failure() {
@@ -216,6 +232,16 @@ impl Record {
         !self.open.contains_key(&key) && self.failed.contains_key(&key.object.0)
     }
 
+    /// Signs what is held, where its sender wants that and nothing is to come for now.
+    pub(super) fn sign(&self, status: &mut Status, own: NodeId, identity: Option<&Identity>) {
+        let Some(identity) = identity.filter(|_| self.signed && self.is_settled()) else { return };
+        if let (Some(nonce), Some(about)) = (self.nonce, status.about) {
+            let what = signed(nonce, about, own, &status.digest);
+            status.key = Some(identity.public().0);
+            status.signature = Some(identity.sign(Purpose::Receipt, &what));
+        }
+    }
+
     /// Another object is held in the place of this one.
     pub(super) fn replace(&mut self, object: u16) {
         self.failed.remove(&object);
@@ -269,13 +295,14 @@ impl Record {
     }
 
     /// What to tell its sender; `ready` is what any sender is told.
-    pub(super) fn status(&self, ready: Status, about: About) -> Status {
+    pub(super) fn status(&self, ready: Status, about: About, own: NodeId) -> Status {
         let mut status = ready;
         status.received = Some(self.received);
         status.state = self.state();
         status.about = Some(about);
         status.held = self.holdings.len();
         status.digest = self.holdings.digest();
+        status.proof = self.nonce.map(|nonce| prove(nonce, about, own, &status.digest));
         status.failures.clone_from(&self.failures);
         status
     }
@@ -283,7 +310,7 @@ impl Record {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
+    use fanfare_proto::{InstanceId, ObjectTransportId};
 
     use super::*;
 
@@ -296,7 +323,7 @@ mod tests {
     }
 
     fn state(record: &Record) -> State {
-        record.status(Status::ready("a", 0), About::new(NodeId(1), InstanceId(1))).state
+        record.status(Status::ready("a", 0), About::new(NodeId(1), InstanceId(1)), NodeId(7)).state
     }
 
     #[test]

@@ -178,6 +178,7 @@ impl ReceiveJob {
             outside_links: self.options.outside_links,
             conflict: self.options.conflict,
             links_max,
+            directories_max: self.options.max_files.unwrap_or(u64::MAX),
         }
     }
 

@@ -6,7 +6,7 @@ use super::{SendJob, peers::News};
 use crate::event::Outbox;
 
 use crate::{
-    event::{Outcome, Receipt, SendEvent, TransferEvent},
+    event::{Outcome, Receipt, SendEvent, Signed, TransferEvent},
     receipt::{Failure, Status},
 };
 
@@ -68,10 +68,13 @@ impl SendJob {
             self.tell(session, node, &news, out);
         }
         self.stalls.on_acknowledged(node);
+        if !self.is_proved(node, status.as_ref()) {
+            return self.on_unproved(now, session, (node, status.as_ref()), out);
+        }
         if !self.queue.is_last_watermark() || !self.peers.is_open(node) {
             return;
         }
-        let outcome = match status {
+        let outcome = match &status {
             None if self.options.accept_plain => Outcome::Complete,
             None => Outcome::Unverified,
             Some(s) if s.about == Some(self.about) && s.digest == self.queue.expected.digest() => {
@@ -80,6 +83,9 @@ impl SendJob {
             Some(_) => Outcome::Partial { held: self.files_held(node), failures: [].into() },
         };
         let outcome = if outcome == Outcome::Complete {
+            if let Some(status) = &status {
+                self.tell_signature(node, status, out);
+            }
             self.issue_receipts(now, node, out);
             // It holds everything, but not all of it where it was meant to be.
             let misplaced = self.peers.has_misplaced(node);
@@ -89,6 +95,66 @@ impl SendJob {
             outcome
         };
         self.peers.settle(now, node, outcome);
+    }
+
+    /// Whether an acknowledgement comes from who has heard this transfer. A plain NORM receiver cannot
+    /// say so; one of ours has told its status before.
+    fn is_proved(&self, node: NodeId, status: Option<&Status>) -> bool {
+        let Some(nonce) = self.queue.nonce() else { return true };
+        match status {
+            None => !self.peers.is_ours(node),
+            Some(status) => status.proves(nonce, self.about, node) && self.is_trusted(node, status),
+        }
+    }
+
+    /// Whether the receiver of its name has signed it, where that is asked for. Signatures cost 60 us:
+    /// they are looked at after everything else is right, and only in the end.
+    fn is_trusted(&self, node: NodeId, status: &Status) -> bool {
+        let Some(trusted) = &self.options.trusted else { return true };
+        let Some(nonce) = self.queue.nonce().filter(|_| self.queue.is_last_watermark()) else {
+            return true;
+        };
+        let signer = status.signer(nonce, node);
+        signer.is_some_and(|key| trusted.believes(&status.name, &key))
+    }
+
+    /// Tells the receiver's own signature, by which the receipts can be verified later.
+    fn tell_signature(&self, node: NodeId, status: &Status, out: &mut Outbox) {
+        let Some(nonce) = self.queue.nonce() else { return };
+        let (Some(key), Some(signature)) = (status.signer(nonce, node), status.signature) else {
+            return;
+        };
+        out.push(TransferEvent::Send(SendEvent::Signed(Signed {
+            receiver: self.peers.view(node),
+            key,
+            signature,
+            nonce,
+            about: self.about,
+            objects: self.queue.expected.roots().collect(),
+        })));
+    }
+
+    fn on_unproved(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        (node, status): (NodeId, Option<&Status>),
+        out: &mut Outbox,
+    ) {
+        if self.unproved.ask_again(now, node) {
+            session.sender().remove_acking_node(node);
+            session.sender().add_acking_node(node);
+        } else {
+            self.peers.settle(now, node, Outcome::Unproved);
+            let key = self.queue.nonce().zip(status).and_then(|(nonce, s)| s.signer(nonce, node));
+            let revoked = |key| self.options.trusted.as_ref().and_then(|t| t.find(key));
+            let revoked = key.as_ref().and_then(revoked).is_some_and(|entry| entry.revoked);
+            if self.options.trusted.is_some() {
+                let receiver = self.peers.view(node);
+                let refused = SendEvent::KeyRefused { receiver, key, revoked };
+                out.push(TransferEvent::Send(refused));
+            }
+        }
     }
 
     /// Manifests are held before their files.

@@ -24,6 +24,7 @@ mod report;
 mod rounds;
 mod slow;
 mod stalls;
+mod unproved;
 
 use std::time::Duration;
 
@@ -40,12 +41,13 @@ use queue::{Economy, Queue, Resuming};
 use slow::SlowReceivers;
 pub use slow::{Slow, SlowVerdict};
 use stalls::Stalls;
+use unproved::Unproved;
 
 use crate::{
     event::{Outcome, SendEnd, SendEvent, TransferEvent},
     file_storage::FileStorage,
     invitation::Invitation,
-    receipt::About,
+    receipt::{About, proof::Nonce},
     source::Sources,
 };
 
@@ -89,6 +91,7 @@ pub(crate) struct SendJob {
     limits: Limits,
     slow: SlowReceivers,
     stalls: Stalls,
+    unproved: Unproved,
     /// Not leaving before.
     stay: Option<Time>,
     segment_size: u64,
@@ -102,10 +105,11 @@ impl SendJob {
         storage: &mut FileStorage,
         sources: Sources,
         options: SendOptions,
-        (about, segment_size): (About, u16),
+        (about, segment_size, nonce): (About, u16, Nonce),
         out: &mut Outbox,
     ) -> Result<Self, EnqueueFailed> {
-        check_announcements(&sources, segment_size, options.carousel)?;
+        let signs = options.identity.is_some();
+        check_announcements(&sources, segment_size, (options.carousel, signs))?;
         let gathering = Gathering::new(now, options.wait);
         let phase = if options.one_way { Phase::Sending } else { Phase::Gathering(gathering) };
         let mut job = Self {
@@ -120,10 +124,13 @@ impl SendJob {
             limits: Limits::default(),
             slow: SlowReceivers::new(options.slow),
             stalls: Stalls::default(),
+            unproved: Unproved::default(),
             stay: None,
             segment_size: u64::from(segment_size),
             options,
         };
+        job.queue.set_nonce(nonce);
+        job.queue.set_identity(job.options.identity.clone());
         session.sender().hold(!job.options.one_way);
         job.call_roll(session, ROLL_GATHERING);
         job.tell_waiting(out);

@@ -1,8 +1,9 @@
 //! How to send, and what cannot be sent.
 
-use std::{fmt, path::PathBuf, time::Duration};
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use fanfare_proto::EnqueueError;
+use fanfare_seal::{Identity, Trusted};
 
 use super::{Expect, slow::Slow};
 use crate::{
@@ -12,6 +13,9 @@ use crate::{
 
 /// 48 bits of size travel.
 const OBJECT_MAX: u64 = (1 << 48) - 1;
+
+/// Bytes of a signature below an announcement.
+const SIGNATURE: usize = 64;
 
 /// How to send.
 #[derive(Debug, Clone)]
@@ -34,6 +38,11 @@ pub struct SendOptions {
     pub slow: Slow,
     /// What the sender calls itself. Default empty.
     pub name: String,
+    /// Sign what is sent, so that receivers know whose it is, and ask them to sign their receipts. Default
+    /// nothing is signed.
+    pub identity: Option<Arc<Identity>>,
+    /// Count only receipts that are signed by the receiver of that name here. Default all are counted.
+    pub trusted: Option<Trusted>,
 }
 
 impl Default for SendOptions {
@@ -47,6 +56,8 @@ impl Default for SendOptions {
             sync: false,
             slow: Slow::Keep,
             name: String::new(),
+            identity: None,
+            trusted: None,
         }
     }
 }
@@ -77,7 +88,7 @@ impl std::error::Error for EnqueueFailed {}
 pub(super) fn check_announcements(
     sources: &Sources,
     segment_size: u16,
-    rounds: u32,
+    (rounds, signs): (u32, bool),
 ) -> Result<(), EnqueueFailed> {
     let max = usize::from(segment_size);
     let too_large = |file: &&SourceFile| file.size > OBJECT_MAX;
@@ -95,7 +106,11 @@ pub(super) fn check_announcements(
         if let Some(details) = announcement.details.as_mut().filter(|d| d.comes_last()) {
             details.follows = Some(Follows { objects: u64::MAX, digest: [0; 32] });
         }
-        let bytes = announcement.encode().len();
+        if let Some(details) = &mut announcement.details {
+            details.nonce = Some([0; 8]);
+            details.signer = signs.then_some([0; 32]);
+        }
+        let bytes = announcement.encode().len() + if signs { SIGNATURE } else { 0 };
         if bytes > max {
             let error = EnqueueError::InfoTooLong { bytes, max };
             return Err(EnqueueFailed { path: file.path.clone(), error });

@@ -189,6 +189,11 @@ impl Peers {
         self.peers.values().any(|peer| peer.name.is_some())
     }
 
+    /// Whether it has told a status of ours.
+    pub(super) fn is_ours(&self, node: NodeId) -> bool {
+        self.peers.get(&node).is_some_and(|peer| peer.name.is_some())
+    }
+
     pub(super) fn is_known(&self, node: NodeId) -> bool {
         self.peers.contains_key(&node)
     }

@@ -13,14 +13,16 @@ mod fed;
 use std::{
     collections::{BTreeSet, VecDeque},
     path::PathBuf,
+    sync::Arc,
 };
 
 use fanfare_proto::{EnqueueError, ObjectKey, ObjectTransportId, Session};
+use fanfare_seal::Identity;
 
 use super::carousel::Carousel;
 use crate::{
     announcement::Follows,
-    receipt::Holdings,
+    receipt::{Holdings, proof::Nonce},
     source::{SourceFile, Sources},
     stream::piece::PIECE_MAX,
 };
@@ -116,6 +118,10 @@ pub(super) struct Queue {
     again: bool,
     carousel: Carousel,
     one_way: bool,
+    /// What announcements say of this sending, where acknowledgements are wanted.
+    nonce: Option<Nonce>,
+    /// Signs announcements.
+    identity: Option<Arc<Identity>>,
     /// What has changed, and is read anew.
     anew: Again,
     pub(super) changed: Vec<PathBuf>,
@@ -146,6 +152,8 @@ impl Queue {
             again: false,
             carousel: Carousel::new(rounds),
             one_way,
+            nonce: None,
+            identity: None,
             anew: Again::default(),
             changed: Vec::new(),
         }
@@ -160,6 +168,21 @@ impl Queue {
         let manifests = self.to_come.iter().filter(|file| self.has_manifest(file)).count();
         self.total = self.files + manifests as u64;
         self.carousel.plan(self.total, 2 * HALF);
+    }
+
+    /// Before anything has been enqueued: what acknowledgements have to prove that they have heard.
+    pub(super) fn set_nonce(&mut self, nonce: Nonce) {
+        self.nonce = Some(nonce).filter(|_| !self.one_way);
+    }
+
+    /// Before anything has been enqueued: who signs what is announced.
+    pub(super) fn set_identity(&mut self, identity: Option<Arc<Identity>>) {
+        self.identity = identity;
+    }
+
+    /// What everybody announces, if acknowledgements are wanted.
+    pub(super) fn nonce(&self) -> Option<Nonce> {
+        self.nonce
     }
 
     /// The names that receivers have directly in their directories, when they have everything.

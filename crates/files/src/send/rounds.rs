@@ -70,6 +70,8 @@ struct World {
     latest: Duration,
     /// Datagrams that the sender has sent.
     sent: usize,
+    /// What it has said in its last turn.
+    said: Vec<Vec<u8>>,
     loss: f64,
     rng: Rng,
     // Last, so that everybody is done with them.
@@ -100,14 +102,26 @@ impl World {
         let (mut storage, about) = (FileStorage::default(), About::new(id, instance_id));
         let (to_application, events) = std::sync::mpsc::sync_channel(1 << 12);
         let mut outbox = Outbox::new(to_application);
-        let (start, about) = (Time::ZERO, (about, SEGMENT));
+        let (start, about) = (Time::ZERO, (about, SEGMENT, [7; 8]));
         let job =
             SendJob::start(start, &mut session, &mut storage, sources, options, about, &mut outbox);
         let sender = Host { id, session, storage, job: job.unwrap(), outbox, events };
         let (receivers, told, scratches) = (Vec::new(), Vec::new(), vec![scratch]);
         let (now, rng) = (start, Rng::new(seed));
         let latest = Duration::from_millis(1);
-        Self { sender, receivers, told, now, files, latest, sent: 0, loss, rng, scratches }
+        Self {
+            sender,
+            receivers,
+            told,
+            now,
+            files,
+            latest,
+            sent: 0,
+            said: Vec::new(),
+            loss,
+            rng,
+            scratches,
+        }
     }
 
     fn join(&mut self, silent: bool) {
@@ -157,11 +171,12 @@ impl World {
         }
         job.on_timeout(self.now, session, storage, outbox);
         let meta = self.sender.meta();
-        for datagram in self.sender.say(self.now) {
+        self.said = self.sender.say(self.now);
+        for datagram in &self.said {
             self.sent += 1;
             for receiver in &mut self.receivers {
                 if !self.rng.random_bool(self.loss) {
-                    receiver.hear(self.now, meta, &datagram);
+                    receiver.hear(self.now, meta, datagram);
                 }
             }
         }
@@ -389,4 +404,66 @@ fn what_a_transfer_brings_beyond_the_limits_is_refused() {
         assert!(report.failures.iter().all(|(_, reason)| *reason == Reason::Refused));
         assert_eq!(report.files + report.failures.len() as u64, 20);
     }
+}
+
+/// What an invented receiver says: it is ready, or it has this point and everything before.
+fn invented(world: &World, flush: Option<&fanfare_wire::cmd::Flush<'_>>) -> Vec<u8> {
+    use fanfare_wire::{Ack, AckKind, FlushAck, Sequence, ext::Extensions, header::FeedbackFields};
+    let mut status = crate::receipt::Status::ready("invented", 1 << 40);
+    status.state = crate::receipt::State::Done;
+    status.about = Some(world.sender.job.about);
+    status.held = world.files as u64;
+    status.digest = world.sender.job.queue.expected.digest();
+    status.proof = Some([0x55; 16]);
+    let (content, point) = (status.encode(), flush);
+    let kind = match point {
+        None => AckKind::Application(16, &content),
+        Some(flush) => AckKind::Flush(FlushAck {
+            object_transport_id: flush.object_transport_id,
+            payload_id: flush.payload_id,
+        }),
+    };
+    let feedback = FeedbackFields {
+        sequence: Sequence(0),
+        source_id: NodeId(66),
+        server_id: world.sender.id,
+        instance_id: InstanceId(1),
+        grtt_response: None,
+    };
+    let mut bytes = Vec::new();
+    let ack = Ack { feedback, kind, ack_id: 0, extensions: Extensions::default() };
+    ack.encode(None, flush.map(|_| &content[..]), &mut bytes);
+    bytes
+}
+
+#[test]
+fn a_host_that_knows_the_digest_but_has_not_heard_the_transfer_gets_no_receipt() {
+    // 20 small files, no loss; it answers each flush ten times, seed 1
+    let mut world = World::of(20, SendOptions::default(), 0.0, 1);
+    world.join(false);
+    let meta = RecvMeta {
+        source: SocketAddr::from(([10, 0, 0, 66], 6003)),
+        ecn: None,
+        unicast: false,
+        waited: Duration::ZERO,
+    };
+    while !world.sender.job.is_done() && world.now < LIMIT {
+        world.send();
+        for said in std::mem::take(&mut world.said) {
+            let message = fanfare_wire::Message::parse(&said);
+            let flush = match message {
+                Ok(fanfare_wire::Message::Cmd(fanfare_wire::Cmd::Flush(flush))) => Some(flush),
+                _ => None,
+            };
+            let forged = invented(&world, flush.as_ref());
+            (0..10).for_each(|_| world.sender.hear(world.now, meta, &forged));
+        }
+        world.receive();
+        world.pass_time();
+    }
+    world.assert_complete(0);
+    let outcomes = world.report().receivers.into_iter().map(|r| (r.view.id, r.outcome));
+    let expected = [(NodeId(66), Outcome::Unproved), (NodeId(100), Outcome::Complete)];
+    assert_eq!(outcomes.collect::<Vec<_>>(), expected);
+    assert!(world.now < Time::ZERO + Duration::from_secs(5), "{}", world.now);
 }

@@ -1,6 +1,10 @@
 //! Why something cannot be sent, in words.
 
-use std::{fmt, io, os::unix::ffi::OsStrExt, path::PathBuf};
+use std::{
+    fmt, io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
 
 use fanfare_disk::name::{NameError, shown, text_of};
 
@@ -41,17 +45,17 @@ impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(path, error) if error.kind() == io::ErrorKind::NotFound => {
-                write!(f, "file ({}): there is no such file. Check its name", path.display())
+                write!(f, "file ({}): there is no such file. Check its name", path_shown(path))
             }
             Self::Unreadable(path, error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 write!(
                     f,
                     "file ({}): permission denied. Run as a user who may read it",
-                    path.display()
+                    path_shown(path)
                 )
             }
             Self::Unreadable(path, error) => {
-                write!(f, "file ({}): cannot be read ({error}). Check it", path.display())
+                write!(f, "file ({}): cannot be read ({error}). Check it", path_shown(path))
             }
             Self::Name(name, why) => write!(
                 f,
@@ -62,26 +66,26 @@ impl fmt::Display for SourceError {
                 f,
                 "paths ('{}' and '{}'): receivers would call them '{}', or put one beneath the \
                  other. Give one another name, as PATH=NAME",
-                a.display(),
-                b.display(),
+                path_shown(a),
+                path_shown(b),
                 shown(name)
             ),
             Self::NotAFile(path) => write!(
                 f,
                 "path ({}): neither a file nor a directory. Send it alone, or use '-' and a pipe",
-                path.display()
+                path_shown(path)
             ),
             Self::NotAStream(path) => write!(
                 f,
                 "path ({}): is a directory, and no stream. Leave out --as-stream",
-                path.display()
+                path_shown(path)
             ),
             Self::LeadsOut(path, target) => write!(
                 f,
                 "link ('{}'): leads out of the directory, to '{}'. Choose what is done with such \
                  links: --links keep, follow or skip",
-                shown(&text_of(path.as_os_str().as_bytes())),
-                shown(&text_of(target.as_os_str().as_bytes()))
+                path_shown(path),
+                path_shown(target)
             ),
             Self::TreeTooLong(max) => write!(
                 f,
@@ -98,6 +102,11 @@ impl fmt::Display for SourceError {
             Self::Listing(error) => error.fmt(f),
         }
     }
+}
+
+/// A path for people; of a very long one the middle is left out.
+fn path_shown(path: &Path) -> String {
+    shown(&text_of(path.as_os_str().as_bytes()))
 }
 
 impl std::error::Error for SourceError {}

@@ -13,12 +13,12 @@ use fanfare_disk::{
     name::{SafeName, bytes_of},
 };
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags},
+    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat},
     io::Errno,
 };
 
 use super::{
-    entry::{Carried, Entry, Kind, Properties},
+    entry::{Carried, Entry, First, Kind, Properties},
     place::{New, disk, place},
     properties,
     reader::TreeReader,
@@ -40,6 +40,8 @@ pub(super) struct Applier<'a> {
     /// Of hard links, which are made of what is there.
     existing: Parents<'a>,
     directories: Vec<(SafeName, Properties)>,
+    /// Directories made.
+    made: u64,
     restored: Restored,
 }
 
@@ -52,6 +54,7 @@ impl<'a> Applier<'a> {
             parents: Parents::created(directory),
             existing: Parents::existing(directory),
             directories: Vec::new(),
+            made: 0,
             restored: Restored::default(),
         }
     }
@@ -95,6 +98,12 @@ impl<'a> Applier<'a> {
                 self.restored.directories += 1;
                 let (parts, last) = safe.split();
                 let path = [parts, &[last.to_owned()]].concat();
+                if self.existing.get(&path).is_err() {
+                    self.made += 1;
+                    if self.made > self.rules.directories_max {
+                        return Err(Reason::Refused);
+                    }
+                }
                 let made = self.parents.get(&path).map(drop);
                 made.map_err(|error| reason_of(&error))?;
                 self.directories.push((safe, properties));
@@ -125,17 +134,17 @@ impl<'a> Applier<'a> {
         judge(&placed, last, set)
     }
 
-    fn hard_link(&mut self, name: &SafeName, of: &str) -> Result<(), Reason> {
+    fn hard_link(&mut self, name: &SafeName, first: &First) -> Result<(), Reason> {
         self.count_link()?;
-        let of = SafeName::of_text(of).map_err(|_| Reason::Refused)?;
+        let of = SafeName::of_text(&first.name).map_err(|_| Reason::Refused)?;
         let (of_parts, of_last) = of.split();
         // What it is one with did not come, or is not where it was meant to be.
         let missing = |_| Reason::Aborted;
         let of_parent = self.existing.get(of_parts).map_err(missing)?;
         let of_parent = descriptor(of_parent).map_err(disk)?;
         let stat = rustix::fs::statat(of_parent, &*bytes_of(of_last), AtFlags::SYMLINK_NOFOLLOW);
-        if !FileType::from_raw_mode(stat.map_err(|_| Reason::Aborted)?.st_mode).is_file() {
-            return Err(Reason::Aborted);
+        if !is_first(&stat.map_err(|_| Reason::Aborted)?, first) {
+            return Err(Reason::Conflict);
         }
         let (parts, last) = name.split();
         let parent = self.parents.get(parts).map_err(|error| reason_of(&error))?;
@@ -194,6 +203,13 @@ fn judge(placed: &str, wanted: &str, set: Result<bool, Errno>) -> Result<(), Rea
         return Err(Reason::KeptBeside);
     }
     if set.map_err(disk)? { Ok(()) } else { Err(Reason::MetadataRefused) }
+}
+
+/// Whether a file is the one that was sent. Its time may have been rounded: FAT has every other second.
+fn is_first(stat: &Stat, first: &First) -> bool {
+    let size = u64::try_from(stat.st_size) == Ok(first.size);
+    let time = stat.st_mtime.abs_diff(first.mtime.seconds) <= 2;
+    FileType::from_raw_mode(stat.st_mode).is_file() && size && time
 }
 
 fn reason_of(error: &io::Error) -> Reason {

@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     TREE_MAX, attributes,
-    entry::{Carried, Entry, Kind, Owner, Properties},
+    entry::{Carried, Entry, First, Kind, Owner, Properties},
     writer::Writer,
 };
 use crate::source::Stamp;
@@ -55,9 +55,11 @@ impl Collector {
     }
 
     /// Another name of a file that is sent under its first one.
-    pub(crate) fn add_hard_link(&mut self, name: &str, first: String) {
+    pub(crate) fn add_hard_link(&mut self, meta: &Metadata, name: &str, first: String) {
         self.links += 1;
-        self.push(name, Kind::HardLink(first), Properties::default());
+        let (size, mtime) = (meta.size(), Stamp::of(meta).mtime());
+        let kind = Kind::HardLink(First { name: first, size, mtime });
+        self.push(name, kind, Properties::default());
     }
 
     /// Whether files have an entry.

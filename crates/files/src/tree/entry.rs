@@ -79,14 +79,25 @@ pub(super) struct Properties {
     pub(super) attributes: Vec<Attribute>,
 }
 
+/// The name under which a file with several was sent, and by what it is known again: where another file
+/// keeps that name, it is not that one which gets a second name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct First {
+    /// Its text.
+    pub(super) name: String,
+    /// Bytes.
+    pub(super) size: u64,
+    pub(super) mtime: Mtime,
+}
+
 /// What an entry is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     Directory,
     /// With what it points to.
     Link(Vec<u8>),
-    /// With the text of the name that it is one with.
-    HardLink(String),
+    /// One more name of a file.
+    HardLink(First),
     File,
 }
 

@@ -6,7 +6,7 @@
 //! entry: shared << 2 | kind, varint | length, varint | rest of the name
 //!   directory:  permissions, time, owner, attributes
 //!   link:       time, owner, length and bytes of what it points to
-//!   hard link:  length and text of the name that it is one with
+//!   hard link:  length and text of the name that it is one with, that file's size and time
 //!   file:       permissions, owner, attributes
 //! permissions = varint; time = seconds since 1970, zigzag varint, and nanoseconds, varint
 //! owner       = user and group, varints, only with class 1

@@ -3,7 +3,8 @@
 use std::os::fd::BorrowedFd;
 
 use fanfare_disk::{
-    DirectoryHandle, descriptor, directory::Directory, name::bytes_of, placement::Conflict,
+    DirectoryHandle, descriptor, directory::Directory, in_writable, name::bytes_of,
+    placement::Conflict,
 };
 use rustix::{
     fs::{AtFlags, FileType, RenameFlags},
@@ -61,7 +62,7 @@ pub(super) fn place(
         if new.is(fd, &bytes) {
             return Ok(candidate);
         }
-        match new.make(fd, &bytes) {
+        match in_writable(parent, || new.make(fd, &bytes)) {
             Err(Errno::EXIST) => {}
             done => return done.map(|()| candidate).map_err(disk),
         }
@@ -69,7 +70,7 @@ pub(super) fn place(
             Conflict::KeepBoth => {}
             Conflict::Keep => return Err(Reason::Conflict),
             Conflict::Overwrite => {
-                replace(top, fd, &bytes, new)?;
+                in_writable(parent, || replace(top, fd, &bytes, new)).map_err(disk)?;
                 return Ok(candidate);
             }
         }
@@ -83,30 +84,27 @@ fn replace(
     parent: BorrowedFd<'_>,
     name: &[u8],
     new: &New<'_>,
-) -> Result<(), Reason> {
-    let here = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).map_err(disk)?;
+) -> Result<(), Errno> {
+    let here = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if FileType::from_raw_mode(here.st_mode).is_dir() {
-        return Err(Reason::InTheWay);
+        return Err(Errno::EXIST);
     }
     let aside = top.own_name("link", ".new");
-    let own = descriptor(top.handle()).map_err(disk)?;
+    let own = descriptor(top.handle())?;
     let _ = rustix::fs::unlinkat(own, aside.as_str(), AtFlags::empty());
-    new.make(own, aside.as_bytes()).map_err(disk)?;
+    new.make(own, aside.as_bytes())?;
     let renamed =
         rustix::fs::renameat_with(own, aside.as_str(), parent, name, RenameFlags::empty());
     if renamed.is_err() {
         let _ = rustix::fs::unlinkat(own, aside.as_str(), AtFlags::empty());
     }
-    renamed.map_err(|errno| match errno {
-        Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY => Reason::InTheWay,
-        other => disk(other),
-    })
+    renamed
 }
 
 /// What a failed call is to the sender.
 pub(super) fn disk(errno: Errno) -> Reason {
     let error = errno.into();
-    if crate::verify::is_in_the_way(&error) {
+    if matches!(errno, Errno::ISDIR | Errno::NOTEMPTY) || crate::verify::is_in_the_way(&error) {
         Reason::InTheWay
     } else {
         crate::verify::disk_reason(&error)

@@ -6,7 +6,7 @@ use fanfare_disk::{Mtime, name::SafeName};
 
 use super::{
     ATTRIBUTE_MAX, ATTRIBUTE_NAME_MAX, ATTRIBUTES_MAX, MAGIC, NAME_MAX, TARGET_MAX, VERSION,
-    entry::{Attribute, Carried, Entry, Kind, Owner, Properties},
+    entry::{Attribute, Carried, Entry, First, Kind, Owner, Properties},
 };
 use crate::varint;
 
@@ -59,7 +59,8 @@ impl<R: Read> TreeReader<R> {
         self.before.clone_from(&name);
         let entry = match head & 3 {
             2 => {
-                let kind = Kind::HardLink(self.text(NAME_MAX)?);
+                let (of, size) = (self.text(NAME_MAX)?, varint::read(&mut self.input)?);
+                let kind = Kind::HardLink(First { name: of, size, mtime: self.time()? });
                 Entry { name, kind, properties: Properties::default() }
             }
             1 => {

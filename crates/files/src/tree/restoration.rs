@@ -20,6 +20,8 @@ pub(crate) struct Rules {
     pub(crate) conflict: Conflict,
     /// Links and hard links that were announced.
     pub(crate) links_max: u64,
+    /// Directories that may be made.
+    pub(crate) directories_max: u64,
 }
 
 /// What came of a tree.

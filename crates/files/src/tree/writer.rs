@@ -34,7 +34,9 @@ impl Writer {
         varint::put(&mut self.bytes, (shared as u64) << 2 | bits(&entry.kind));
         self.put_bytes(rest);
         if let Kind::HardLink(of) = &entry.kind {
-            self.put_bytes(of.as_bytes());
+            self.put_bytes(of.name.as_bytes());
+            varint::put(&mut self.bytes, of.size);
+            self.put_time(of.mtime);
         } else {
             self.put_properties(entry);
         }
@@ -51,9 +53,7 @@ impl Writer {
             varint::put(&mut self.bytes, properties.mode.unwrap_or_default().into());
         }
         if entry.kind != Kind::File {
-            let Mtime { seconds, nanoseconds } = properties.mtime.unwrap_or_default();
-            varint::put(&mut self.bytes, zigzag(seconds));
-            varint::put(&mut self.bytes, nanoseconds.into());
+            self.put_time(properties.mtime.unwrap_or_default());
         }
         if let Some(owner) = properties.owner.filter(|_| self.carried.owner) {
             varint::put(&mut self.bytes, owner.user.into());
@@ -66,6 +66,11 @@ impl Writer {
                 self.put_bytes(value);
             }
         }
+    }
+
+    fn put_time(&mut self, Mtime { seconds, nanoseconds }: Mtime) {
+        varint::put(&mut self.bytes, zigzag(seconds));
+        varint::put(&mut self.bytes, nanoseconds.into());
     }
 
     fn put_bytes(&mut self, bytes: &[u8]) {

@@ -51,7 +51,6 @@ fn verify(
     let (part, lasting, file) = (job.part.name.clone(), job.part.lasting, job.part.file.clone());
     // What is only examined is being received.
     let examined = job.origin != Origin::Received;
-    let mendable = examined || job.manifest.is_some() || job.head().is_some();
     let (key, announcement) = (job.key, job.announcement.clone());
     let held = match try_verify(directory, ledger, job) {
         Ok(Verified::Pack(pack)) => match unpack(pack) {
@@ -65,11 +64,11 @@ fn verify(
         && let (Some(details), true) = (&announcement.details, held.failures.is_empty())
     {
         let what = (&details.root, &announcement.name[..], held.size);
-        ledger::lock(ledger).record(key, what, &held.files);
+        ledger::record(ledger, key, what, &held.files);
     }
     let given_up = match &held {
         Ok(held) => held.files.iter().all(Placed::is_already),
-        Err(Fault::Wrong(_)) => !mendable,
+        Err(Fault::Wrong(..)) => false,
         Err(Fault::Failed(Reason::Conflict | Reason::Refused)) => true,
         Err(Fault::Failed(_)) => (!lasting && !examined) || file.is_lost(),
     };
@@ -100,21 +99,23 @@ fn try_verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<
     if job.origin == Origin::Elsewhere
         && let Some(lacking) = base::fill(directory, &job)
     {
-        return Err(Fault::Wrong(lacking.map_err(|error| disk(&error))?));
+        return Err(Fault::Wrong(lacking.map_err(|error| disk(&error))?, None));
     }
     let details = job.announcement.as_ref().and_then(|a| a.details.clone());
     match (job.origin, job.head()) {
         (Origin::Claimed, Some(head)) => {
-            return Err(Fault::Wrong(vec![(0, head.bytes.min(job.size))]));
+            return Err(Fault::Wrong(vec![(0, head.bytes.min(job.size))], None));
         }
-        (Origin::Claimed | Origin::Elsewhere, _) => return Err(Fault::Wrong(vec![(0, job.size)])),
+        (Origin::Claimed | Origin::Elsewhere, _) => {
+            return Err(Fault::Wrong(vec![(0, job.size)], None));
+        }
         _ => {}
     }
     if let (Origin::Head, Some(head)) = (job.origin, job.head()) {
         let lacking = pack::fill(directory, job.part.file.handle(), job.size, &head);
         let lacking = lacking.map_err(Fault::Failed)?;
         if !lacking.is_empty() {
-            return Err(Fault::Wrong(lacking));
+            return Err(Fault::Wrong(lacking, None));
         }
     }
     let handle = job.part.file.handle();
@@ -123,7 +124,7 @@ fn try_verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<
         return Err(wrong(&job, &hashed));
     }
     if job.origin == Origin::Kept {
-        return Err(Fault::Wrong(Vec::new()));
+        return Err(Fault::Wrong(Vec::new(), None));
     }
     if details.as_ref().is_some_and(Details::is_pack) {
         let Job { key, part, conflict, .. } = job;
@@ -143,7 +144,7 @@ fn try_verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<
 fn find_listed(ledger: &SharedLedger, job: &Job) -> Option<Held> {
     let announcement = job.announcement.as_ref()?;
     let details = announcement.details.as_ref().filter(|details| !details.asks_to_read())?;
-    let files = ledger::lock(ledger).find(&details.root, &announcement.name)?;
+    let files = ledger::find(ledger, &details.root, &announcement.name)?;
     Some(Held { hash: details.root, size: job.size, files, failures: Vec::new() })
 }
 
@@ -174,15 +175,20 @@ fn wrong(job: &Job, found: &Hashed) -> Fault {
             Ok(runs)
                 if job.origin == Origin::Kept && runs.first().is_some_and(|run| run.0 == 0) =>
             {
-                Fault::Wrong(vec![(0, job.size)])
+                Fault::Wrong(vec![(0, job.size)], None)
             }
-            Ok(runs) => Fault::Wrong(runs),
+            Ok(runs) => Fault::Wrong(runs, Some(found.root)),
             Err(reason) => Fault::Failed(reason),
         };
     }
+    let root = found.root;
     match (&job.manifest, &found.manifest) {
-        (Some(manifest), Some(found)) => Fault::Wrong(manifest.wrong(found)),
-        (Some(manifest), None) => Fault::Wrong(vec![(0, manifest.size())]),
+        (Some(manifest), Some(found)) => Fault::Wrong(manifest.wrong(found), Some(root)),
+        (Some(manifest), None) => Fault::Wrong(vec![(0, manifest.size())], Some(root)),
+        // It is short: all of it is asked for.
+        (None, _) if job.origin == Origin::Received => {
+            Fault::Wrong(vec![(0, job.size)], Some(root))
+        }
         (None, _) => Fault::Failed(Reason::HashMismatch),
     }
 }
@@ -265,9 +271,10 @@ mod tests {
             assert_eq!(entries(&scratch).len(), 1, "it stays");
             result.expect("a verdict").map(|_| ())
         };
-        assert_eq!(examine(&bytes), Err(Fault::Wrong(vec![(start + group, group)])));
+        let found = Some(*blake3::hash(&bytes).as_bytes());
+        assert_eq!(examine(&bytes), Err(Fault::Wrong(vec![(start + group, group)], found)));
         bytes[20] ^= 1;
-        assert_eq!(examine(&bytes), Err(Fault::Wrong(vec![(0, size)])));
+        assert_eq!(examine(&bytes), Err(Fault::Wrong(vec![(0, size)], None)));
     }
 
     fn entries(scratch: &Scratch) -> Vec<String> {
@@ -289,13 +296,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_whose_hash_is_wrong_leaves_nothing() {
+    fn a_file_whose_hash_is_wrong_gets_no_name_and_is_asked_for_again() {
         let scratch = Scratch::new();
-        assert_eq!(
-            run(&scratch, b"f", b"x", Some([0; 32])),
-            Err(Fault::Failed(Reason::HashMismatch))
-        );
-        assert_eq!(entries(&scratch), Vec::<String>::new());
+        let found = Some(*blake3::hash(b"x").as_bytes());
+        let wrong = Fault::Wrong(vec![(0, 1)], found);
+        assert_eq!(run(&scratch, b"f", b"x", Some([0; 32])), Err(wrong));
+        assert_eq!(entries(&scratch), [".fanfare-t.part"]);
     }
 
     #[test]

@@ -70,8 +70,9 @@ pub(crate) enum Origin {
 /// Why a file is not in its place.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// These bytes (offset, length) are not what was announced.
-    Wrong(Vec<(u64, u64)>),
+    /// These bytes (offset, length) are not what was announced; the hash of all that was found, where it
+    /// was read.
+    Wrong(Vec<(u64, u64)>, Option<[u8; 32]>),
     /// It cannot be had.
     Failed(Reason),
 }

@@ -10,7 +10,7 @@ use crate::ending::give_up;
 
 const HELP: Help = Help::new(&[
     ("fanfare bench stamps", "idle and busy processors"),
-    ("fanfare bench stamps --json", "the same for programs"),
+    ("fanfare bench stamps --json", "for programs"),
 ])
 .exits(&[(Exit::Done, "measured"), (Exit::Permission, "root is needed")]);
 

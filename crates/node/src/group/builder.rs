@@ -67,9 +67,10 @@ impl Network {
     /// # Errors
     /// What this machine refuses: interface, sockets, threads.
     pub fn join(mut self, options: GroupOptions) -> Result<Group, JoinError> {
-        self.beside = REPAIR_HEADER;
+        self.beside += REPAIR_HEADER;
         self.check()?;
         let endpoint = self.open_endpoint(true)?;
+        let sealed = self.seal()?;
         self.choose_segment(&endpoint);
         let seed = self.seed.unwrap_or_else(random);
         let (clock, waker) = (Clock::start(), Waker::new()?);
@@ -105,6 +106,7 @@ impl Network {
             outbox: Outbox::with_room(to_application, EVENTS * 4),
             commands: to_obey,
             waker,
+            sealed,
             hosts: self.destinations().clone(),
             test_drop: (self.test_drop, !seed),
         };

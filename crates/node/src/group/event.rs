@@ -76,6 +76,9 @@ pub enum GroupEvent {
     InterfaceDown { interface: String },
     /// The interface is up again, as it was.
     InterfaceUp { interface: String },
+    /// Datagrams were dropped because of keys. `mistake`: keys, clocks or options have to be changed
+    /// somewhere. Told every ten seconds at most.
+    NotOpened { code: &'static str, text: String, mistake: bool },
 }
 
 impl From<Trouble> for GroupEvent {
@@ -87,6 +90,7 @@ impl From<Trouble> for GroupEvent {
             Trouble::Rejoined(interface) => Self::Rejoined { interface },
             Trouble::InterfaceDown(interface) => Self::InterfaceDown { interface },
             Trouble::InterfaceUp(interface) => Self::InterfaceUp { interface },
+            Trouble::NotOpened { code, text, mistake } => Self::NotOpened { code, text, mistake },
         }
     }
 }

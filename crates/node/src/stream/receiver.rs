@@ -101,6 +101,7 @@ impl Network {
         let delivery = Arc::new(Delivery::new(options.waiting, waker.clone()));
         let (to_application, events) = sync_channel(EVENTS);
         let (_, commands) = sync_channel(1);
+        let sealed = self.seal()?;
         let setup = Setup {
             clock,
             engine: Receiving::new(session, Rings::default(), delivery.clone(), &options),
@@ -109,6 +110,7 @@ impl Network {
             outbox: Outbox::new(to_application),
             commands,
             waker,
+            sealed,
             hosts: self.destinations().clone(),
             test_drop: (self.test_drop, !seed),
         };

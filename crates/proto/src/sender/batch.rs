@@ -88,6 +88,6 @@ impl Sender {
         self.batch_left -= count as u8;
         self.sequence = Sequence(self.sequence.0.wrapping_add(count));
         self.messages += u64::from(count);
-        self.share.on_new(usize::from(count) * message);
+        self.share.on_new(self.controller.rate(), usize::from(count) * message);
     }
 }

@@ -261,3 +261,42 @@ fn what_is_no_file_is_left_out_counted_and_named() {
     received.expect(0);
     assert_eq!(entries(&stage.path("in/t")), ["f"]);
 }
+
+#[test]
+fn a_tree_deeper_than_a_path_may_be_long_arrives() {
+    let stage = Stage::new();
+    stage.file("out/t/f", 10);
+    let part = "d".repeat(250);
+    let mut directory = File::open(stage.path("out/t")).unwrap();
+    for depth in 0..30 {
+        rustix::fs::mkdirat(&directory, part.as_str(), Mode::RWXU).unwrap();
+        let flags = rustix::fs::OFlags::DIRECTORY;
+        let next = rustix::fs::openat(&directory, part.as_str(), flags, Mode::empty()).unwrap();
+        directory = File::from(next);
+        let flags = rustix::fs::OFlags::CREATE | rustix::fs::OFlags::WRONLY;
+        let file = rustix::fs::openat(&directory, "f", flags, Mode::RUSR | Mode::WUSR).unwrap();
+        File::from(file).write_all_at(format!("{depth}").as_bytes(), 0).unwrap();
+        rustix::fs::symlinkat("f", &directory, "link").unwrap();
+    }
+    let (sent, received) = pass(&stage, &[], &[]);
+    sent.expect(0);
+    assert_eq!(received.expect(0).result()["files"], 31);
+    // rsync, too, takes paths of 4096 bytes only.
+    let (mut here, mut there) =
+        (File::open(stage.path("out/t")).unwrap(), File::open(stage.path("in/t")).unwrap());
+    for depth in 0..30 {
+        let enter = |at: &File| {
+            let flags = rustix::fs::OFlags::DIRECTORY;
+            File::from(rustix::fs::openat(at, part.as_str(), flags, Mode::empty()).unwrap())
+        };
+        (here, there) = (enter(&here), enter(&there));
+        let time = |at: &File| at.metadata().unwrap().modified().unwrap();
+        assert_eq!(time(&here), time(&there), "{depth}");
+        let flags = rustix::fs::OFlags::RDONLY;
+        let file = rustix::fs::openat(&there, "f", flags, Mode::empty()).unwrap();
+        let text = std::io::read_to_string(File::from(file)).unwrap();
+        assert_eq!(text, depth.to_string());
+        let link = rustix::fs::readlinkat(&there, "link", Vec::new()).unwrap();
+        assert_eq!(link.as_bytes(), b"f");
+    }
+}

@@ -115,3 +115,29 @@ fn a_link_in_the_place_of_a_file_follows_the_rule_for_existing_files() {
         assert_eq!(is_link, option.is_empty());
     }
 }
+
+#[test]
+fn a_dry_run_says_what_becomes_of_links_that_lead_out() {
+    let stage = with_links_out();
+    let tree = stage.path("out/t");
+    fs::hard_link(tree.join("f"), tree.join("g")).unwrap();
+    let refused = stage.send(&[tree.to_str().unwrap(), "--dry-run"]).expect(2);
+    assert!(refused.error().contains("--links"), "{}", refused.error());
+    let told = stage.send(&[tree.to_str().unwrap(), "--dry-run", "--links=follow"]).expect(0);
+    let result = told.result();
+    assert_eq!((&result["files"], &result["would_send"]), (&3.into(), &60.into()));
+}
+
+#[test]
+fn another_file_that_keeps_its_name_gets_no_second_one() {
+    let stage = Stage::new();
+    stage.file("out/t/f", 10);
+    fs::hard_link(stage.path("out/t/f"), stage.path("out/t/g")).unwrap();
+    stage.file("in/t/f", 5);
+    let (sent, received) = pass(&stage, &[], &["--keep"]);
+    let reasons: Vec<_> =
+        sent.expect(3).all("reported").iter().map(|line| line["reason"].clone()).collect();
+    assert!(reasons.contains(&"kept-beside".into()) && reasons.contains(&"conflict".into()));
+    received.expect(3);
+    assert_eq!(entries(&stage.path("in/t")), ["f", "f.1"]);
+}

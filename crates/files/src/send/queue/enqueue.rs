@@ -73,7 +73,7 @@ impl Queue {
         }
         let turn = self.carousel.turn((self.shed + self.sent.len()) as u64, self.total);
         if let Some(manifest) = file.manifest.clone().filter(|_| self.owes_manifest()) {
-            let object = manifest_object(&manifest, turn);
+            let object = self.manifest_object(&manifest, turn);
             let key = offer(now, session, file, object)?;
             key.inspect(|key| self.take_manifest(*key, &manifest, storage));
             return Ok(key.is_some());
@@ -97,7 +97,7 @@ impl Queue {
         let SentObject { file, is_manifest, .. } = &self.sent[place];
         let manifest = file.manifest.clone().filter(|_| *is_manifest);
         let key = match (&manifest, file.open()) {
-            (Some(manifest), _) => offer(now, session, file, manifest_object(manifest, turn))?
+            (Some(manifest), _) => offer(now, session, file, self.manifest_object(manifest, turn))?
                 .inspect(|key| storage.add_bytes(*key, manifest.body())),
             (None, Some(open)) => {
                 let ask = self.economy.sync || (self.economy.manifests && file.is_sparse());
@@ -125,12 +125,26 @@ impl Queue {
         let mut announcement = self.announcement_of(file, pass == FirstPass::OnDemand);
         if let Some(details) = &mut announcement.details {
             details.turn = turn;
+            details.nonce = self.nonce;
             details.follows = match details.is_tree() {
                 true => self.tree_follows,
                 false => self.listing_follows.filter(|_| details.is_listing()),
             };
         }
-        NewObject { kind: file.kind(), size: file.size, info: Some(announcement.encode()), pass }
+        let info = match &self.identity {
+            Some(identity) => announcement.encode_signed(identity),
+            None => announcement.encode(),
+        };
+        NewObject { kind: file.kind(), size: file.size, info: Some(info), pass }
+    }
+
+    fn manifest_object(&self, manifest: &Manifest, turn: Option<Turn>) -> NewObject {
+        NewObject {
+            kind: ObjectKind::Data,
+            size: manifest.body().len() as u64,
+            info: Some(manifest.info_in(turn, self.nonce, self.identity.as_deref())),
+            pass: FirstPass::Whole,
+        }
     }
 
     fn pass_of(&self, file: &SourceFile, all_have: AllHave<'_>) -> FirstPass {
@@ -235,15 +249,6 @@ impl Queue {
             self.recent.pop_front();
         }
         self.recent.push_back(Recent { id: key.object, place, passed: false });
-    }
-}
-
-fn manifest_object(manifest: &Manifest, turn: Option<Turn>) -> NewObject {
-    NewObject {
-        kind: ObjectKind::Data,
-        size: manifest.body().len() as u64,
-        info: Some(manifest.info_in(turn)),
-        pass: FirstPass::Whole,
     }
 }
 

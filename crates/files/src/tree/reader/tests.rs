@@ -17,10 +17,14 @@ fn some(carried: Carried) -> Vec<Entry> {
     vec![
         entry("t", Kind::Directory, with(Some(0o2755), mtime)),
         entry("t/a", Kind::File, with(Some(0o4755), None)),
-        entry("t/b", Kind::HardLink("t/a".into()), Properties::default()),
+        entry("t/b", Kind::HardLink(first("t/a")), Properties::default()),
         entry("t/link", Kind::Link(b"a\xff".to_vec()), link),
         entry("tü/\u{10ff80}", Kind::Directory, with(Some(0), Some(Mtime::default()))),
     ]
+}
+
+fn first(name: &str) -> First {
+    First { name: name.into(), size: 9, mtime: Mtime { seconds: 1, nanoseconds: 5 } }
 }
 
 fn encode(carried: Carried, entries: &[Entry]) -> Vec<u8> {
@@ -55,7 +59,7 @@ fn a_tree_has_these_very_bytes() {
     let some = some(Carried::default());
     let golden = b"FNTR\x01\x00\x03\
         \x00\x01t\xed\x0b\x03\xff\x93\xeb\xdc\x03\
-        \x06\x02/b\x03t/a\
+        \x06\x02/b\x03t/a\x09\x02\x05\
         \x09\x04link\x03\xff\x93\xeb\xdc\x03\x02a\xff";
     let entries = [some[0].clone(), some[2].clone(), some[3].clone()];
     assert_eq!(encode(Carried::default(), &entries), golden);
@@ -131,7 +135,7 @@ fn chance(rng: &mut Rng, carried: Carried) -> Entry {
     let (kind, properties) = match rng.below(4) {
         0 => (Kind::Directory, Properties { mode, mtime, owner, attributes }),
         1 => (Kind::Link(target), Properties { mtime, owner, ..Properties::default() }),
-        2 => (Kind::HardLink("t/ö".into()), Properties::default()),
+        2 => (Kind::HardLink(first("t/ö")), Properties::default()),
         _ => (Kind::File, Properties { mode, mtime: None, owner, attributes }),
     };
     Entry { name, kind, properties }

@@ -220,8 +220,8 @@ impl ReceiveStream {
         }
     }
 
-    /// The sender says that it has nothing below `block`. Believed at once by who has yet to begin;
-    /// else when it is said again, a GRTT later at least.
+    /// The sender says that it has nothing below `block`. Believed at once by who has yet to begin, and
+    /// where the sender has promised no more; else when it is said again, a GRTT later at least.
     pub(in crate::receiver) fn on_squelch(
         &mut self,
         blocks: &mut BlockSet,
@@ -240,6 +240,12 @@ impl ReceiveStream {
             && !(from..block).any(|block| blocks.is_complete(block))
         {
             self.begin_at(blocks, block);
+            return true;
+        }
+        let missing = blocks.first_incomplete().unwrap_or(block);
+        if self.block_of(self.heard) >= missing.saturating_add(self.promised) {
+            self.squelched = None;
+            self.give_up(blocks, block);
             return true;
         }
         let (before, since) = *self.squelched.get_or_insert((block, now));

@@ -9,6 +9,7 @@ mod peer_repair;
 mod repair;
 mod resume;
 mod status;
+mod stream;
 mod watermark;
 
 use super::RemoteSenders;

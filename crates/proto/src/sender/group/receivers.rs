@@ -17,6 +17,9 @@ use fanfare_wire::{
 
 /// Receivers remembered; feedback of others is served, but they are not known by name.
 const RECEIVERS_MAX: usize = 4096;
+/// Receivers at one address and port: a receiver has a socket of its own, and takes another id only when
+/// two have the same. Whoever invents receivers needs more than one socket.
+const IDS_PER_ADDRESS: usize = 16;
 /// Receivers told about in one probe (NRL's bound).
 const NODES_PER_PROBE: usize = 5;
 /// Weight of the old value in a receiver's RTT (NRL's).
@@ -146,7 +149,7 @@ impl Receivers {
     /// Feedback came in.
     pub(in crate::sender) fn on_report(&mut self, now: Time, report: &Report) -> Noted {
         let new = !self.known.contains_key(&report.node);
-        if new && self.known.len() >= RECEIVERS_MAX {
+        if new && (self.known.len() >= RECEIVERS_MAX || self.is_crowded(report.source)) {
             return Noted { new: false, full: true, feedback: None };
         }
         let receiver = self.known.entry(report.node).or_insert(Receiver {
@@ -169,6 +172,12 @@ impl Receivers {
             self.recent.push(report.node);
         }
         Noted { new, full: false, feedback }
+    }
+
+    /// Whether there are too many receivers at one address for them to be several.
+    fn is_crowded(&self, source: SocketAddr) -> bool {
+        let same = self.known.values().filter(|receiver| receiver.source == source);
+        same.count() >= IDS_PER_ADDRESS
     }
 
     /// A receiver has counted what its system dropped since it began; true when it is more.
@@ -293,7 +302,7 @@ mod tests {
             loss: QuantizedLoss(loss),
             rate: QuantizedRate(1),
         };
-        let source = SocketAddr::from(([10, 0, 0, 1], 1));
+        let source = SocketAddr::from(([10, 0, (node >> 8) as u8, node as u8], 1));
         let rtt = Some(Duration::from_millis(20));
         Report { node: NodeId(node), source, heard, rtt, cc: Some(cc), path: None }
     }
@@ -328,6 +337,16 @@ mod tests {
         assert_eq!(listed.iter().map(|item| item.node.0).collect::<Vec<_>>(), [8, 1, 2, 3, 4]);
         assert!(listed[0].flags.has(CcFlags::CLR | CcFlags::RTT));
         assert!(receivers.take_recent(&[]).is_empty());
+    }
+
+    #[test]
+    fn of_many_ids_at_one_address_and_port_only_some_are_receivers() {
+        let mut receivers = Receivers::default();
+        let source = SocketAddr::from(([10, 0, 0, 66], 4000));
+        let invented = |node| Report { source, ..report(node, Heard::Ack, 0) };
+        let full = (0..1000).filter(|n| receivers.on_report(Time::ZERO, &invented(*n)).full);
+        assert_eq!(full.count(), 1000 - IDS_PER_ADDRESS);
+        assert!(receivers.on_report(Time::ZERO, &report(7000, Heard::Ack, 0)).new);
     }
 
     #[test]

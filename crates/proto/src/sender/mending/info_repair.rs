@@ -30,7 +30,7 @@ impl Sender {
     /// A message of so many bytes has gone in the place of such repairs.
     pub(crate) fn on_own_repair(&mut self, now: Time, bytes: usize) {
         self.on_own(now, bytes);
-        self.share.on_repair(bytes);
+        self.share.on_repair(self.controller.rate(), bytes);
         self.on_object_message_sent(self.flushes_infos);
     }
 

@@ -94,7 +94,11 @@ impl ParityCache {
             self.insert(key, rows);
         }
         let row = self.blocks.get(&key).and_then(|rows| rows.get(wanted.number));
-        out.extend_from_slice(row.ok_or(StorageError::Failed)?);
+        let row = row.ok_or(StorageError::Failed)?;
+        // Behind the longest symbol of a stream's block there are zeros, in parity too.
+        let longest = object.longest(wanted.block).unwrap_or(row.len());
+        let unit = coding.code.as_ref().map_or(1, |code| code.field().element_size());
+        out.extend_from_slice(&row[..row.len().min(longest.next_multiple_of(unit))]);
         Ok(())
     }
 

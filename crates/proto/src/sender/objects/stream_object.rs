@@ -53,6 +53,12 @@ impl TransmitObject {
         Some((offset, stream.map_or(bytes, |s| s.len_of(s.index(block, symbol)))))
     }
 
+    /// Bytes of the longest symbol of a stream's block.
+    pub(in crate::sender) fn longest(&self, block: u32) -> Option<usize> {
+        let stream = self.stream.as_ref()?;
+        (0..stream.block_len).map(|symbol| stream.len_of(stream.index(block, symbol))).max()
+    }
+
     /// The block that a number on the wire stands for.
     pub(in crate::sender) fn whole_number(&self, wire: u32, coding: &Coding) -> u32 {
         match self.stream {

@@ -7,6 +7,7 @@ mod release;
 mod repairing;
 mod sending;
 mod small_group;
+mod stream;
 
 use super::{
     demand::tests::{id, nack},

@@ -1,0 +1,247 @@
+//! Where sockets and messages meet: with a key, what goes out is sealed and only what opens comes in.
+//!
+//! Whoever owns an endpoint sends and receives through this, whatever is in the messages: files, groups,
+//! layers, one receiver or many. Without a key nothing is changed, and sealed datagrams are dropped and
+//! told.
+
+use std::{
+    io,
+    net::SocketAddr,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use fanfare_proto::Time;
+use fanfare_seal::{Form, Key, Keyless, Moment, Notice, Seal, Settings, system_salt};
+use fanfare_udp::{Ecn, Endpoint};
+
+use crate::join_error::JoinError;
+
+/// Keys of a group, and how long the envelope is.
+#[derive(Debug, Clone)]
+pub struct Keys {
+    /// It speaks with the first, and understands all.
+    pub keys: Vec<Key>,
+    /// The same for all members.
+    pub form: Form,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Clear(Keyless),
+    Sealed(Box<Seal>),
+}
+
+/// Seals and opens, or lets through.
+#[derive(Debug)]
+pub struct Sealed {
+    kind: Kind,
+    /// A batch, sealed.
+    sealed: Vec<u8>,
+    /// What the socket has not taken of it yet: from this byte on.
+    taken: Option<usize>,
+    /// Goes ahead of it.
+    hello: Option<Vec<u8>>,
+    /// A run, opened.
+    opened: Vec<u8>,
+}
+
+impl Sealed {
+    /// For a node of the group of this address; `silent`: it is not to be heard.
+    pub(crate) fn new(
+        keys: Option<&Keys>,
+        group: SocketAddr,
+        silent: bool,
+    ) -> Result<Self, JoinError> {
+        let kind = match keys {
+            None => Kind::Clear(Keyless::default()),
+            Some(Keys { keys, form }) => {
+                // The two ends of a session with one receiver know different addresses.
+                let multicast = group.ip().is_multicast();
+                let name = if multicast { group.to_string() } else { "unicast".to_owned() };
+                let settings = Settings::new(keys.clone(), &name).in_form(*form).silent(silent);
+                Kind::Sealed(Box::new(Seal::new(settings, salt()?)))
+            }
+        };
+        let (sealed, opened) = (Vec::new(), Vec::new());
+        Ok(Self { kind, sealed, taken: None, hello: None, opened })
+    }
+
+    /// Bytes that each message becomes longer by.
+    #[must_use]
+    pub fn overhead(&self) -> usize {
+        match &self.kind {
+            Kind::Clear(_) => 0,
+            Kind::Sealed(seal) => seal.overhead(),
+        }
+    }
+
+    /// What is sent next is another batch than before, whatever became of that.
+    pub fn begin(&mut self) {
+        (self.taken, self.hello) = (None, None);
+    }
+
+    /// Sends messages of `size` bytes each, the last may be shorter; how many bytes the socket has taken.
+    /// What it has not taken is sent by the same call again, with the rest.
+    ///
+    /// # Errors
+    /// As [`Endpoint::send`].
+    pub fn send(
+        &mut self,
+        now: Time,
+        endpoint: &Endpoint,
+        (to, size): (SocketAddr, usize),
+        ecn: Option<Ecn>,
+        bytes: &[u8],
+    ) -> io::Result<usize> {
+        let Kind::Sealed(seal) = &mut self.kind else {
+            return endpoint.send(to, size, ecn, bytes);
+        };
+        let at = moment(now);
+        let from = if let Some(from) = self.taken {
+            from
+        } else {
+            self.sealed.clear();
+            // It tells the number of the first of them.
+            self.hello = seal.greet(at, to);
+            bytes.chunks(size.max(1)).for_each(|message| seal.seal(at, message, &mut self.sealed));
+            0
+        };
+        self.taken = Some(from);
+        if let Some(hello) = &self.hello {
+            endpoint.send(to, hello.len(), None, hello)?;
+            self.hello = None;
+        }
+        let (rest, long) = (&self.sealed[from..], size + seal.overhead());
+        let sent = endpoint.send(to, long, ecn, rest)?;
+        self.taken = Some(from + sent);
+        Ok(if sent >= rest.len() { bytes.len() } else { sent / long * size })
+    }
+
+    /// Gives `each` what is in a run of datagrams, in pieces as long as can be.
+    pub fn open(
+        &mut self,
+        now: Time,
+        source: SocketAddr,
+        (run, stride): (&[u8], usize),
+        mut each: impl FnMut(&[u8], usize),
+    ) {
+        let seal = match &mut self.kind {
+            Kind::Clear(keyless) => {
+                // A run is of one sender.
+                if !keyless.is_sealed(run) {
+                    each(run, stride);
+                }
+                return;
+            }
+            Kind::Sealed(seal) => seal,
+        };
+        let (at, opened) = (moment(now), &mut self.opened);
+        opened.clear();
+        let plain = stride.saturating_sub(seal.overhead());
+        for datagram in run.chunks(stride.max(1)) {
+            let start = opened.len();
+            let _ = seal.open(at, source, datagram, opened);
+            let len = opened.len() - start;
+            if len > 0 && len < plain {
+                // Nothing can follow it in one piece.
+                each(opened, plain);
+                opened.clear();
+            }
+        }
+        if !opened.is_empty() {
+            each(opened, plain);
+        }
+    }
+
+    /// Says what is to be said beside messages, and takes new keys when it is time.
+    pub fn advance(&mut self, now: Time, endpoint: &Endpoint) {
+        let Kind::Sealed(seal) = &mut self.kind else { return };
+        let at = moment(now);
+        if seal.needs_salt(at)
+            && let Some(salt) = system_salt()
+        {
+            seal.renew(salt);
+        }
+        while let Some((to, hello)) = seal.poll(at) {
+            // A lost one is asked for again.
+            let _ = endpoint.send(to, hello.len(), None, &hello);
+        }
+    }
+
+    /// When [`Self::advance`] has something to say.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Time> {
+        match &self.kind {
+            Kind::Clear(_) => None,
+            Kind::Sealed(seal) => seal.next_timeout(),
+        }
+    }
+
+    /// What people are to be told now of datagrams that were dropped.
+    pub fn poll_notice(&mut self, now: Time) -> Option<Notice> {
+        match &mut self.kind {
+            Kind::Clear(keyless) => keyless.poll_notice(now),
+            Kind::Sealed(seal) => seal.poll_notice(now),
+        }
+    }
+}
+
+fn salt() -> Result<fanfare_seal::Salt, JoinError> {
+    let none = || io::Error::other("it has no random bytes to give");
+    system_salt().ok_or_else(|| JoinError::System(none()))
+}
+
+fn moment(now: Time) -> Moment {
+    Moment { now, clock: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use fanfare_udp::{EndpointConfig, Role};
+
+    use super::*;
+
+    fn endpoint() -> Endpoint {
+        let group = SocketAddr::from(([127, 0, 0, 1], 0));
+        Endpoint::open(&EndpointConfig { group, role: Role::Sender, ..EndpointConfig::default() })
+            .unwrap()
+    }
+
+    fn sealed(secret: u8) -> Sealed {
+        let keys = Keys { keys: vec![Key::from_secret([secret; 32], 1)], form: Form::Long };
+        Sealed::new(Some(&keys), SocketAddr::from(([10, 0, 0, 1], 6003)), false).unwrap()
+    }
+
+    #[test]
+    fn a_run_that_opens_comes_in_one_piece_and_what_does_not_is_left_out() {
+        let (endpoint, source) = (endpoint(), SocketAddr::from(([10, 0, 0, 2], 1)));
+        let to = endpoint.local_addr().unwrap();
+        let (mut one, mut other) = (sealed(1), sealed(1));
+        let messages: Vec<u8> = (0..95).collect();
+        let Kind::Sealed(seal) = &mut one.kind else { panic!("sealed") };
+        let hello = seal.hello(moment(Time::ZERO), None);
+        let sent = one.send(Time::ZERO, &endpoint, (to, 10), None, &messages);
+        assert_eq!(sent.unwrap(), 95);
+        other.open(Time::ZERO, source, (&hello, hello.len()), |_, _| panic!("nothing in it"));
+        let mut run = one.sealed.clone();
+        assert_eq!(run.len(), 9 * 34 + 29);
+        run[2 * 34 + 20] ^= 1;
+        let mut pieces = Vec::new();
+        other.open(Time::ZERO, source, (&run, 34), |run, stride| {
+            pieces.push((run.to_vec(), stride));
+        });
+        let left: Vec<u8> = (0..95).filter(|n| !(20..30).contains(n)).collect();
+        assert_eq!(pieces, [(left, 10)]);
+    }
+
+    #[test]
+    fn without_a_key_what_is_sealed_is_left_out_and_told() {
+        let source = SocketAddr::from(([10, 0, 0, 2], 1));
+        let mut clear = Sealed::new(None, source, false).unwrap();
+        clear.open(Time::ZERO, source, (&[0x08; 60], 60), |_, _| panic!("sealed"));
+        assert_eq!(clear.poll_notice(Time::ZERO), Some(Notice::NoKey(1)));
+        let mut came = 0;
+        clear.open(Time::ZERO, source, (&[0x12; 60], 60), |run, _| came += run.len());
+        assert_eq!((came, clear.poll_notice(Time::ZERO)), (60, None));
+    }
+}
