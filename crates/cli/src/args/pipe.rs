@@ -29,7 +29,6 @@ const HELP: Help = Help::new(&[
 const SEND: Help = Help::new(&[
     ("tar c . | fanfare pipe send --expect 3", "to three, and nothing may be missing"),
     ("tail -f log | fanfare pipe send --flush line", "to whoever listens"),
-    ("camera | fanfare pipe send --policy live --lifetime 2s", "what is new is worth more"),
 ])
 .exits(&[
     (Exit::Done, "every expected receiver has every byte, or nobody was expected"),
@@ -39,7 +38,8 @@ const SEND: Help = Help::new(&[
     (Exit::Resource, "memory or port missing on this machine"),
     (Exit::Nobody, "no receiver answered"),
     (Exit::Interrupted, "interrupted by Ctrl-C"),
-]);
+])
+.files(&[("--key FILE", "the key that seals all packets, readable by its owner alone")]);
 
 const RECV: Help = Help::new(&[
     ("fanfare pipe recv | tar x", "until the stream has ended"),
@@ -53,7 +53,8 @@ const RECV: Help = Help::new(&[
     (Exit::Resource, "the output cannot be written; memory or port missing"),
     (Exit::Nobody, "nothing arrived within --timeout"),
     (Exit::Interrupted, "interrupted by Ctrl-C"),
-]);
+])
+.files(&[("--key FILE", "the key that seals all packets, readable by its owner alone")]);
 
 /// Send standard input to the standard output of many machines
 ///

@@ -316,7 +316,8 @@ mod tests {
                    warning error result \
                    waiting slow evicted reloaded deleted deletion tree layers \
                    published sent held message dropped member lost broker gateway subscribed unsubscribed \
-                   cancelled members status";
+                   cancelled members status \
+                   id key signed trusted verified";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());
     }
 

@@ -16,7 +16,8 @@ const HELP: Help = Help::new(&[
     ("fanfare id", "this machine's public key"),
     ("fanfare recv in --from ed25519:...", "only what its owner has sent with --sign"),
 ])
-.exits(super::EXITS);
+.exits(super::EXITS)
+.files(&[("~/.config/fanfare/identity", "the key pair, without --identity")]);
 
 /// Show this machine's public key, by which others know its signatures
 ///

@@ -26,6 +26,29 @@ const HELP: Help = Help::new(&[
 ])
 .exits(EXITS);
 
+const KEY_FILE: &[(&str, &str)] = &[("FILE", "a key, readable by its owner alone")];
+
+const NEW: Help = Help::new(&[
+    ("fanfare key new lab.key", "a new key; copy it to all members"),
+    ("fanfare key new next.key --replaces lab.key", "the key that follows it"),
+])
+.exits(EXITS)
+.files(KEY_FILE);
+
+const SHOW: Help = Help::new(&[
+    ("fanfare key show lab.key", "its number, id and fingerprint"),
+    ("fanfare key show lab.key --secret", "for --key-env"),
+])
+.exits(EXITS)
+.files(KEY_FILE);
+
+const FINGERPRINT: Help = Help::new(&[
+    ("fanfare key fingerprint lab.key", "compare it on two machines"),
+    ("fanfare key fingerprint lab.key --json", "for programs"),
+])
+.exits(EXITS)
+.files(KEY_FILE);
+
 /// Make and compare keys that seal a group's packets
 ///
 /// All members of a group have the same key file. Whoever does not have it can neither read what is sent
@@ -46,6 +69,7 @@ enum What {
 
 /// Make a new key
 #[derive(Debug, Args)]
+#[command(after_help = NEW.short(), after_long_help = NEW.long())]
 struct NewArgs {
     /// The file to make; one that is there is kept
     file: PathBuf,
@@ -70,6 +94,7 @@ struct NewArgs {
 
 /// Show a key's number, id and fingerprint
 #[derive(Debug, Args)]
+#[command(after_help = SHOW.short(), after_long_help = SHOW.long())]
 struct ShowArgs {
     /// The key file
     file: PathBuf,
@@ -82,6 +107,7 @@ struct ShowArgs {
 
 /// Show 32 digits by which two people can compare their keys
 #[derive(Debug, Args)]
+#[command(after_help = FINGERPRINT.short(), after_long_help = FINGERPRINT.long())]
 struct FingerprintArgs {
     /// The key file
     file: PathBuf,

@@ -26,6 +26,13 @@ const HELP: Help = Help::new(&[
     (Exit::Permission, "a key is not known or was revoked"),
 ]);
 
+const VERIFY: Help = Help::new(&[
+    ("fanfare receipts verify r.jsonl", "whether each is signed, and by which key"),
+    ("fanfare receipts verify r.jsonl --trust hosts", "and whether the key is believed"),
+])
+.exits(HELP.exits)
+.files(&[("FILE", "what 'fanfare send --receipts FILE' has written")]);
+
 /// Verify receipts that 'fanfare send --receipts' has written
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
@@ -41,6 +48,7 @@ enum What {
 
 /// Check the signatures of receipts
 #[derive(Debug, Args)]
+#[command(after_help = VERIFY.short(), after_long_help = VERIFY.long())]
 struct VerifyArgs {
     /// The file that 'fanfare send --receipts' has written
     file: PathBuf,

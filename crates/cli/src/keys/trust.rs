@@ -18,6 +18,30 @@ const HELP: Help = Help::new(&[
 ])
 .exits(super::EXITS);
 
+const LIST_FILE: &[(&str, &str)] =
+    &[("~/.config/fanfare/trusted", "the list, without --file: a name and a key on each line")];
+
+const ADD: Help = Help::new(&[
+    ("fanfare trust add host-7 ed25519:...", "what 'fanfare id' prints on host-7"),
+    ("fanfare trust add host-7 ed25519:... --revoked", "never believe it again"),
+])
+.exits(super::EXITS)
+.files(LIST_FILE);
+
+const LIST: Help = Help::new(&[
+    ("fanfare trust list", "all names and keys"),
+    ("fanfare trust list --file hosts", "those of another list"),
+])
+.exits(super::EXITS)
+.files(LIST_FILE);
+
+const REMOVE: Help = Help::new(&[
+    ("fanfare trust remove host-7", "the name and its keys"),
+    ("fanfare trust remove host-7 --file hosts", "from another list"),
+])
+.exits(super::EXITS)
+.files(LIST_FILE);
+
 /// Keep a list of names and public keys that are believed
 ///
 /// One line for each: a name and a key. It is ~/.config/fanfare/trusted, unless --file names another.
@@ -37,6 +61,7 @@ enum What {
 
 /// Add a name and its key
 #[derive(Debug, Args)]
+#[command(after_help = ADD.short(), after_long_help = ADD.long())]
 struct AddArgs {
     /// What the node calls itself (--name)
     name: String,
@@ -51,6 +76,7 @@ struct AddArgs {
 
 /// Show all names and keys
 #[derive(Debug, Args)]
+#[command(after_help = LIST.short(), after_long_help = LIST.long())]
 struct ListArgs {
     #[command(flatten)]
     place: Place,
@@ -58,6 +84,7 @@ struct ListArgs {
 
 /// Remove a name and its keys
 #[derive(Debug, Args)]
+#[command(after_help = REMOVE.short(), after_long_help = REMOVE.long())]
 struct RemoveArgs {
     /// The name
     name: String,
