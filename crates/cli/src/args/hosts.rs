@@ -102,7 +102,7 @@ fn resolve(name: &str, group: SocketAddr) -> Result<SocketAddr, Failure> {
     let with_port = |name: &str, port: u16| (name, port).to_socket_addrs();
     // An IPv6 address has colons of its own.
     let found = match (name.parse::<SocketAddr>(), name.parse::<IpAddr>()) {
-        (Ok(address), _) => Ok(vec![address]),
+        (Ok(address), _) if address.port() > 0 => Ok(vec![address]),
         (_, Ok(ip)) => Ok(vec![SocketAddr::new(ip, group.port())]),
         _ => match name.rsplit_once(':') {
             Some((host, port)) => {

@@ -37,8 +37,9 @@ pub(super) struct Flight {
     gone: Option<Time>,
     /// When the last one so far went.
     last: Option<Time>,
-    /// A report tells what became of enough of them.
+    /// A report tells what became of enough of them, and whether that has been asked.
     answered: bool,
+    asked: bool,
 }
 
 impl Flight {
@@ -56,8 +57,8 @@ impl Flight {
 
     fn of((messages, telling, more): (u32, u32, f64), patience: Duration) -> Self {
         let (sent, begun, enough, gone, last) = (0, None, None, None, None);
-        let answered = false;
-        Self { messages, telling, more, patience, sent, begun, enough, gone, last, answered }
+        let (answered, asked) = (false, false);
+        Self { messages, telling, more, patience, sent, begun, enough, gone, last, answered, asked }
     }
 
     /// Messages that go in each doubling of the time without an answer.
@@ -92,6 +93,11 @@ impl Flight {
     /// Whether a report tells what became of enough of them.
     pub(super) fn is_answered(&self) -> bool {
         self.answered
+    }
+
+    /// The same, once.
+    pub(super) fn take_answered(&mut self) -> bool {
+        self.answered && !core::mem::replace(&mut self.asked, true)
     }
 
     /// For how long nothing is heard, though all have gone, or as many as there are to send.

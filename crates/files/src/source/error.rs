@@ -82,15 +82,15 @@ impl fmt::Display for SourceError {
             ),
             Self::LeadsOut(path, target) => write!(
                 f,
-                "cannot send '{}': this link leads out of the directory, to '{}'. Choose what is done \
-                 with such links: --links keep, follow or skip",
+                "link ('{}'): leads out of the directory, to '{}'. Choose what is done with such \
+                 links: --links keep, follow or skip",
                 path_shown(path),
                 path_shown(target)
             ),
             Self::TreeTooLong(max) => write!(
                 f,
-                "cannot send so many directories and links: their names have more than {} MiB. Send \
-                 the directories in several parts",
+                "tree (its names): directories and links have more than {} MiB of names. Send the \
+                 directories in several parts",
                 max >> 20
             ),
             Self::Spool(error) => write!(
