@@ -202,3 +202,76 @@ fn a_stream_that_nobody_comes_for_says_who_is_missing() {
     let report = network.send_stream(options).unwrap().finish();
     assert_eq!((report.receivers.len(), report.missing.len()), (0, 1));
 }
+
+#[test]
+fn a_stream_to_one_machine_goes_by_unicast() {
+    let port = 21_000 + (std::process::id() % 1_000) as u16 * 20 + 8;
+    let spec = fanfare_node::GroupSpec::parse_unicast_too(&format!("127.0.0.1:{port}")).unwrap();
+    let network = network(8).group(spec);
+    let reader = read_all(network.clone().test_drop(0.05).receive_stream(options("a")).unwrap());
+    let sent = bytes(3_000_000);
+    let report = send(network.send_stream(lossless(1)).unwrap(), &sent);
+    assert!(reader.join().unwrap() == sent);
+    assert!(report.is_complete(), "{report:?}");
+}
+
+#[cfg(feature = "tokio")]
+#[test]
+fn tasks_write_and_read_a_stream_by_the_traits_of_tokio() {
+    use std::{
+        future::poll_fn,
+        pin::{Pin, pin},
+        sync::Arc,
+        task::{Context, Poll, Wake, Waker},
+    };
+
+    use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
+
+    struct Unpark(thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    fn run<T>(task: impl Future<Output = T>) -> T {
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let (mut task, mut context) = (pin!(task), Context::from_waker(&waker));
+        loop {
+            match task.as_mut().poll(&mut context) {
+                Poll::Ready(done) => return done,
+                Poll::Pending => thread::park(),
+            }
+        }
+    }
+
+    let network = network(9);
+    let mut receiver = network.clone().receive_stream(options("a")).unwrap();
+    let mut sender = network.send_stream(lossless(1)).unwrap();
+    let sent = bytes(5_000_000);
+    let copy = sent.clone();
+    let writer = thread::spawn(move || {
+        run(async {
+            let mut rest = &copy[..];
+            while !rest.is_empty() {
+                let count = poll_fn(|c| Pin::new(&mut sender).poll_write(c, rest)).await.unwrap();
+                rest = &rest[count..];
+            }
+        });
+        sender.finish()
+    });
+    let mut all = Vec::new();
+    run(async {
+        let mut buffer = vec![0; 10_000];
+        loop {
+            let mut into = ReadBuf::new(&mut buffer);
+            poll_fn(|c| Pin::new(&mut receiver).poll_read(c, &mut into)).await.unwrap();
+            if into.filled().is_empty() {
+                break;
+            }
+            all.extend_from_slice(into.filled());
+        }
+    });
+    receiver.finish();
+    assert!(all == sent);
+    assert!(writer.join().unwrap().is_complete());
+}

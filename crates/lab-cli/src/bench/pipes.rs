@@ -41,9 +41,18 @@ pub(super) struct PipesArgs {
     /// Size of the stream in bytes
     #[arg(long, default_value_t = 500_000_000, value_parser = clap::value_parser!(u64).range(1_000_000..))]
     size: u64,
-    /// Rate that each is told
+    /// Rate that Fanfare is told
     #[arg(long, default_value = "8G", value_name = "RATE", allow_hyphen_values = true)]
     rate: String,
+    /// Rate that libnorm is told; beyond what it can, its receivers lose bytes
+    #[arg(
+        long,
+        default_value = "1G",
+        value_name = "RATE",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
+    norm_rate: String,
     /// How often each is measured
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     repetitions: u32,
@@ -83,6 +92,7 @@ impl PipesArgs {
             receivers: self.receivers.iter().map(|count| usize::from(*count)).collect(),
             size: self.size,
             rate: units::rate(&self.rate)?.as_bps(),
+            norm_rate: units::rate_of("norm-rate", &self.norm_rate)?.as_bps(),
             repetitions: self.repetitions,
             mtu: self.mtu as usize,
             directory: directory(self.dir.as_ref()),

@@ -3,6 +3,7 @@
 use std::{
     collections::VecDeque,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    task::{self, Context, Poll},
     time::{Duration, Instant},
 };
 
@@ -42,6 +43,8 @@ struct State {
     /// The application reads no more.
     closed: bool,
     ended: bool,
+    /// A task that waits for more.
+    task: Option<task::Waker>,
 }
 
 /// Between the two threads.
@@ -77,8 +80,10 @@ impl Delivery {
             state.held += bytes.len();
         }
         state.items.push_back(item);
+        let task = state.task.take();
         drop(state);
         self.arrived.notify_one();
+        task.into_iter().for_each(task::Waker::wake);
     }
 
     /// The next item. `None`: nothing came in time, or nothing will.
@@ -109,14 +114,30 @@ impl Delivery {
         }
     }
 
+    /// The next item, or the task is woken when there is one. `None`: nothing will come.
+    #[cfg_attr(not(feature = "tokio"), expect(dead_code, reason = "for async programs"))]
+    pub(super) fn poll_next(&self, context: &Context<'_>) -> Poll<Option<Item>> {
+        let mut state = self.lock();
+        if state.items.is_empty() && !state.ended {
+            state.task = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        drop(state);
+        Poll::Ready(self.next(Some(Instant::now())))
+    }
+
     /// Whether nothing more will come.
     pub(super) fn is_ended(&self) -> bool {
         self.lock().ended
     }
 
     pub(super) fn end(&self) {
-        self.lock().ended = true;
+        let mut state = self.lock();
+        state.ended = true;
+        let task = state.task.take();
+        drop(state);
         self.arrived.notify_all();
+        task.into_iter().for_each(task::Waker::wake);
     }
 
     /// The application has read everything.

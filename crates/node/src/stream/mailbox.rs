@@ -3,6 +3,7 @@
 use std::{
     io,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    task::{self, Context, Poll},
     time::{Duration, Instant},
 };
 
@@ -46,6 +47,8 @@ struct State {
     /// The driver has ended.
     ended: bool,
     status: SendStatus,
+    /// A task that waits for room.
+    task: Option<task::Waker>,
 }
 
 /// Between the two threads.
@@ -92,6 +95,22 @@ impl Mailbox {
         state.mail.bytes.extend_from_slice(&bytes[..count]);
         self.post(state);
         Ok(count)
+    }
+
+    /// Takes bytes as far as there is room, or wakes the task when there is some.
+    #[cfg_attr(not(feature = "tokio"), expect(dead_code, reason = "for async programs"))]
+    pub(super) fn poll_write(
+        &self,
+        context: &Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let mut state = self.lock();
+        if !state.ended && !bytes.is_empty() && state.mail.bytes.len() >= MAIL_MAX {
+            state.task = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        drop(state);
+        Poll::Ready(self.write(bytes, false))
     }
 
     /// Takes a message: `head`, then `bytes`. It waits for room, but not for all of it at once.
@@ -146,8 +165,10 @@ impl Mailbox {
         spare.bytes.clear();
         spare.notes.clear();
         std::mem::swap(&mut state.mail, spare);
+        let task = state.task.take();
         drop(state);
         self.room.notify_all();
+        task.into_iter().for_each(task::Waker::wake);
         true
     }
 
@@ -179,7 +200,11 @@ impl Mailbox {
 
     /// Nothing is taken any more.
     pub(super) fn end(&self) {
-        self.lock().ended = true;
+        let mut state = self.lock();
+        state.ended = true;
+        let task = state.task.take();
+        drop(state);
         self.room.notify_all();
+        task.into_iter().for_each(task::Waker::wake);
     }
 }

@@ -23,11 +23,14 @@
 //!
 //! # Map, in reading order
 //! - `options`: how a stream is sent and received; `report`: what it came to
-//! - `sender`, `receiver`: the application's ends; `framing`: messages in a stream
+//! - `sender`, `receiver`: the application's ends, `asynchronous`: with the traits of tokio;
+//!   `framing`: messages in a stream
 //! - `mailbox`, `delivery`: what the two threads share
 //! - `sending`, `receiving`: what the driver drives; `audience`: who is waited for
 //! - `receipt`: what ends say of a stream besides its bytes; `rings`: its memory
 
+#[cfg(feature = "tokio")]
+mod asynchronous;
 mod audience;
 mod delivery;
 mod framing;

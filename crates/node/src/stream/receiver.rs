@@ -167,23 +167,62 @@ impl StreamReceiver {
             return Ok(Vec::new());
         }
         loop {
-            match self.next()? {
-                Item::Bytes { bytes, offset, .. } => {
-                    self.offset = offset + bytes.len() as u64;
-                    return Ok(bytes);
-                }
-                Item::Framing(_) => {}
-                Item::Gap { from, to } => {
-                    self.offset = to;
-                    return Err(io::Error::other(StreamGap { from, to }));
-                }
-                Item::End { length } => {
-                    self.ended = Some(length);
-                    return Ok(Vec::new());
-                }
-                Item::Broken(why) => return Err(broken(&why)),
+            let item = self.next()?;
+            if let Some(bytes) = self.bytes_of(item)? {
+                return Ok(bytes);
             }
         }
+    }
+
+    /// What an item has for who reads bytes; nothing is the end.
+    fn bytes_of(&mut self, item: Item) -> io::Result<Option<Vec<u8>>> {
+        match item {
+            Item::Bytes { bytes, offset, .. } => {
+                self.offset = offset + bytes.len() as u64;
+                Ok(Some(bytes))
+            }
+            Item::Framing(_) => Ok(None),
+            Item::Gap { from, to } => {
+                self.offset = to;
+                Err(io::Error::other(StreamGap { from, to }))
+            }
+            Item::End { length } => {
+                self.ended = Some(length);
+                Ok(Some(Vec::new()))
+            }
+            Item::Broken(why) => Err(broken(&why)),
+        }
+    }
+
+    /// At most `most` bytes, or the task is woken when there are some. Nothing is the end.
+    #[cfg(feature = "tokio")]
+    pub(super) fn poll_bytes(
+        &mut self,
+        context: &std::task::Context<'_>,
+        most: usize,
+    ) -> std::task::Poll<io::Result<Vec<u8>>> {
+        use std::task::{Poll, ready};
+        while self.at == self.bytes.len() {
+            if self.ended.is_some() {
+                return Poll::Ready(Ok(Vec::new()));
+            }
+            let Some(item) = ready!(self.delivery.poll_next(context)) else {
+                return Poll::Ready(Err(broken("it was stopped")));
+            };
+            match self.bytes_of(item) {
+                Ok(Some(bytes)) => {
+                    self.offset -= bytes.len() as u64;
+                    (self.bytes, self.at) = (bytes, 0);
+                }
+                Ok(None) => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        let count = most.min(self.bytes.len() - self.at);
+        let bytes = self.bytes[self.at..self.at + count].to_vec();
+        self.at += count;
+        self.offset += count as u64;
+        Poll::Ready(Ok(bytes))
     }
 
     /// The next message, as the stream's framing tells them apart. Messages of which a part is lost are

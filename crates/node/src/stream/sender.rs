@@ -127,6 +127,20 @@ impl StreamSender {
         Ok(count)
     }
 
+    /// Takes bytes as far as there is room, or wakes the task when there is some.
+    #[cfg(feature = "tokio")]
+    pub(super) fn poll_bytes(
+        &mut self,
+        context: &std::task::Context<'_>,
+        bytes: &[u8],
+    ) -> std::task::Poll<io::Result<usize>> {
+        let taken = self.mailbox.poll_write(context, bytes);
+        if let std::task::Poll::Ready(Ok(count)) = &taken {
+            self.hash(&bytes[..*count]);
+        }
+        taken
+    }
+
     fn hash(&mut self, bytes: &[u8]) {
         if let Some(hasher) = &mut self.hasher {
             hasher.update(bytes);
