@@ -55,7 +55,9 @@ impl KeyMistake {
             (None, _) => {
                 format!("receiver {receiver} did not sign its receipt. Check its identity file")
             }
-            (Some(_), true) => format!("the key of receiver {receiver} was revoked"),
+            (Some(_), true) => format!(
+                "the key of receiver {receiver} was revoked. Add its new key, or leave it out of --expect"
+            ),
             (Some(key), false) => format!(
                 "receiver {receiver} has signed with a key that is not in the list ({key}). Add it with \
                  'fanfare trust add' if it is right"
@@ -78,7 +80,9 @@ impl KeyMistake {
         let failure = failure?;
         let unexplained = matches!(failure.exit, Exit::Nobody | Exit::Failed | Exit::Partial);
         Some(match self.0.filter(|_| unexplained) {
-            Some((code, text)) => Failure::new(Exit::Permission, code, format!("key: {text}")),
+            Some((code, text)) => {
+                Failure::new(Exit::Permission, code, format!("keys (of this group): {text}"))
+            }
             None => failure,
         })
     }

@@ -34,7 +34,8 @@ impl<'a> Parents<'a> {
             return Ok(self.directory.handle());
         }
         let opened = match self.last.take() {
-            Some((last, opened)) if last == path => opened,
+            // One that was missing may be there by now.
+            Some((last, Ok(opened))) if last == path => Ok(opened),
             _ => self.open(path),
         };
         match &self.last.insert((path.to_vec(), opened)).1 {
