@@ -33,6 +33,10 @@ use crate::{
     subscribe::SubArgs,
 };
 
+/// Without the options that every program has: the commands fill the screen.
+const TEMPLATE: &str =
+    "{about-with-newline}\n{usage-heading} {usage}\n\nCommands:\n{subcommands}{after-help}";
+
 const HELP: Help = Help::new(&[
     ("fanfare recv downloads --create-dirs --once", "on every machine that wants it"),
     ("fanfare send disk.img --expect 30", "on the machine that has it"),
@@ -62,7 +66,7 @@ const LABORATORY: Help = Help::new(&[
 #[derive(Debug, Parser)]
 #[command(
     name = "fanfare", version, max_term_width = 100,
-    after_help = HELP.short(), after_long_help = HELP.long()
+    after_help = HELP.short(), after_long_help = HELP.long(), help_template = TEMPLATE
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]

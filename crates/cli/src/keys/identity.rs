@@ -14,12 +14,12 @@ use crate::json::{IdLine, Line};
 
 const HELP: Help = Help::new(&[
     ("fanfare id", "this machine's public key"),
-    ("fanfare recv in --from ed25519:...", "only what its owner has sent with --sign"),
+    ("fanfare id --json", "for programs"),
 ])
 .exits(super::EXITS)
 .files(&[("~/.config/fanfare/identity", "the key pair, without --identity")]);
 
-/// Show this machine's public key, by which others know its signatures
+/// Show this machine's public key, which others trust
 ///
 /// The key pair is made when it is first needed: ~/.config/fanfare/identity, unless --identity names
 /// another file.

@@ -25,7 +25,8 @@ const HELP: Help = Help::new(&[
     (Exit::Resource, "a program is missing"),
     (Exit::Interrupted, "interrupted by Ctrl-C"),
 ])
-.environment(&[("FANFARE_BIN", "another build of fanfare to be measured")]);
+.environment(&[("FANFARE_BIN", "another build of fanfare to be measured")])
+.files(&[("--dir DIR", "what is measured, while it is measured")]);
 
 /// Measure how fast a stream reaches all receivers
 ///
