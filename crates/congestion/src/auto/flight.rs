@@ -35,11 +35,8 @@ pub(super) struct Flight {
     enough: Option<Time>,
     /// When the last of them went.
     gone: Option<Time>,
-    /// When the last one so far went.
-    last: Option<Time>,
-    /// A report tells what became of enough of them, and whether that has been asked.
+    /// A report tells what became of enough of them.
     answered: bool,
-    asked: bool,
 }
 
 impl Flight {
@@ -56,9 +53,8 @@ impl Flight {
     }
 
     fn of((messages, telling, more): (u32, u32, f64), patience: Duration) -> Self {
-        let (sent, begun, enough, gone, last) = (0, None, None, None, None);
-        let (answered, asked) = (false, false);
-        Self { messages, telling, more, patience, sent, begun, enough, gone, last, answered, asked }
+        let (sent, begun, enough, gone) = (0, None, None, None);
+        Self { messages, telling, more, patience, sent, begun, enough, gone, answered: false }
     }
 
     /// Messages that go in each doubling of the time without an answer.
@@ -69,7 +65,6 @@ impl Flight {
     /// A full message was sent.
     pub(super) fn on_sent(&mut self, now: Time) {
         self.begun.get_or_insert(now);
-        self.last = Some(now);
         self.sent = self.sent.saturating_add(1);
         if self.sent == self.telling {
             self.enough = Some(now);
@@ -79,25 +74,14 @@ impl Flight {
         }
     }
 
-    /// A report is about what was sent until `until`. True when there were too few messages to tell
-    /// anything, and none of them is awaited any more: the flight begins anew with the next.
-    pub(super) fn on_report(&mut self, until: Time) -> bool {
+    /// A report is about what was sent until `until`.
+    pub(super) fn on_report(&mut self, until: Time) {
         self.answered |= self.enough.is_some_and(|enough| until >= enough);
-        let ended = self.enough.is_none() && self.last.is_some_and(|last| until >= last);
-        if ended {
-            (self.sent, self.begun, self.last) = (0, None, None);
-        }
-        ended
     }
 
     /// Whether a report tells what became of enough of them.
     pub(super) fn is_answered(&self) -> bool {
         self.answered
-    }
-
-    /// The same, once.
-    pub(super) fn take_answered(&mut self) -> bool {
-        self.answered && !core::mem::replace(&mut self.asked, true)
     }
 
     /// For how long nothing is heard, though all have gone, or as many as there are to send.
@@ -121,19 +105,6 @@ mod tests {
         assert_eq!(flight.unanswered(at(219)), Some(Duration::from_millis(100)));
         flight.on_report(at(110));
         assert_eq!(flight.unanswered(at(219)), None);
-    }
-
-    #[test]
-    fn a_flight_of_fewer_messages_than_tell_anything_begins_anew_when_they_have_arrived() {
-        let mut flight = Flight::near();
-        (0..7).for_each(|n| flight.on_sent(at(100 + n)));
-        assert!(!flight.on_report(at(105)));
-        assert_eq!(flight.unanswered(at(300)), Some(Duration::from_millis(200)));
-        assert!(flight.on_report(at(106)));
-        assert_eq!((flight.unanswered(at(900)), flight.is_answered()), (None, false));
-        (0..=NEAR).for_each(|n| flight.on_sent(at(1000 + u64::from(n))));
-        flight.on_report(at(1010));
-        assert!(flight.is_answered());
     }
 
     #[test]

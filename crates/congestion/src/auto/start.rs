@@ -63,11 +63,6 @@ impl Auto {
             self.set(now, delivered);
         } else if surprised {
             self.set(now, seen.base * self.lowered_to());
-        } else if self.rate < self.first_rate(view.rtt())
-            && self.flight.as_mut().is_some_and(Flight::take_answered)
-        {
-            // The link is not slow: a receiver was busy, and answers late.
-            self.set(now, self.first_rate(view.rtt()));
         } else if self.flight.as_ref().is_some_and(|flight| !flight.is_answered()) {
             // Nothing is known of the path yet.
         } else if seen.used && !self.random.is_trying() {

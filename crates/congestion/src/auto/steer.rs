@@ -124,9 +124,8 @@ impl Auto {
         let rtt = view.rtt();
         (self.elapsed, self.reported) = (now.since(self.reported), now);
         let past = self.probes.find(sequence, rtt)?;
-        if self.flight.as_mut().is_some_and(|flight| flight.on_report(past.until)) {
-            // What the wait for an answer took from the rate.
-            self.set(now, self.first_rate(rtt).max(self.rate));
+        if let Some(flight) = &mut self.flight {
+            flight.on_report(past.until);
         }
         let wanted = self.wanted(past.rate, view.rtt);
         let pace_max = if view.standing > wanted { PACE_MAX } else { 1.0 };
