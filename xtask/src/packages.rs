@@ -17,7 +17,8 @@ const FOR_NAMESPACES: [(&str, &str); 1] = [("ip", "iproute2")];
 
 /// The same for the tests of the command; what is compared in the laboratory is left out there when it is
 /// missing.
-const FOR_TESTS: [(&str, &str); 2] = [("nats-server", "nats-server"), ("openssl", "openssl")];
+const FOR_TESTS: [(&str, &str); 3] =
+    [("nats-server", "nats-server"), ("openssl", "openssl"), ("rsync", "rsync")];
 
 fn present(what: &str) -> bool {
     if what.starts_with('/') {
