@@ -169,10 +169,11 @@ impl Receiving {
         }
         let leaving = self.leaving.is_some();
         let at = *self.leaving.get_or_insert(now);
-        if !leaving && self.key.is_some() {
+        // Also before the stream has begun: its sender may know this receiver by the roll call.
+        if !leaving {
             self.session.receiver().set_status(receipt::LEAVING.to_vec(), true);
         }
-        self.stopped |= self.key.is_none() || at + LEAVE <= now;
+        self.stopped |= at + LEAVE <= now;
     }
 
     /// The application has kept everything: the sender is told.

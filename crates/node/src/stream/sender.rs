@@ -53,6 +53,8 @@ impl Network {
     /// What this machine refuses: interface, sockets, threads.
     pub fn send_stream(mut self, options: SendOptions) -> Result<StreamSender, JoinError> {
         self.check()?;
+        // A receiver that holds its answer back until its application has read is not silent.
+        self.sender.patience = self.sender.patience.max(options.wait);
         let endpoint = self.open_endpoint(false)?;
         self.choose_segment(&endpoint);
         let (_, _, seed) = self.choose();
