@@ -146,7 +146,7 @@ impl TransferBuilder {
         (directory, sink): (Option<Arc<Directory>>, Option<Sink>),
         (id, seed): (NodeId, u64),
     ) -> Result<Transfer, TransferError> {
-        let (waker, sealed) = (Waker::new()?, self.network.seal()?);
+        let (waker, wiring) = (Waker::new()?, self.network.wiring(seed)?);
         self.clear_up(directory.as_ref());
         let mut storage = self.storage(directory.as_ref(), sink.is_some());
         let now = clock.now();
@@ -201,11 +201,8 @@ impl TransferBuilder {
             outbox,
             commands,
             waker,
-            sealed,
+            wiring,
             message_size: usize::from(sender.segment_size) + segment::HEADER_MAX,
-            // Another sequence than the session's, from the same seed.
-            hosts: self.network.destinations().clone(),
-            test_drop: (self.network.test_drop_chance(), !seed),
         };
         let (thread, stopper) = setup.start("fanfare-node")?;
         let (commands, events, thread) = (to_driver, Some(events), Some(thread));

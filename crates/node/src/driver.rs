@@ -53,12 +53,17 @@ pub struct Setup<E: Engine> {
     pub waker: Waker,
     /// Bytes of a full message, which decides how many go in one system call.
     pub message_size: usize,
-    /// Between its sockets and its engine.
-    pub sealed: Sealed,
+    /// What is between its sockets and its engine: [`crate::Network::wiring`].
+    pub wiring: Wiring,
+}
+
+/// What is between sockets and engine, by the network that the node takes part in.
+#[derive(Debug)]
+pub struct Wiring {
+    pub(crate) sealed: Sealed,
     /// Where what is for the group goes: single hosts, and whether to the group's address, too.
-    pub hosts: (Vec<SocketAddr>, bool),
-    /// Loses received datagrams with this probability; with it the seed that decides which.
-    pub test_drop: (f64, u64),
+    pub(crate) hosts: (Vec<SocketAddr>, bool),
+    pub(crate) test_drop: TestDrop,
 }
 
 impl<E: Engine + Send + 'static> Setup<E>
@@ -75,7 +80,7 @@ where
         let stopper = Stopper::new(self.waker);
         let now = self.clock.now();
         let is_multicast = self.endpoint.group().ip().is_multicast();
-        let (drop, seed) = self.test_drop;
+        let Wiring { sealed, hosts, test_drop } = self.wiring;
         let driver = Driver {
             clock: self.clock,
             engine: self.engine,
@@ -84,14 +89,10 @@ where
             stopper: stopper.clone(),
             ready: all_ready(),
             moderation: Moderation::new(self.endpoint.receive_room(), now),
-            outgoing: Outgoing::new(
-                &self.endpoint,
-                self.message_size + self.sealed.overhead(),
-                &self.hosts,
-            ),
-            sealed: self.sealed,
+            outgoing: Outgoing::new(&self.endpoint, self.message_size + sealed.overhead(), &hosts),
+            sealed,
             endpoint: self.endpoint,
-            test_drop: TestDrop::new(drop, seed),
+            test_drop,
             reading: Reading::new(now),
             next_overruns: now,
             next_look: is_multicast.then_some(now),

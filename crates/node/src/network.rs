@@ -9,14 +9,16 @@ use fanfare_proto::{
     FeedbackPath, InstanceId, NodeId, ReceiverConfig, SenderConfig, SessionConfig,
 };
 use fanfare_udp::{
-    Awaited, Endpoint, EndpointConfig, GroupSpec, OpenError, choose_interface, config::Role,
-    follow::loopback_interface,
+    Awaited, Endpoint, EndpointConfig, GroupSpec, Interface, OpenError, choose_interface,
+    config::Role, follow::loopback_interface, interface_towards,
 };
 
 use crate::{
+    driver::Wiring,
     join_error::JoinError,
     sealed::{Keys, Sealed},
     segment,
+    test_drop::TestDrop,
 };
 
 /// Shortest segment that is worth having; it holds the announcement of a file.
@@ -132,14 +134,20 @@ impl Network {
     /// reach it. Only from private networks and this link.
     #[must_use]
     pub fn hear_direct(mut self) -> Self {
+        // Answers go to wherever the sender is.
         self.endpoint.direct = true;
+        self.endpoint.hears_direct = true;
         self
     }
 
-    /// Single hosts that what is for the group goes to, and whether it goes to the group, too.
-    #[must_use]
-    pub fn destinations(&self) -> &(Vec<SocketAddr>, bool) {
-        &self.hosts
+    /// What a driver has from here, whatever its engine is. The loss on purpose has another sequence
+    /// than the session's, from the same `seed`.
+    ///
+    /// # Errors
+    /// When the system has no random bytes.
+    pub fn wiring(&self, seed: u64) -> Result<Wiring, JoinError> {
+        let (sealed, hosts) = (self.seal()?, self.hosts.clone());
+        Ok(Wiring { sealed, hosts, test_drop: TestDrop::new(self.test_drop, !seed) })
     }
 
     /// Hear this source only (source-specific multicast).
@@ -279,12 +287,6 @@ impl Network {
         &self.receiver
     }
 
-    /// With which probability received datagrams are lost on purpose.
-    #[must_use]
-    pub fn test_drop_chance(&self) -> f64 {
-        self.test_drop
-    }
-
     /// The group's address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
@@ -318,15 +320,26 @@ impl Network {
         if !unicast {
             self.settle_interface(group)?;
         }
-        let hears = receives || !unicast;
+        // Hosts answer to the address that they are sent from.
+        let hears = receives || (!unicast && self.hosts.1);
         self.endpoint.role = if hears { Role::Member } else { Role::Sender };
         self.endpoint.own = receives;
         Ok(Endpoint::open(&self.endpoint)?)
     }
 
+    /// The interface of the group. Where only hosts are sent to, it is the one that leads to the first.
+    fn chosen_interface(&self, group: IpAddr) -> Result<Interface, OpenError> {
+        let (hosts, multicast) = &self.hosts;
+        let first = hosts.first().filter(|_| !multicast && self.interface.is_none());
+        match first.and_then(|host| interface_towards(host.ip())) {
+            Some(interface) => Ok(interface),
+            None => choose_interface(group, self.interface.as_deref()),
+        }
+    }
+
     fn settle_interface(&mut self, group: IpAddr) -> Result<(), OpenError> {
         let requested = self.interface.as_deref();
-        let chosen = choose_interface(group, requested);
+        let chosen = self.chosen_interface(group);
         self.endpoint.awaited = match (&chosen, requested) {
             _ if !self.awaits => None,
             (Ok(found), None) if found.loopback => Some(Awaited::Any),
@@ -352,7 +365,7 @@ impl Network {
         if !group.is_multicast() {
             return Ok(());
         }
-        let interface = match choose_interface(group, self.interface.as_deref()) {
+        let interface = match self.chosen_interface(group) {
             // What its packets carry shows when it is there.
             Err(OpenError::InterfaceDown { .. } | OpenError::NoAddress { .. }) if self.awaits => {
                 return Ok(());
@@ -373,11 +386,18 @@ impl Network {
         let Some(interface) = endpoint.interface() else { return };
         let (wanted, ttl) = (self.sender.segment_size, self.endpoint.ttl);
         let group = endpoint.group().ip();
-        self.sender.segment_size = match self.fit {
-            Fit::Given => wanted,
-            Fit::Shorter => segment::shortened(wanted, interface, group, self.beside),
-            Fit::Any => segment::fitting(wanted, interface, group, (ttl, self.beside)),
+        let (hosts, _) = &self.hosts;
+        let fitting = match self.fit {
+            Fit::Given => return,
+            Fit::Any if hosts.is_empty() => {
+                segment::fitting(wanted, interface, group, (ttl, self.beside))
+            }
+            // Routers may be between here and a host.
+            Fit::Any | Fit::Shorter => segment::shortened(wanted, interface, group, self.beside),
         };
+        let links = hosts.iter().filter_map(|host| interface_towards(host.ip()));
+        let short = links.map(|link| segment::shortened(fitting, &link, group, self.beside)).min();
+        self.sender.segment_size = short.unwrap_or(fitting);
     }
 
     /// The configuration of its session, with both roles as they were asked for; who has only one

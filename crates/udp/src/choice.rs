@@ -89,6 +89,12 @@ pub(crate) fn route_source(destination: IpAddr) -> Option<IpAddr> {
     socket.local_addr().ok().map(|address| address.ip()).filter(|ip| !ip.is_unspecified())
 }
 
+/// The interface by which this machine sends to a host, where there is a way to it.
+pub fn interface_towards(host: IpAddr) -> Option<Interface> {
+    let source = route_source(host)?;
+    interfaces().ok()?.into_iter().find(|one| one.addresses.contains(&source))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -44,11 +44,13 @@ pub struct EndpointConfig {
     /// sender the work of a receiver, where the system can tell (Linux), and its group's drops are
     /// no longer counted, since what is kept from it counts as dropped.
     pub own: bool,
-    /// Whether datagrams go to single hosts and come from them beside the group, over any interface.
-    /// Sending is from all addresses of this machine then, and a [`Role::Member`] also hears what is
-    /// sent to this machine's own addresses at the group's port, from neighbours and private
-    /// networks. Without effect for a unicast address. Default false.
+    /// Whether datagrams go to single hosts, too, over any interface: sending is from all addresses of
+    /// this machine then. Without effect for a unicast address. Default false.
     pub direct: bool,
+    /// Whether a [`Role::Member`] also hears what is sent to this machine's own addresses at the
+    /// group's port, from neighbours and private networks. Of several on one machine the last one
+    /// hears it. Without effect for a unicast address. Default false.
+    pub hears_direct: bool,
     /// Upper six bits of the traffic class (RFC 2474), 0 to 63. Default 0.
     pub dscp: u8,
     /// Bytes asked for each receiving socket; the system may give less (Linux:
@@ -76,6 +78,7 @@ impl Default for EndpointConfig {
             loopback: true,
             own: true,
             direct: false,
+            hears_direct: false,
             dscp: 0,
             receive_buffer: 4 << 20,
             send_buffer: 1 << 20,

@@ -42,6 +42,28 @@ pub(crate) fn is_near(source: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::endpoint::Endpoint;
+    use crate::follow::loopback_interface;
+
+    #[test]
+    fn who_sends_to_hosts_takes_nothing_from_a_receiver_on_the_same_machine() {
+        let free = std::net::UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let group = SocketAddr::new(Ipv4Addr::new(239, 255, 42, 23).into(), port);
+        let interface = Some(loopback_interface(group.ip()).unwrap());
+        let config = EndpointConfig { group, interface, direct: true, ..EndpointConfig::default() };
+        let hears = EndpointConfig { hears_direct: true, ..config.clone() };
+        let mut receiver = Endpoint::open(&hears).unwrap();
+        let mut sender = Endpoint::open(&config).unwrap();
+        sender.send(SocketAddr::from(([127, 0, 0, 1], port)), 100, None, &[7; 100]).unwrap();
+        let heard = |endpoint: &mut Endpoint| {
+            let mut lengths = Vec::new();
+            endpoint.receive(|_, bytes| lengths.push(bytes.len())).unwrap();
+            lengths
+        };
+        assert_eq!((heard(&mut receiver), heard(&mut sender)), (vec![100], vec![]));
+    }
 
     #[test]
     fn neighbours_and_private_networks_are_near_and_the_internet_is_not() {

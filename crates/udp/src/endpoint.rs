@@ -65,7 +65,7 @@ impl Endpoint {
         let own = own_address(config, &transmitter, interface.as_ref());
         refuse_own(config, own, &groups);
         let hears_direct =
-            config.direct && config.role == Role::Member && config.group.ip().is_multicast();
+            config.hears_direct && config.role == Role::Member && config.group.ip().is_multicast();
         Ok(Self {
             direct: hears_direct.then(|| direct::open(config)).flatten(),
             transmitter,

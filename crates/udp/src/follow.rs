@@ -4,7 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::choice::choose;
-use crate::config::EndpointConfig;
+use crate::config::{EndpointConfig, Role};
 use crate::endpoint::Endpoint;
 use crate::error::OpenError;
 use crate::interface::{Interface, again, interfaces};
@@ -39,7 +39,9 @@ impl Endpoint {
     ///
     /// Errors: what came back cannot be used, or not yet; nothing has changed, and it can be asked again.
     pub fn follow(&mut self) -> Result<Change, OpenError> {
-        if self.interface.is_none() || !self.config.group.ip().is_multicast() {
+        // Who sends to single hosts alone goes by whatever interface leads there.
+        let leaves_it = self.config.direct && self.config.role == Role::Sender;
+        if leaves_it || self.interface.is_none() || !self.config.group.ip().is_multicast() {
             return Ok(Change::None);
         }
         if !(self.has_news() || self.unsettled) {

@@ -41,7 +41,7 @@ pub mod wait;
 mod watch;
 
 pub use address::{GroupSpec, GroupSpecError};
-pub use choice::choose_interface;
+pub use choice::{choose_interface, interface_towards};
 pub use config::{EndpointConfig, Role};
 pub use ecn::Ecn;
 pub use endpoint::Endpoint;

@@ -30,7 +30,7 @@ pub enum Via {
     /// The socket bound to this group, or to the endpoint's own unicast address given as a group.
     Group(SocketAddr),
     /// The sending socket, when somebody answered what was sent from it; or the one for datagrams to
-    /// this machine alone ([`crate::EndpointConfig::direct`]).
+    /// this machine alone ([`crate::EndpointConfig::hears_direct`]).
     Unicast,
     /// A socket that hears groups of layers.
     Layers,

@@ -41,7 +41,7 @@ pub struct Deleted {
 }
 
 /// What came of a listing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Outcome {
     /// Directories that it lists.
     pub(crate) roots: Vec<String>,
@@ -51,6 +51,13 @@ pub(crate) struct Outcome {
     pub(crate) deleted: u64,
     /// Why the others are not, for the sender and for people.
     pub(crate) refused: Option<(Reason, String)>,
+}
+
+impl Outcome {
+    /// Nothing was done.
+    pub(crate) fn refused(reason: Reason, why: String) -> Self {
+        Self { refused: Some((reason, why)), ..Self::default() }
+    }
 }
 
 /// What is told while it runs.
@@ -76,7 +83,7 @@ pub(crate) struct Removal {
 impl Removal {
     /// Does it. `tell` says whether anybody listens.
     pub(crate) fn run(self, stop: &AtomicBool, tell: &mut dyn FnMut(Step) -> bool) {
-        let mut outcome = Outcome { roots: Vec::new(), extra: None, deleted: 0, refused: None };
+        let mut outcome = Outcome::default();
         outcome.refused = self.try_run(stop, &mut outcome, tell).err();
         self.directory.remove(&self.part.name);
         tell(Step::Done(outcome));

@@ -1,87 +1,33 @@
-//! Listings that have come: each waits until everything else that its sender sent is settled, and is
-//! then acted on by a thread of its own, since a disk takes as long as it likes.
+//! Listings that have come, and the removal of what their sender no longer has.
 
-use std::{
-    collections::VecDeque,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc::{Receiver, TryRecvError, sync_channel},
-    },
-    thread::JoinHandle,
-    time::Duration,
-};
+use std::{sync::atomic::AtomicBool, time::Duration};
 
 use fanfare_disk::placement::Conflict;
-use fanfare_node::Waker;
 use fanfare_proto::{ObjectKey, Session, Time};
 
 use super::{
     ReceiveJob,
+    follow_up::{Due, FollowUps, PATIENCE, Work},
     record::{OpenObject, Record},
 };
-use crate::event::Outbox;
 use crate::{
     announcement::Details,
-    event::{ReceiveEvent, TransferEvent},
+    event::{Outbox, ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
     listing::{Limits, Outcome, Removal, Step},
     receipt::Reason,
     verify::Held,
 };
 
-/// Steps told and not yet taken: an application that does not read holds up the removal, and nothing
-/// else.
-const STEPS: usize = 16;
-/// Objects that came before this receiver did, and that it will not get, show by nothing new coming
-/// for so long: many round trips, even by satellite.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
-
 /// Listings of all senders.
-#[derive(Debug, Default)]
-pub(super) struct Deletions {
-    waker: Option<Waker>,
-    /// Whole, and waiting for what was sent before them.
-    waiting: Vec<ObjectKey>,
-    /// One after the other: they may be about the same directories.
-    ready: VecDeque<(ObjectKey, Removal)>,
-    running: Option<Running>,
-}
+pub(super) type Deletions = FollowUps<Removal>;
 
-#[derive(Debug)]
-struct Running {
-    key: ObjectKey,
-    steps: Option<Receiver<Step>>,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
+impl Work for Removal {
+    type Step = Step;
+    const THREAD: &'static str = "fanfare-delete";
 
-impl Running {
-    fn start(key: ObjectKey, removal: Removal, waker: Option<Waker>) -> Option<Self> {
-        let (steps, taken) = sync_channel(STEPS);
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
-        let thread = std::thread::Builder::new().name("fanfare-delete".into());
-        let thread = thread.spawn(move || {
-            removal.run(&stopped, &mut |step| {
-                let sent = steps.send(step).is_ok();
-                waker.iter().for_each(Waker::wake);
-                sent
-            });
-        });
-        Some(Self { key, steps: Some(taken), stop, thread: Some(thread.ok()?) })
-    }
-}
-
-impl Drop for Running {
-    /// It stops after the name that it is at; what is left is for another time.
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        // Whoever waits for its steps to be taken is told that nobody will.
-        self.steps = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+    fn run(self, stop: &AtomicBool, tell: &mut dyn FnMut(Step) -> bool) {
+        Self::run(self, stop, tell);
     }
 }
 
@@ -113,26 +59,10 @@ fn judge(record: &Record, details: &Details, news: Duration) -> Verdict {
     }
 }
 
-impl Deletions {
-    /// Nothing more is to be removed.
-    pub(super) fn stop(&mut self) {
-        self.ready.clear();
-        if let Some(running) = &self.running {
-            running.stop.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
 impl ReceiveJob {
-    /// Whose threads are to be woken when one has done something.
-    pub(crate) fn wake_by(&mut self, waker: Waker) {
-        self.trees.waker = Some(waker.clone());
-        self.deletions.waker = Some(waker);
-    }
-
     /// A listing is whole.
     pub(super) fn on_listing(&mut self, session: &mut Session, key: ObjectKey) {
-        self.deletions.waiting.push(key);
+        self.deletions.wait(key);
         self.update_status(session, key, false);
     }
 
@@ -144,18 +74,13 @@ impl ReceiveJob {
         storage: &mut FileStorage,
         out: &mut Outbox,
     ) {
-        for key in std::mem::take(&mut self.deletions.waiting) {
+        for key in self.deletions.take_waiting() {
             self.settle_listing(now, session, storage, key, out);
         }
         self.take_steps(now, session, storage, out);
-        while self.deletions.running.is_none()
-            && let Some((key, removal)) = self.deletions.ready.pop_front()
-        {
-            if !self.record_of(key).open.contains_key(&key) {
-                continue;
-            }
-            self.deletions.running = Running::start(key, removal, self.deletions.waker.clone());
-            if self.deletions.running.is_none() {
+        while let Some((key, removal)) = self.deletions.next() {
+            let wanted = self.record_of(key).open.contains_key(&key);
+            if wanted && !self.deletions.start(key, removal) {
                 self.fail(now, session, storage, key, Reason::DiskError, out);
             }
         }
@@ -170,25 +95,14 @@ impl ReceiveJob {
         out: &mut Outbox,
     ) {
         let news = now.since(self.last_news);
+        let Some(Due { size, turn, details }) = self.due(session, storage, key) else { return };
         let record = self.record_of(key);
-        let Some(object) = record.open.get(&key) else { return };
-        let (size, turn, announcement) = (object.size, object.turn, object.announcement.as_ref());
-        let Some(details) = announcement.and_then(|a| a.details.clone()) else { return };
-        // The same one, of another round of a carousel, has been followed.
-        if turn.is_some_and(|turn| record.holdings.has_at(turn.place, &details.root)) {
-            return self.on_repeated(session, storage, key);
-        }
         match judge(record, &details, news) {
-            Verdict::Wait => self.deletions.waiting.push(key),
-            Verdict::Incomplete if record.can_spare(turn) => {
-                // It comes again in the next round, and perhaps what is lacking before it.
-                self.let_go(session, storage, key);
-                session.receiver().confirm(key);
-            }
+            Verdict::Wait => self.deletions.wait(key),
+            Verdict::Incomplete if record.can_spare(turn) => self.spare(session, storage, key),
             Verdict::Incomplete => {
                 let why = "not everything else that was sent is here".to_owned();
-                let refused = Some((Reason::DeleteIncomplete, why));
-                let outcome = Outcome { roots: Vec::new(), extra: None, deleted: 0, refused };
+                let outcome = Outcome::refused(Reason::DeleteIncomplete, why);
                 self.on_deletion(now, session, storage, key, outcome, out);
             }
             Verdict::Go => match storage.finished(key) {
@@ -200,7 +114,7 @@ impl ReceiveJob {
                         keep_numbered: self.options.conflict != Conflict::Overwrite,
                     };
                     let removal = Removal { directory, part, size, root, limits };
-                    self.deletions.ready.push_back((key, removal));
+                    self.deletions.push(key, removal);
                 }
                 None => self.fail(now, session, storage, key, Reason::DiskError, out),
             },
@@ -215,11 +129,8 @@ impl ReceiveJob {
         out: &mut Outbox,
     ) {
         while out.has_room() {
-            let Some(Running { key, steps: Some(steps), .. }) = &self.deletions.running else {
-                return;
-            };
-            let key = *key;
-            let outcome = match steps.try_recv() {
+            let Some((key, step)) = self.deletions.poll() else { return };
+            let outcome = match step {
                 Ok(Step::Deleted(names)) => {
                     self.last_news = now;
                     let event = |name| TransferEvent::Receive(ReceiveEvent::Deleted { key, name });
@@ -227,15 +138,9 @@ impl ReceiveJob {
                     continue;
                 }
                 Ok(Step::Done(outcome)) => outcome,
-                Err(TryRecvError::Empty) => return,
-                Err(TryRecvError::Disconnected) => Outcome {
-                    roots: Vec::new(),
-                    extra: None,
-                    deleted: 0,
-                    refused: Some((Reason::DiskError, "its thread has ended".to_owned())),
-                },
+                Err(()) => Outcome::refused(Reason::DiskError, "its thread has ended".to_owned()),
             };
-            self.deletions.running = None;
+            self.deletions.finish();
             self.on_deletion(now, session, storage, key, outcome, out);
         }
     }
@@ -255,10 +160,7 @@ impl ReceiveJob {
         let Outcome { roots, extra, deleted, refused } = outcome;
         let deletion = ReceiveEvent::Deletion { key, roots, extra, deleted, refused };
         out.push(TransferEvent::Receive(deletion));
-        // It may have been given up meanwhile, together with its sender.
-        let Some(object) = self.record_of(key).open.get(&key) else { return };
-        let details = object.announcement.as_ref().and_then(|a| a.details.as_ref());
-        let (hash, size) = (details.map_or([0; 32], |details| details.root), object.size);
+        let Some((hash, size)) = self.followed(key) else { return };
         match reason {
             None => {
                 let held = Held { hash, size, files: Vec::new(), failures: Vec::new() };

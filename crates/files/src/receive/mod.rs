@@ -5,14 +5,16 @@
 //!   proves wrong; `outcome`: held, or failed
 //! - `binding`: whose objects are taken, and how long that sender may be silent
 //! - `record`: what is held of one life of a sender; `reminder`: saying again what is not;
-//!   `stream`: pieces of what has no known length;
-//!   `deletion`: what is here and not at the sender; `tree`: what it is beside its files; `layered`: what comes by layers
+//!   `stream`: pieces of what has no known length; `layered`: what comes by layers
+//! - `follow_up`: what waits for everything else. `deletion`: what is here and not at the sender;
+//!   `tree`: links, directories and attributes
 //!
 //! A [`ReceiveJob`] lives in the driver's thread; hashing and syncing are the verifier's.
 
 mod binding;
 mod deletion;
 mod examination;
+mod follow_up;
 mod layered;
 mod mending;
 mod objects;

@@ -1,21 +1,14 @@
-//! Trees that have come: each waits until everything else that its sender sent is settled, and is then
-//! acted on by a thread of its own, since a disk takes as long as it likes.
+//! Trees that have come: links, directories, owners and attributes.
 
-use std::{
-    collections::VecDeque,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc::{Receiver, TryRecvError, sync_channel},
-    },
-    thread::JoinHandle,
-    time::Duration,
-};
+use std::{sync::atomic::AtomicBool, time::Duration};
 
-use fanfare_node::Waker;
 use fanfare_proto::{ObjectKey, Session, Time};
 
-use super::{ReceiveJob, deletion::PATIENCE, record::Record};
+use super::{
+    ReceiveJob,
+    follow_up::{Due, FollowUps, PATIENCE, Work},
+    record::Record,
+};
 use crate::{
     announcement::Details,
     event::{Outbox, ReceiveEvent, TransferEvent},
@@ -26,46 +19,14 @@ use crate::{
 };
 
 /// Trees of all senders.
-#[derive(Debug, Default)]
-pub(super) struct Trees {
-    pub(super) waker: Option<Waker>,
-    /// Whole, and waiting for what was sent before them.
-    waiting: Vec<ObjectKey>,
-    /// One after the other: they may be about the same directories.
-    ready: VecDeque<(ObjectKey, Restoration)>,
-    running: Option<Running>,
-}
+pub(super) type Trees = FollowUps<Restoration>;
 
-#[derive(Debug)]
-struct Running {
-    key: ObjectKey,
-    outcome: Receiver<Restored>,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
+impl Work for Restoration {
+    type Step = Restored;
+    const THREAD: &'static str = "fanfare-tree";
 
-impl Running {
-    fn start(key: ObjectKey, restoration: Restoration, waker: Option<Waker>) -> Option<Self> {
-        let (told, outcome) = sync_channel(1);
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
-        let thread = std::thread::Builder::new().name("fanfare-tree".into());
-        let thread = thread.spawn(move || {
-            // Nobody listens any more when the process ends.
-            let _ = told.send(restoration.run(&stopped));
-            waker.iter().for_each(Waker::wake);
-        });
-        Some(Self { key, outcome, stop, thread: Some(thread.ok()?) })
-    }
-}
-
-impl Drop for Running {
-    /// It stops after the name that it is at; what is left is for another time.
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+    fn run(self, stop: &AtomicBool, tell: &mut dyn FnMut(Restored) -> bool) {
+        tell(Self::run(self, stop));
     }
 }
 
@@ -94,20 +55,10 @@ fn judge(record: &Record, details: &Details, news: Duration) -> Verdict {
     }
 }
 
-impl Trees {
-    /// Nothing more is to be done.
-    pub(super) fn stop(&mut self) {
-        self.ready.clear();
-        if let Some(running) = &self.running {
-            running.stop.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
 impl ReceiveJob {
     /// A tree is whole.
     pub(super) fn on_tree(&mut self, session: &mut Session, key: ObjectKey) {
-        self.trees.waiting.push(key);
+        self.trees.wait(key);
         self.update_status(session, key, false);
     }
 
@@ -119,18 +70,17 @@ impl ReceiveJob {
         storage: &mut FileStorage,
         out: &mut Outbox,
     ) {
-        for key in std::mem::take(&mut self.trees.waiting) {
+        for key in self.trees.take_waiting() {
             self.settle_tree(now, session, storage, key, out);
         }
-        self.take_restored(now, session, storage, out);
-        while self.trees.running.is_none()
-            && let Some((key, restoration)) = self.trees.ready.pop_front()
-        {
-            if !self.record_of(key).open.contains_key(&key) {
-                continue;
-            }
-            self.trees.running = Running::start(key, restoration, self.trees.waker.clone());
-            if self.trees.running.is_none() {
+        if let Some((key, restored)) = self.trees.poll() {
+            self.trees.finish();
+            let restored = restored.unwrap_or_else(|()| Restored::refused(Reason::DiskError));
+            self.on_restored(now, session, storage, key, restored, out);
+        }
+        while let Some((key, restoration)) = self.trees.next() {
+            let wanted = self.record_of(key).open.contains_key(&key);
+            if wanted && !self.trees.start(key, restoration) {
                 self.fail(now, session, storage, key, Reason::DiskError, out);
             }
         }
@@ -145,27 +95,18 @@ impl ReceiveJob {
         out: &mut Outbox,
     ) {
         let news = now.since(self.last_news);
+        let Some(Due { size, turn, details }) = self.due(session, storage, key) else { return };
         let record = self.record_of(key);
-        let Some(object) = record.open.get(&key) else { return };
-        let (size, turn, announcement) = (object.size, object.turn, object.announcement.as_ref());
-        let Some(details) = announcement.and_then(|a| a.details.clone()) else { return };
-        // The same one, of another round of a carousel, has been followed.
-        if turn.is_some_and(|turn| record.holdings.has_at(turn.place, &details.root)) {
-            return self.on_repeated(session, storage, key);
-        }
         match judge(record, &details, news) {
-            Verdict::Wait => self.trees.waiting.push(key),
+            Verdict::Wait => self.trees.wait(key),
             Verdict::Go { complete: false } if record.can_spare(turn) => {
-                // It comes again in the next round, and perhaps what is lacking before it.
-                self.let_go(session, storage, key);
-                session.receiver().confirm(key);
+                self.spare(session, storage, key);
             }
             Verdict::Go { .. } => match storage.finished(key) {
                 Some(part) => {
                     let rules = self.rules(details.files.unwrap_or(0));
                     let (directory, root) = (self.directory.clone(), details.root);
-                    let restoration = Restoration { directory, part, size, root, rules };
-                    self.trees.ready.push_back((key, restoration));
+                    self.trees.push(key, Restoration { directory, part, size, root, rules });
                 }
                 None => self.fail(now, session, storage, key, Reason::DiskError, out),
             },
@@ -182,26 +123,17 @@ impl ReceiveJob {
         }
     }
 
-    fn take_restored(
+    fn on_restored(
         &mut self,
         now: Time,
         session: &mut Session,
         storage: &mut FileStorage,
+        key: ObjectKey,
+        restored: Restored,
         out: &mut Outbox,
     ) {
-        let Some(running) = &self.trees.running else { return };
-        let key = running.key;
-        let restored = match running.outcome.try_recv() {
-            Ok(restored) => restored,
-            Err(TryRecvError::Empty) => return,
-            Err(TryRecvError::Disconnected) => Restored::refused(Reason::DiskError),
-        };
-        self.trees.running = None;
         self.last_news = now;
-        // It may have been given up meanwhile, together with its sender.
-        let Some(object) = self.record_of(key).open.get(&key) else { return };
-        let details = object.announcement.as_ref().and_then(|a| a.details.as_ref());
-        let (hash, size) = (details.map_or([0; 32], |details| details.root), object.size);
+        let Some((hash, size)) = self.followed(key) else { return };
         if let Some(reason) = restored.refused {
             return self.fail(now, session, storage, key, reason, out);
         }

@@ -70,9 +70,9 @@ impl Network {
         self.beside += REPAIR_HEADER;
         self.check()?;
         let endpoint = self.open_endpoint(true)?;
-        let sealed = self.seal()?;
         self.choose_segment(&endpoint);
         let seed = self.seed.unwrap_or_else(random);
+        let wiring = self.wiring(seed)?;
         let (clock, waker) = (Clock::start(), Waker::new()?);
         let opened = self.open_cache(&options, &waker)?;
         let session = self.group_session(&options);
@@ -106,9 +106,7 @@ impl Network {
             outbox: Outbox::with_room(to_application, EVENTS * 4),
             commands: to_obey,
             waker,
-            sealed,
-            hosts: self.destinations().clone(),
-            test_drop: (self.test_drop, !seed),
+            wiring,
         };
         let (thread, stopper) = setup.start("fanfare-group")?;
         let (thread, message_max) = (Some(thread), options.message_max);

@@ -101,7 +101,7 @@ impl Network {
         let delivery = Arc::new(Delivery::new(options.waiting, waker.clone()));
         let (to_application, events) = sync_channel(EVENTS);
         let (_, commands) = sync_channel(1);
-        let sealed = self.seal()?;
+        let wiring = self.wiring(seed)?;
         let setup = Setup {
             clock,
             engine: Receiving::new(session, Rings::default(), delivery.clone(), &options),
@@ -110,9 +110,7 @@ impl Network {
             outbox: Outbox::new(to_application),
             commands,
             waker,
-            sealed,
-            hosts: self.destinations().clone(),
-            test_drop: (self.test_drop, !seed),
+            wiring,
         };
         let (thread, stopper) = setup.start("fanfare-stream")?;
         Ok(StreamReceiver {

@@ -92,7 +92,7 @@ impl Network {
         };
         let (to_application, events) = sync_channel(EVENTS);
         let (_, commands) = sync_channel(1);
-        let sealed = self.seal()?;
+        let wiring = self.wiring(seed)?;
         let setup = Setup {
             clock,
             engine: Sending::new(session, rings, audience, mailbox.clone(), setting),
@@ -101,9 +101,7 @@ impl Network {
             outbox: Outbox::new(to_application),
             commands,
             waker,
-            sealed,
-            hosts: self.destinations().clone(),
-            test_drop: (self.test_drop, !seed),
+            wiring,
         };
         let (thread, stopper) = setup.start("fanfare-stream")?;
         Ok(StreamSender {
