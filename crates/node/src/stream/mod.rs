@@ -26,7 +26,8 @@
 //! - `sender`, `receiver`: the application's ends, `asynchronous`: with the traits of tokio;
 //!   `framing`: messages in a stream
 //! - `mailbox`, `delivery`: what the two threads share
-//! - `sending`, `receiving`: what the driver drives; `audience`: who is waited for
+//! - `sending`, `receiving`: what the driver drives; `writing`: from what was written to symbols;
+//!   `audience`: who is waited for
 //! - `receipt`: what ends say of a stream besides its bytes; `rings`: its memory
 
 #[cfg(feature = "tokio")]
@@ -43,6 +44,7 @@ mod report;
 mod rings;
 mod sender;
 mod sending;
+mod writing;
 
 pub use audience::Expect;
 pub use fanfare_proto::StreamPolicy;

@@ -4,18 +4,17 @@ use std::{
     collections::{BTreeSet, VecDeque},
     net::SocketAddr,
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use fanfare_proto::{
-    Event, NodeId, ObjectKey, RecvMeta, Session, StreamFlush, StreamPolicy, Time, Transmit,
-    WatermarkOutcome,
+    Event, NodeId, ObjectKey, RecvMeta, Session, StreamPolicy, Time, Transmit, WatermarkOutcome,
 };
 use fanfare_udp::Endpoint;
 
 use super::{
     audience::Audience,
-    mailbox::{Mail, Mailbox, Note},
+    mailbox::{Mail, Mailbox},
     options::Flush,
     receipt::{self, Receipt},
     report::{Outcome, SendReport, SendStatus, StreamEvent},
@@ -65,32 +64,32 @@ enum Phase {
 /// The engine.
 #[derive(Debug)]
 pub(super) struct Sending {
-    session: Session,
-    rings: Rings,
+    pub(super) session: Session,
+    pub(super) rings: Rings,
     audience: Audience,
-    mailbox: Arc<Mailbox>,
-    setting: Setting,
+    pub(super) mailbox: Arc<Mailbox>,
+    pub(super) setting: Setting,
     phase: Phase,
     /// What was taken from the mailbox, and how far it has been written.
-    mail: Mail,
-    at: usize,
-    notes_done: usize,
+    pub(super) mail: Mail,
+    pub(super) at: usize,
+    pub(super) notes_done: usize,
     /// Bytes of a message that is too old, still to be passed over.
-    skip: usize,
+    pub(super) skip: usize,
     /// There was no room.
-    stuck: Option<Time>,
+    pub(super) stuck: Option<Time>,
     stalled: bool,
     /// Since when bytes wait that do not fill a symbol.
-    waiting: Option<Time>,
+    pub(super) waiting: Option<Time>,
     /// A watermark is under way; who has answered it.
     watermark: bool,
     answered: BTreeSet<NodeId>,
     /// The end is written.
-    closed: bool,
-    close_asked: bool,
+    pub(super) closed: bool,
+    pub(super) close_asked: bool,
     /// What was packed when, where it grows old.
-    packed: VecDeque<(Time, u64)>,
-    expired: u64,
+    pub(super) packed: VecDeque<(Time, u64)>,
+    pub(super) expired: u64,
 }
 
 impl Sending {
@@ -261,111 +260,6 @@ impl Sending {
         let waiting = progress.packed - progress.released;
         if waiting * 2 >= self.setting.buffer || self.stuck.is_some() && waiting > 0 {
             self.set_watermark();
-        }
-    }
-
-    /// Writes what the application has written, as far as there is room.
-    fn pump(&mut self, now: Time) {
-        while self.stuck.is_none() {
-            if self.at == self.mail.bytes.len() && self.notes_done == self.mail.notes.len() {
-                if self.close_asked {
-                    return self.close(now);
-                }
-                (self.at, self.notes_done) = (0, 0);
-                if !self.mailbox.take(&mut self.mail) {
-                    self.mail = Mail::default();
-                    return;
-                }
-            }
-            let note = self.mail.notes.get(self.notes_done).copied();
-            let end = note.map_or(self.mail.bytes.len(), |(at, _)| at);
-            if self.at < end {
-                self.write(now, end);
-                continue;
-            }
-            self.notes_done += 1;
-            match note {
-                Some((_, Note::Message { bytes, until })) => self.begin_message(bytes, until),
-                Some((_, Note::Flush(how))) => self.flush(now, how),
-                Some((_, Note::Close)) => self.close_asked = true,
-                None => {}
-            }
-        }
-    }
-
-    fn begin_message(&mut self, bytes: usize, until: Option<Instant>) {
-        if until.is_some_and(|until| until < Instant::now()) {
-            self.expired += 1;
-            self.skip = bytes;
-        } else {
-            self.session.sender().mark_stream(self.setting.key.object);
-        }
-    }
-
-    fn write(&mut self, now: Time, end: usize) {
-        if self.skip > 0 {
-            let count = self.skip.min(end - self.at);
-            self.skip -= count;
-            self.at += count;
-            return;
-        }
-        let bytes = &self.mail.bytes[self.at..end];
-        let stream = self.setting.key.object;
-        let taken = self.session.sender().write_stream(now, stream, bytes, &mut self.rings);
-        self.at += taken;
-        if taken < bytes.len() {
-            self.stuck = Some(now);
-        }
-        if taken > 0 {
-            self.waiting.get_or_insert(now);
-        }
-    }
-
-    fn flush(&mut self, now: Time, how: StreamFlush) {
-        let stream = self.setting.key.object;
-        self.session.sender().flush_stream(now, stream, how, &mut self.rings);
-        self.waiting = None;
-    }
-
-    fn close(&mut self, now: Time) {
-        if !self.closed {
-            let stream = self.setting.key.object;
-            self.closed = self.session.sender().close_stream(now, stream, &mut self.rings);
-            self.stuck = (!self.closed).then_some(now);
-        }
-    }
-
-    /// Sends what does not fill a symbol, when it is time.
-    fn flush_waiting(&mut self, now: Time) {
-        let Some(since) = self.waiting.filter(|_| self.stuck.is_none()) else { return };
-        let due = match self.setting.flush {
-            Flush::Idle => !self.session.sender().has_new(),
-            Flush::After(time) => since + time <= now,
-            Flush::Asked => false,
-        };
-        if due {
-            self.flush(now, StreamFlush::Passive);
-        }
-    }
-
-    /// What is older than its lifetime is neither sent nor repaired.
-    fn expire(&mut self, now: Time) {
-        let Some(lifetime) = self.setting.lifetime else { return };
-        if self.setting.policy == StreamPolicy::Lossless || self.closed {
-            return;
-        }
-        let stream = self.setting.key.object;
-        let Some(progress) = self.session.sender().stream_progress(stream) else { return };
-        if self.packed.back().is_none_or(|(_, packed)| *packed < progress.packed) {
-            self.packed.push_back((now, progress.packed));
-        }
-        let mut old = None;
-        while let Some((_, packed)) = self.packed.front().filter(|(at, _)| *at + lifetime <= now) {
-            old = Some(*packed);
-            self.packed.pop_front();
-        }
-        if let Some(old) = old {
-            self.session.sender().expire_stream(stream, progress.packed - old);
         }
     }
 
