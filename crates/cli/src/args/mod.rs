@@ -1,10 +1,11 @@
 //! Options of commands; each comes to a plan that knows nothing of the command line.
 //!
 //! - `network`, `group`, `key`, `signing`, `expect`: options that commands share
-//! - `send`, with `controllers`, `hosts`, `layers` and `streams`; `receive`, `pipe`, `node`, `doctor`:
-//!   those of one command
+//! - `send`, with `code`, `controllers`, `hosts`, `layers` and `streams`; `receive`, `pipe`, `node`,
+//!   `doctor`: those of one command
 
 mod choice;
+mod code;
 mod controllers;
 pub(crate) mod doctor;
 mod expect;

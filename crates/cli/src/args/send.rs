@@ -4,13 +4,11 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
 use fanfare_files::{Expect, GatherOptions, NamedPath, Packing, SendOptions, Slow, Transfer};
-use fanfare_node::{
-    FieldSize,
-    proto::{Bitrate, CongestionControl, FecConfig, FecId, SenderConfig},
-};
+use fanfare_node::proto::{Bitrate, CongestionControl, SenderConfig};
 
 use super::{
     choice::ChoiceArgs,
+    code::CodeArgs,
     controllers::Cc,
     expect,
     hosts::HostArgs,
@@ -40,10 +38,6 @@ const HOST_WAIT: Duration = Duration::from_secs(5);
 /// Requests to a receiver before it is given up: a second at the shortest interval of 20 ms. With
 /// NORM's twenty, one whose disk blocks it for half a second would be lost.
 const REQUESTS: u32 = 50;
-/// Symbols of a block in GF(2^8) and GF(2^16).
-const BLOCK_MAX_8: u32 = 255;
-const BLOCK_MAX_16: u32 = 65535;
-
 const HELP: Help = Help::new(&[
     ("fanfare send disk.img --expect 30", "wait for 30 receivers"),
     ("fanfare send model.bin --to 10.0.3.7,10.0.3.8", "two hosts without multicast"),
@@ -142,41 +136,8 @@ pub(crate) struct SendArgs {
     /// --rate is the upper limit of all of them.
     #[arg(long, value_enum, help_heading = "Rate", hide_short_help = true)]
     cc: Option<Cc>,
-    /// Payload bytes of a packet [default: 1400, or what the interface carries, up to 8192]
-    #[arg(
-        long,
-        value_name = "BYTES",
-        help_heading = "Packets and erasure code",
-        hide_short_help = true
-    )]
-    segment: Option<String>,
-    /// Source and parity symbols of a block
-    #[arg(
-        long,
-        default_value = "128:127",
-        value_name = "K:P",
-        help_heading = "Packets and erasure code",
-        hide_short_help = true
-    )]
-    fec: String,
-    /// FEC encoding id: 5 or 129 for GF(2^8), 2 for GF(2^8) or GF(2^16)
-    #[arg(
-        long,
-        default_value = "5",
-        value_name = "5|129|2",
-        help_heading = "Packets and erasure code",
-        hide_short_help = true
-    )]
-    fec_id: String,
-    /// Parity symbols to send with each block before anybody requests them
-    #[arg(
-        long,
-        default_value_t = 0,
-        value_name = "N",
-        help_heading = "Packets and erasure code",
-        hide_short_help = true
-    )]
-    parity: u16,
+    #[command(flatten)]
+    code: CodeArgs,
     /// Send every file as an object of its own, for plain NORM receivers
     ///
     /// Otherwise small files share an object. Empty directories are not sent.
@@ -266,8 +227,8 @@ impl SendArgs {
         let rate = layered.as_ref().map_or(rate, LayersArgs::sum);
         let defaults = SenderConfig::default();
         let config = SenderConfig {
-            segment_size: self.segment_size()?,
-            fec: self.fec_config()?,
+            segment_size: self.code.segment_size()?,
+            fec: self.code.config(self.net.matrix())?,
             rate,
             congestion,
             robust_factor: if self.one_way { ONE_WAY_FLUSHES } else { REQUESTS },
@@ -276,7 +237,7 @@ impl SendArgs {
         };
         let builder = self.net.builder()?.sender_config(config);
         let builder = builder.hosts(hosts.clone(), self.hosts.with_group());
-        let builder = if self.segment.is_none() { builder.fit_segment() } else { builder };
+        let builder = if self.code.may_fit() { builder.fit_segment() } else { builder };
         let options = SendOptions {
             expect,
             wait,
@@ -403,61 +364,6 @@ impl SendArgs {
                 Err(wrong("slow (evict)", "below which rate is not said. Add --min-rate RATE"))
             }
         }
-    }
-
-    fn segment_size(&self) -> Result<u16, Failure> {
-        let given = self.segment.as_deref().map(units::segment).transpose()?;
-        Ok(given.unwrap_or(SenderConfig::default().segment_size))
-    }
-
-    fn fec_config(&self) -> Result<FecConfig, Failure> {
-        let numbers =
-            self.fec.split_once(':').and_then(|(k, p)| Some((k.parse().ok()?, p.parse().ok()?)));
-        let Some((source, parity)) = numbers.filter(|(source, _): &(u16, u16)| *source > 0) else {
-            let text =
-                format!("fec ({}): not two numbers K:P with K at least 1. Use 128:127", self.fec);
-            return Err(Failure::usage("fec.invalid", text));
-        };
-        let total = u32::from(source) + u32::from(parity);
-        if self.parity > parity {
-            let text = format!(
-                "parity ({}): a block has only {parity}. Raise P in --fec K:P",
-                self.parity
-            );
-            return Err(Failure::usage("fec.invalid", text));
-        }
-        let (id, wide) = self.fec_id(total)?;
-        let field = if wide { FieldSize::M16 } else { FieldSize::M8 };
-        let matrix = self.net.matrix();
-        Ok(FecConfig { id, field, matrix, source, parity, proactive: self.parity })
-    }
-
-    /// The encoding id, and whether it takes GF(2^16).
-    fn fec_id(&self, total: u32) -> Result<(FecId, bool), Failure> {
-        let too_long = |bits: u32, max: u32, advice: String| {
-            let text = format!(
-                "fec ({}): k+parity = {total} > {max} for GF(2^{bits}). {advice}",
-                self.fec
-            );
-            Failure::usage("fec.too_long", text)
-        };
-        let id = match self.fec_id.as_str() {
-            "5" => FecId::ReedSolomon8,
-            "129" => FecId::SmallBlockSystematic,
-            "2" if total > BLOCK_MAX_16 => {
-                return Err(too_long(16, BLOCK_MAX_16, format!("Use at most {BLOCK_MAX_16}")));
-            }
-            "2" => return Ok((FecId::ReedSolomonM, total > BLOCK_MAX_8)),
-            other => {
-                let text = format!("fec id ({other}): not known. Use 5, 129 or 2");
-                return Err(Failure::usage("fec.invalid", text));
-            }
-        };
-        if total > BLOCK_MAX_8 {
-            let advice = format!("Use --fec-id 2 or at most {BLOCK_MAX_8}");
-            return Err(too_long(8, BLOCK_MAX_8, advice));
-        }
-        Ok((id, false))
     }
 }
 

@@ -4,7 +4,8 @@
 //! - `objects`: what becomes of each; `examination`: what of it is here already; `mending`: what
 //!   proves wrong; `outcome`: held, or failed
 //! - `binding`: whose objects are taken, and how long that sender may be silent
-//! - `record`: what is held of one life of a sender; `reminder`: saying again what is not;
+//! - `record`: what is held of one life of a sender; `status`: what senders are told of it;
+//!   `reminder`: saying again what is not;
 //!   `stream`: pieces of what has no known length; `layered`: what comes by layers
 //! - `follow_up`: what waits for everything else. `deletion`: what is here and not at the sender;
 //!   `tree`: links, directories and attributes
@@ -22,6 +23,7 @@ mod options;
 mod outcome;
 mod record;
 mod reminder;
+mod status;
 mod stream;
 mod tree;
 
@@ -35,7 +37,7 @@ use crate::event::Outbox;
 use binding::Binding;
 use deletion::Deletions;
 use fanfare_disk::directory::Directory;
-use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, ObjectTransportId, Session, Time};
+use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, Session, Time};
 pub(crate) use layered::LayeredProgress;
 pub use options::{ReceiveOptions, SenderFilter, Until};
 use record::Record;
@@ -47,8 +49,7 @@ use crate::{
     event::{ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport, TransferEvent},
     file_storage::FileStorage,
     ledger::{self, SharedLedger},
-    receipt::{About, Reason, State, Status},
-    root_set,
+    receipt::{Reason, State, Status},
     verify::{Job, Verifier},
 };
 
@@ -276,70 +277,6 @@ impl ReceiveJob {
                 None => drop(self.reminders.remove(&(about.sender, about.instance))),
             }
         }
-    }
-
-    /// Tells the core what to say to this object's sender; at once when `announce`. Other senders
-    /// are told nothing of it.
-    fn update_status(&mut self, session: &mut Session, key: ObjectKey, announce: bool) {
-        let about = About::new(key.sender, key.instance);
-        let ready = self.ready();
-        let own = session.node_id();
-        let identity = self.options.identity.clone();
-        let record = self.record_of(key);
-        let mut receiver = session.receiver();
-        record.count_received(|key| receiver.progress(key));
-        let mut status = record.status(ready, about, own);
-        record.sign(&mut status, own, identity.as_deref());
-        let status = status.encode();
-        receiver.set_ack_content((key.sender, key.instance), status.clone());
-        receiver.set_status_to((key.sender, key.instance), status, announce);
-    }
-
-    /// This node has another id: what it says of itself is bound to that.
-    pub(crate) fn on_renamed(&mut self, session: &mut Session) {
-        let lives: Vec<(NodeId, InstanceId)> = self.records.keys().copied().collect();
-        for (sender, instance) in lives {
-            let object = ObjectTransportId(0);
-            self.update_status(session, ObjectKey { sender, instance, object }, false);
-        }
-    }
-
-    /// What senders of open objects are told when they ask how far this receiver is.
-    fn renew_status(&mut self, now: Time, session: &mut Session) {
-        if now < self.next_told {
-            return;
-        }
-        self.next_told = now + TOLD_PROGRESS;
-        let (ready, own) = (self.ready(), session.node_id());
-        for ((sender, instance), record) in &mut self.records {
-            if record.is_settled() {
-                continue;
-            }
-            let mut receiver = session.receiver();
-            record.count_received(|key| receiver.progress(key));
-            let about = About::new(*sender, *instance);
-            let status = record.status(ready.clone(), about, own).encode();
-            receiver.set_status_to((*sender, *instance), status, false);
-        }
-    }
-
-    /// What whoever calls the roll is told before it has sent anything.
-    fn update_ready(&self, session: &mut Session) {
-        session.receiver().set_status(self.ready().encode(), false);
-    }
-
-    fn ready(&self) -> Status {
-        let mut status = Status::ready(&self.options.name, self.directory.free());
-        status.parts = Some(self.parts.clone());
-        status.set_tops(&self.tops);
-        status.whole = Some(root_set::encode(&ledger::lock(&self.ledger).roots()));
-        status
-    }
-
-    /// What is here has changed.
-    fn refresh_parts(&mut self, session: &mut Session, storage: &FileStorage) {
-        self.parts = storage.part_roots();
-        self.update_ready(session);
     }
 
     /// Datagrams have arrived.

@@ -1,25 +1,19 @@
 //! Carousels of more objects than can be kept: whole senders and receivers, in virtual time, with
 //! real files but neither sockets nor threads.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+mod world;
 
-use fanfare_disk::{directory::Directory, scratch::Scratch};
-use fanfare_proto::{
-    AckPolicy, Bitrate, Event, InstanceId, NodeId, ReceiverConfig, RecvMeta, SenderConfig, Session,
-    SessionConfig, Time, rng::Rng,
-};
+use std::{net::SocketAddr, time::Duration};
 
-use super::{Expect, SendJob, SendOptions};
-use crate::event::Outbox;
+use fanfare_proto::{Bitrate, InstanceId, NodeId, RecvMeta, Time};
+
+use super::{Expect, SendOptions};
 use crate::{
-    event::{Outcome, ReceiveEnd, ReceiveEvent, SendReport, TransferEvent},
-    file_storage::{Backlog, FileStorage},
-    ledger::{self, Ledger},
-    receipt::{About, Reason},
-    receive::{ReceiveJob, ReceiveOptions, SenderFilter, Until},
-    source::{Packing, Sources},
-    verify::Verifier,
+    event::{Outcome, ReceiveEnd, ReceiveEvent},
+    receipt::Reason,
+    receive::{ReceiveOptions, SenderFilter, Until},
 };
+use world::World;
 
 /// More than the 256 objects that are kept, and than the core sends again by itself.
 const FILES: usize = 300;
@@ -27,224 +21,6 @@ const SEGMENT: u16 = 1400;
 const RATE: Bitrate = Bitrate::mbps(10);
 /// Everything has ended by then.
 const LIMIT: Time = Time::from_nanos(600_000_000_000);
-
-/// What sender and receivers have in common.
-struct Host<J> {
-    id: NodeId,
-    session: Session,
-    storage: FileStorage,
-    job: J,
-    outbox: Outbox,
-    events: std::sync::mpsc::Receiver<TransferEvent>,
-}
-
-impl<J> Host<J> {
-    fn meta(&self) -> RecvMeta {
-        let source = SocketAddr::from(([10, 0, 0, self.id.0 as u8], 6003));
-        RecvMeta { source, ecn: None, unicast: false, waited: Duration::ZERO }
-    }
-
-    fn hear(&mut self, now: Time, meta: RecvMeta, datagram: &[u8]) {
-        self.session.handle_datagram(now, meta, datagram, &mut self.storage);
-    }
-
-    /// What it says now, as datagrams.
-    fn say(&mut self, now: Time) -> Vec<Vec<u8>> {
-        let (mut said, mut buffer) = (Vec::new(), Vec::new());
-        while let Some(transmit) =
-            self.session.poll_transmit(now, 8, &mut buffer, &mut self.storage)
-        {
-            said.extend(buffer.chunks(transmit.segment_size).map(<[u8]>::to_vec));
-        }
-        said
-    }
-}
-
-struct World {
-    sender: Host<SendJob>,
-    receivers: Vec<Host<ReceiveJob>>,
-    told: Vec<Vec<ReceiveEvent>>,
-    now: Time,
-    files: usize,
-    /// Nobody sleeps longer than this.
-    latest: Duration,
-    /// Datagrams that the sender has sent.
-    sent: usize,
-    /// What it has said in its last turn.
-    said: Vec<Vec<u8>>,
-    loss: f64,
-    rng: Rng,
-    // Last, so that everybody is done with them.
-    scratches: Vec<Scratch>,
-}
-
-impl World {
-    fn new(options: SendOptions, loss: f64, seed: u64) -> Self {
-        Self { latest: Duration::from_millis(200), ..Self::of(FILES, options, loss, seed) }
-    }
-
-    /// A sender of so many small files, one object each. Verifying takes up to a millisecond.
-    fn of(files: usize, options: SendOptions, loss: f64, seed: u64) -> Self {
-        let scratch = Scratch::new();
-        let paths: Vec<PathBuf> =
-            (0..files).map(|n| scratch.path().join(format!("{n:03}"))).collect();
-        for (n, path) in paths.iter().enumerate() {
-            std::fs::write(path, n.to_string()).unwrap();
-        }
-        let sources = Sources::gather_with(&paths, "", Packing::Never, &mut |_| {}).unwrap();
-        let (id, instance_id) = (NodeId(1), InstanceId(1));
-        let mut sender = SenderConfig { instance_id, rate: RATE, ..SenderConfig::default() };
-        sender.robust_factor = 5;
-        sender.segment_size = SEGMENT;
-        let config =
-            SessionConfig { node_id: id, sender: Some(sender), ..SessionConfig::default() };
-        let mut session = Session::new(config, seed, Time::ZERO);
-        let (mut storage, about) = (FileStorage::default(), About::new(id, instance_id));
-        let (to_application, events) = std::sync::mpsc::sync_channel(1 << 12);
-        let mut outbox = Outbox::new(to_application);
-        let (start, about) = (Time::ZERO, (about, SEGMENT, [7; 8]));
-        let job =
-            SendJob::start(start, &mut session, &mut storage, sources, options, about, &mut outbox);
-        let sender = Host { id, session, storage, job: job.unwrap(), outbox, events };
-        let (receivers, told, scratches) = (Vec::new(), Vec::new(), vec![scratch]);
-        let (now, rng) = (start, Rng::new(seed));
-        let latest = Duration::from_millis(1);
-        Self {
-            sender,
-            receivers,
-            told,
-            now,
-            files,
-            latest,
-            sent: 0,
-            said: Vec::new(),
-            loss,
-            rng,
-            scratches,
-        }
-    }
-
-    fn join(&mut self, silent: bool) {
-        self.join_with(silent, ReceiveOptions::default());
-    }
-
-    fn join_with(&mut self, silent: bool, options: ReceiveOptions) {
-        let scratch = Scratch::new();
-        let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
-        let syncer = Backlog::new(directory.clone()).syncer();
-        let storage = FileStorage::receiving_by(directory.clone(), None, syncer);
-        let ack = AckPolicy::Confirmed;
-        let receiver = ReceiverConfig { ack, silent, ..ReceiverConfig::default() };
-        let id = NodeId(100 + self.receivers.len() as u32);
-        let config =
-            SessionConfig { node_id: id, receiver: Some(receiver), ..SessionConfig::default() };
-        let mut session = Session::new(config, self.rng.next_u64(), self.now);
-        let ledger = ledger::share(Ledger::open(directory.clone()));
-        let verified = (Verifier::inline(directory.clone(), ledger.clone()), ledger);
-        let options = ReceiveOptions { name: id.to_string(), ..options };
-        let job =
-            ReceiveJob::start(self.now, &mut session, directory, verified, options, Vec::new());
-        let (to_application, events) = std::sync::mpsc::sync_channel(1 << 12);
-        let outbox = Outbox::new(to_application);
-        self.receivers.push(Host { id, session, storage, job, outbox, events });
-        self.told.push(Vec::new());
-        self.scratches.push(scratch);
-    }
-
-    /// Until the sender has said so many datagrams, or is done.
-    fn run_until(&mut self, datagrams: usize) {
-        while self.sent < datagrams && !self.sender.job.is_done() && self.now < LIMIT {
-            self.send();
-            self.receive();
-            self.pass_time();
-        }
-    }
-
-    fn send(&mut self) {
-        let Host { session, storage, job, outbox, .. } = &mut self.sender;
-        session.handle_timeout(self.now, storage);
-        while let Some(event) = session.poll_event() {
-            job.on_event(self.now, session, storage, &event, outbox);
-            if let Event::ObjectPurged { key } = event {
-                fanfare_proto::Storage::close(storage, key, false);
-            }
-        }
-        job.on_timeout(self.now, session, storage, outbox);
-        let meta = self.sender.meta();
-        self.said = self.sender.say(self.now);
-        for datagram in &self.said {
-            self.sent += 1;
-            for receiver in &mut self.receivers {
-                if !self.rng.random_bool(self.loss) {
-                    receiver.hear(self.now, meta, datagram);
-                }
-            }
-        }
-        self.sender.outbox.flush();
-        self.sender.events.try_iter().for_each(drop);
-    }
-
-    fn receive(&mut self) {
-        for at in 0..self.receivers.len() {
-            let Host { session, storage, job, outbox, events, .. } = &mut self.receivers[at];
-            session.handle_timeout(self.now, storage);
-            job.on_wake(self.now, session, storage, outbox);
-            while let Some(event) = session.poll_event() {
-                job.on_event(self.now, session, storage, &event, outbox);
-            }
-            job.on_timeout(self.now, session, storage, outbox);
-            outbox.flush();
-            let told = events.try_iter().filter_map(|event| match event {
-                TransferEvent::Receive(event) => Some(event),
-                _ => None,
-            });
-            self.told[at].extend(told);
-            let (meta, said) = (self.receivers[at].meta(), self.receivers[at].say(self.now));
-            for datagram in said {
-                self.sender.hear(self.now, meta, &datagram);
-                for (other, receiver) in self.receivers.iter_mut().enumerate() {
-                    if other != at {
-                        receiver.hear(self.now, meta, &datagram);
-                    }
-                }
-            }
-        }
-    }
-
-    fn pass_time(&mut self) {
-        let sessions = self.receivers.iter().map(|receiver| &receiver.session);
-        let sessions = sessions.chain([&self.sender.session]);
-        let timers = sessions.filter_map(|session| session.poll_timeout()).map(|(at, _)| at);
-        let next = timers.chain(self.sender.job.next_timeout()).min();
-        // Verifying and answering take no time here, but time passes.
-        let soonest = Duration::from_micros(100);
-        self.now = next.unwrap_or(LIMIT).clamp(self.now + soonest, self.now + self.latest);
-    }
-
-    fn report(&mut self) -> SendReport {
-        assert!(self.sender.job.is_done(), "it ends");
-        self.sender.job.report(&mut self.sender.session)
-    }
-
-    /// Everything is there, each file was told once, and nothing is said to be lacking.
-    #[track_caller]
-    fn assert_complete(&self, receiver: usize) {
-        let scratch = &self.scratches[1 + receiver];
-        for n in 0..self.files {
-            let content = std::fs::read_to_string(scratch.path().join(format!("{n:03}")));
-            assert_eq!(content.ok(), Some(n.to_string()), "receiver {receiver}, file {n}");
-        }
-        let files = self.told[receiver].iter().filter(|e| matches!(e, ReceiveEvent::File { .. }));
-        assert_eq!(files.count(), self.files);
-        assert_eq!(self.receivers[receiver].job.report().failures, []);
-        // Beside them are the ledger, and parts of another round: they go when the sender's farewell
-        // has not been contradicted for two seconds.
-        let names =
-            std::fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().file_name());
-        let files = names.filter(|name| !name.to_string_lossy().starts_with(".fanfare"));
-        assert_eq!(files.count(), self.files);
-    }
-}
 
 fn one_way(carousel: u32) -> SendOptions {
     SendOptions { one_way: true, carousel, ..SendOptions::default() }

@@ -1,8 +1,8 @@
 //! Objects, blocks and symbols, and what of them must be sent.
 //!
-//! - `object`, `block`, `block_ranges`: one object; `history`: what is requested of it again;
-//!   `stream_object`: what is different with a stream;
-//!   `cache`: all of them
+//! - `object`, `block`, `block_ranges`: one object; `repairs`: what must be sent of it again;
+//!   `history`: what was sent before and is requested; `stream_object`: what is different with a
+//!   stream; `cache`: all of them
 //! - `coding`: payload ids; `parity`: parity symbols, computed on demand
 //! - `object_message`: symbols as messages; `stream_detector`: whether objects come in a row
 
@@ -14,5 +14,6 @@ mod history;
 pub(in crate::sender) mod object;
 pub(in crate::sender) mod object_message;
 pub(in crate::sender) mod parity;
+mod repairs;
 pub(in crate::sender) mod stream_detector;
 mod stream_object;

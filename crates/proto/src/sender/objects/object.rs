@@ -4,13 +4,8 @@
 //! receiver requested something of it.
 
 use crate::sender::{
-    batch::SymbolBatch,
-    block::{BlockDemand, TransmitBlock},
-    block_ranges::BlockRanges,
-    coding::Coding,
-    demand::ObjectDemand,
-    peer_repair::PeerRepair,
-    stream::window::SendStream,
+    batch::SymbolBatch, block::TransmitBlock, block_ranges::BlockRanges, coding::Coding,
+    peer_repair::PeerRepair, stream::window::SendStream,
 };
 use crate::{
     partition::Partition,
@@ -24,20 +19,10 @@ use alloc::{
 };
 use fanfare_wire::SourceBlockNumber;
 
-/// Blocks that remember which parity was used. One that is forgotten begins with its first parity
-/// again: a wasted repair round, not a loss.
-const BLOCKS_REMEMBERED: usize = 1 << 18;
-
 /// More whole blocks, or objects to be repaired, than this let those go first of which little is
 /// wanted: a late joiner has asked. Otherwise all go in order: receivers take a sender that goes back
 /// and forth for one that has passed what they lack, and ask again.
 pub(in crate::sender) const LONG_REPAIR: u32 = 16;
-
-/// Requests for all of an object on demand that are answered with its INFO alone. Who asks so has
-/// mostly just missed the INFO, and requests what it lacks once it knows the object; sending all
-/// would undo what the object is on demand for. A receiver that still does not know it after so
-/// many INFOs gets all.
-const INFO_ANSWERS_MAX: u8 = 5;
 
 /// A part of an object that fits into one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,8 +73,8 @@ pub(in crate::sender) struct TransmitObject {
     /// Parity of each block that goes without a request, beside what all objects have.
     more_parity: u16,
     /// Requests for all of it that were answered with its INFO, since anyone knew what to request.
-    info_answers: u8,
-    info_pending: bool,
+    pub(super) info_answers: u8,
+    pub(super) info_pending: bool,
     /// When it was taken, and how old it was then already.
     taken: (Time, Duration),
     /// Passes it has had.
@@ -102,8 +87,8 @@ pub(in crate::sender) struct TransmitObject {
     pub(in crate::sender) active: Time,
     /// The flush after its last transmission ended then.
     pub(in crate::sender) flushed: Option<Time>,
-    info_repair: bool,
-    info_helped: PeerRepair,
+    pub(super) info_repair: bool,
+    pub(super) info_helped: PeerRepair,
     pub(super) repeats: BlockRanges,
     pub(super) blocks: BTreeMap<u32, TransmitBlock>,
     pub(super) pending: BTreeSet<u32>,
@@ -147,7 +132,7 @@ impl TransmitObject {
         Self { more_parity, ..self }
     }
     /// Parity of each block that a pass sends.
-    fn proactive(&self, coding: &Coding) -> u16 {
+    pub(super) fn proactive(&self, coding: &Coding) -> u16 {
         coding.proactive.saturating_add(self.more_parity).min(coding.parity)
     }
     pub(in crate::sender) fn on_demand(mut self) -> Self {
@@ -307,158 +292,6 @@ impl TransmitObject {
         self.sent.get_or_insert(now);
         self.next_round();
         first
-    }
-
-    /// Whether so many whole blocks are wanted that nobody who lacks little shall wait for them.
-    pub(in crate::sender) fn has_long_repair(&self) -> bool {
-        self.repeats.exceeds(LONG_REPAIR)
-    }
-
-    /// Whether symbols of blocks were requested, or INFO.
-    pub(in crate::sender) fn has_urgent_repair(&self) -> bool {
-        self.info_repair || !self.pending.is_empty()
-    }
-
-    /// Whether its NORM_INFO is wanted, and is all that it has.
-    pub(in crate::sender) fn repairs_info_alone(&self) -> bool {
-        self.info_repair && self.partition.object_size == 0
-    }
-
-    /// It is wanted.
-    pub(in crate::sender) fn repair_info(&mut self) {
-        self.info_repair |= self.info.is_some() && !self.info_pending;
-    }
-
-    /// Another node says it while it waits, or requests for it are gathered: whether it need not be said from here.
-    pub(in crate::sender) fn on_info_repaired(&mut self, gathered: bool) -> bool {
-        let believed = (gathered || self.info_repair) && self.info_helped.on_repaired();
-        self.info_repair &= !believed;
-        believed
-    }
-
-    /// That has gone out, in other words.
-    pub(in crate::sender) fn on_info_said(&mut self, now: Time) {
-        self.info_repair = false;
-        self.on_sent(now);
-    }
-
-    /// Takes over what was requested. Parts that the pass has yet to reach need no repair.
-    pub(in crate::sender) fn demand(&mut self, demand: &ObjectDemand, coding: &Coding) {
-        self.info_helped.on_demand();
-        if demand.info {
-            self.repair_info();
-        }
-        if demand.whole && !self.info_suffices(demand) {
-            self.repeat(self.low(), self.partition.blocks, coding);
-        }
-        for (first, end) in demand.blocks.iter() {
-            self.repeat(first, end, coding);
-        }
-        // It is active since it was requested.
-        demand.symbols.keys().for_each(|block| self.touch(self.active, *block));
-        for (block, wanted) in &demand.symbols {
-            if *block <= self.cursor.0 && !self.repeats.contains(*block) {
-                self.demand_block(*block, wanted, coding);
-            }
-        }
-    }
-
-    /// Takes over what is sent without a request at the end of the pass: of blocks that nobody has requested.
-    pub(in crate::sender) fn demand_tail(&mut self, tail: &ObjectDemand, coding: &Coding) {
-        for (block, wanted) in &tail.symbols {
-            if !self.blocks.contains_key(block) {
-                self.demand_block(*block, wanted, coding);
-            }
-        }
-    }
-
-    /// Whether a request for all of it is answered with its INFO ([`INFO_ANSWERS_MAX`]).
-    fn info_suffices(&mut self, demand: &ObjectDemand) -> bool {
-        if !demand.blocks.is_empty() || !demand.symbols.is_empty() {
-            self.info_answers = 0;
-        }
-        let suffices = self.on_demand && self.info_answers < INFO_ANSWERS_MAX;
-        self.info_answers += u8::from(suffices);
-        suffices
-    }
-
-    /// Source symbols of the blocks `first..end` once more, as far as they were sent.
-    fn repeat(&mut self, first: u32, end: u32, coding: &Coding) {
-        let (block, symbol) = self.cursor;
-        self.repeats.insert(first.max(self.low()), end.min(block));
-        if (first..end).contains(&block) && symbol > 0 {
-            let sent = symbol.min(self.block_len(block));
-            let wanted = BlockDemand::named(0..sent);
-            self.block(block, coding).repeat(&wanted);
-            self.pending.insert(block);
-        }
-    }
-
-    fn demand_block(&mut self, block: u32, wanted: &BlockDemand, coding: &Coding) {
-        if self.demand_unfinished(block, wanted, coding) {
-            return;
-        }
-        let source = self.block_len(block);
-        let state = self.block(block, coding);
-        state.demand(wanted, source, coding.parity);
-        if state.has_pending() {
-            self.pending.insert(block);
-        }
-    }
-
-    /// Another node repairs a block: whether that serves in the place of what was requested.
-    pub(in crate::sender) fn on_repaired(
-        &mut self,
-        block: u32,
-        symbol: Option<u16>,
-        coding: &Coding,
-    ) -> bool {
-        if block >= self.partition.blocks {
-            return false;
-        }
-        let state = self.block(block, coding);
-        let serves = state.on_repaired(symbol);
-        if !state.has_pending() {
-            self.pending.remove(&block);
-        }
-        serves
-    }
-
-    pub(super) fn block(&mut self, block: u32, coding: &Coding) -> &mut TransmitBlock {
-        if self.blocks.len() >= BLOCKS_REMEMBERED && !self.blocks.contains_key(&block) {
-            let idle = self.blocks.keys().find(|b| !self.pending.contains(b)).copied();
-            if let Some(idle) = idle {
-                self.blocks.remove(&idle);
-            }
-        }
-        let proactive = if self.on_demand { 0 } else { self.proactive(coding) };
-        self.blocks.entry(block).or_insert_with(|| TransmitBlock::new(proactive))
-    }
-
-    /// Takes the lowest part that was requested; where many whole blocks are wanted, of blocks of
-    /// which little is wanted first.
-    pub(in crate::sender) fn pop_repair(&mut self, coding: &Coding) -> Option<Piece> {
-        if self.info_repair {
-            self.info_repair = false;
-            return Some(Piece { part: Part::Info, purpose: Purpose::Explicit });
-        }
-        let lowest = self.pending.first().copied();
-        if let Some(first) = self.repeats.first()
-            && lowest.is_none_or(|l| first <= l && !self.has_long_repair())
-        {
-            self.repeats.remove_first();
-            let source = self.block_len(first);
-            self.block(first, coding).repeat(&BlockDemand::named(0..source));
-            self.pending.insert(first);
-        }
-        let block = self.pending.first().copied()?;
-        let source = self.block_len(block);
-        let state = self.block(block, coding);
-        let piece = state.pop(block, source);
-        if !state.has_pending() {
-            self.pending.remove(&block);
-        }
-        piece
     }
 }
 
