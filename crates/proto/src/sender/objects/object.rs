@@ -299,6 +299,9 @@ impl TransmitObject {
 mod tests {
     use super::*;
     use crate::sender::coding::tests::coding;
+    use crate::sender::{
+        block::BlockDemand, demand::ObjectDemand, objects::repairs::INFO_ANSWERS_MAX,
+    };
     use fanfare_wire::{InstanceId, NodeId, ObjectTransportId};
 
     fn object(size: u64, info: Option<Vec<u8>>) -> TransmitObject {

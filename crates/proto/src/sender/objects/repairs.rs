@@ -16,7 +16,7 @@ const BLOCKS_REMEMBERED: usize = 1 << 18;
 /// mostly just missed the INFO, and requests what it lacks once it knows the object; sending all
 /// would undo what the object is on demand for. A receiver that still does not know it after so
 /// many INFOs gets all.
-const INFO_ANSWERS_MAX: u8 = 5;
+pub(super) const INFO_ANSWERS_MAX: u8 = 5;
 
 impl TransmitObject {
     /// Whether so many whole blocks are wanted that nobody who lacks little shall wait for them.
