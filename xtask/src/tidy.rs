@@ -152,16 +152,16 @@ fn function_name(line: &str) -> Option<String> {
     is_item.then(|| after.1.split(['(', '<']).next().unwrap_or_default().to_owned())
 }
 
-/// Every dependency of the workspace has its line in docs/reference/dependencies.md.
+/// Every dependency of the workspace has its line in docs/dependencies.md.
 fn check_dependencies(findings: &mut Vec<String>) {
     let manifest = fs::read_to_string("Cargo.toml").unwrap_or_default();
-    let listed = fs::read_to_string("docs/reference/dependencies.md").unwrap_or_default();
+    let listed = fs::read_to_string("docs/dependencies.md").unwrap_or_default();
     let section = manifest.split("[workspace.dependencies]").nth(1).unwrap_or_default();
     for line in section.lines().take_while(|line| !line.starts_with('[')) {
         let Some((name, _)) = line.split_once('=') else { continue };
         let name = name.trim();
         if !name.starts_with("fanfare") && !listed.contains(&format!("`{name}`")) {
-            findings.push(format!("docs/reference/dependencies.md: no line for `{name}`"));
+            findings.push(format!("docs/dependencies.md: no line for `{name}`"));
         }
     }
 }
