@@ -45,7 +45,9 @@ pub(crate) fn check() -> Outcome {
 /// Builds it in a folder of its own; the folder with what came of it.
 fn built() -> Result<PathBuf, Outcome> {
     if !step::answers("npm", &["--version"]) {
-        return Err(Outcome::Skipped("needs npm: the page is not compared with its sources".into()));
+        return Err(Outcome::Skipped(
+            "needs npm: the page is not compared with its sources".into(),
+        ));
     }
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
     let folder = Path::new(&target).join("web");
