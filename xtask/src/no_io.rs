@@ -2,13 +2,14 @@
 
 use crate::step::{self, Outcome};
 
-const CORE: [&str; 6] = [
+const CORE: [&str; 7] = [
     "fanfare-units",
     "fanfare-wire",
     "fanfare-fec",
     "fanfare-congestion",
     "fanfare-proto",
     "fanfare-group",
+    "fanfare-monitor",
 ];
 const TARGET: &str = "wasm32-unknown-unknown";
 

@@ -8,6 +8,7 @@
 //! - `demo`, `doctor`, `parts`: a file per command; `laboratory`: commands of `fanfare-lab`
 //! - `estimate`: how long it will take; `json`: lines of `--json`; `warnings`: what more than one command warns of
 //! - `watching`: the page of a transfer; `watch`: pages in a terminal
+//! - `monitor`: a group on a page, with `monitoring` and `host_facts`
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -19,10 +20,13 @@ mod demo;
 mod doctor;
 mod estimate;
 mod group;
+mod host_facts;
 mod json;
 mod keys;
 mod laboratory;
 mod local;
+mod monitor;
+mod monitoring;
 mod node;
 mod parts;
 mod pipe;
@@ -93,6 +97,7 @@ fn run(task: Task) -> Exit {
         Task::Demo(args) => demo::run(&args),
         Task::Doctor(plan) => doctor::run(&plan),
         Task::Watch(args) => watch::run(&args),
+        Task::Monitor(args) => monitor::run(&args),
         Task::Laboratory(command, args) => laboratory::run(command, &args),
         Task::Key(args) => keys::run(&args),
         Task::Id(args) => keys::identity::show(&args),

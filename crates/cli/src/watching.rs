@@ -25,7 +25,8 @@ pub(crate) fn watched(
     run: impl FnOnce(&Output) -> Exit,
 ) -> Exit {
     let Some(plan) = plan else { return run(&output) };
-    let page = match open(&plan, kind) {
+    let opened = open_page(&plan, |address, access| TransferPage::start(kind, address, access));
+    let page = match opened {
         Ok(page) => Arc::new(page),
         Err(failure) => return give_up(&output, &failure),
     };
@@ -36,12 +37,16 @@ pub(crate) fn watched(
     run(&output)
 }
 
-fn open(plan: &WatchPlan, kind: Kind) -> Result<TransferPage, Failure> {
-    let started = TransferPage::start(kind, plan.address, access(plan)?);
+/// Opens a page where it is wanted; at any free port where none was named and the usual one is taken.
+pub(crate) fn open_page<P>(
+    plan: &WatchPlan,
+    start: impl Fn(SocketAddr, Access) -> Result<P, ListenError>,
+) -> Result<P, Failure> {
+    let started = start(plan.address, access(plan)?);
     match started {
         Err(ListenError::Refused(address, _)) if !plan.is_given => {
             let any = SocketAddr::new(address.ip(), 0);
-            TransferPage::start(kind, any, access(plan)?).map_err(|error| refused(&error))
+            start(any, access(plan)?).map_err(|error| refused(&error))
         }
         started => started.map_err(|error| refused(&error)),
     }

@@ -39,6 +39,9 @@ pub struct GroupConfig {
     /// Whether the driver must verify a stored message with a hash before it is delivered
     /// ([`crate::Event::Verify`]). Default false.
     pub verifies: bool,
+    /// It has a monitor: it tells others of itself in a share of the channel, and keeps what they tell.
+    /// Default none.
+    pub monitor: Option<fanfare_monitor::Config>,
 }
 
 impl Default for GroupConfig {
@@ -58,6 +61,7 @@ impl Default for GroupConfig {
             silent: false,
             hears_itself: false,
             verifies: false,
+            monitor: None,
         }
     }
 }

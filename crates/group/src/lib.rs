@@ -24,6 +24,7 @@
 //!   `trickle` (announcements), `holders`
 //! - `occupancy`: how full the limited tables are
 //! - [`node`]: dispatches to all of these, and has the few rules that concern several of them
+//! - a [`fanfare_monitor::Monitor`] in the node, if its configuration says so
 //! - `origin`: a message's identity in every group; [`gateway`]: forwarding between groups
 //!
 //! # The guide

@@ -36,6 +36,12 @@ pub struct GroupStats {
     pub states_sent: u64,
     /// Their UDP payload bytes.
     pub state_bytes_sent: u64,
+    /// What its monitor has said.
+    pub notes_sent: u64,
+    /// Their UDP payload bytes.
+    pub note_bytes_sent: u64,
+    /// What monitors of others have said.
+    pub notes_heard: u64,
     /// Announcements heard.
     pub states_heard: u64,
     /// Requests to others heard that this node could serve.

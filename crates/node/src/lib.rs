@@ -45,6 +45,7 @@ pub use clock::Clock;
 pub use engine::Engine;
 pub use fanfare_disk::directory::DirectoryError;
 pub use fanfare_group as messaging;
+pub use fanfare_monitor as monitor;
 pub use fanfare_proto as proto;
 pub use fanfare_seal as seal;
 pub use fanfare_udp::{GroupSpec, GroupSpecError, Interface, OpenError, interfaces};

@@ -13,7 +13,7 @@ use crate::{
     network::Host,
     plan::{GroupPlan, HostPlan, Object},
     protocol_node::{ProtocolEvent, ProtocolNode},
-    results::series::Series,
+    results::{monitor::MonitorReport, series::Series},
 };
 use fanfare_group::{Delivered, Event as GroupEvent, Filter, GroupStats};
 use fanfare_proto::{
@@ -227,6 +227,11 @@ impl Node {
     pub(crate) fn group_lives(&self) -> Vec<GroupStats> {
         let present = self.protocol.as_ref().and_then(ProtocolNode::group_stats);
         self.past_group.iter().copied().chain(present).collect()
+    }
+
+    /// What its monitor has come to.
+    pub(crate) fn monitor_report(&self) -> Option<MonitorReport> {
+        MonitorReport::of(self.protocol.as_ref()?.group_ref()?)
     }
 
     pub(crate) fn on_datagram(&mut self, now: Time, meta: RecvMeta, bytes: &[u8]) {

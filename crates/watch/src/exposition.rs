@@ -17,6 +17,7 @@ pub(crate) fn text(document: &Value) -> String {
     transfer(document, &mut page);
     alerts(document, &mut page);
     receivers(document, &mut page);
+    nodes(document, &mut page);
     page.text
 }
 
@@ -93,6 +94,44 @@ fn receivers(document: &Value, page: &mut Page) {
         for (id, one) in each().filter(|(_, one)| one[field].is_number()) {
             let label = one["label"].as_str().unwrap_or_default();
             page.line(name, &[("receiver", label), ("id", id)], &one[field]);
+        }
+    }
+}
+
+fn nodes(document: &Value, page: &mut Page) {
+    let monitor = &document["monitor"];
+    page.one("nodes_up", "gauge", "Nodes of the group that are heard.", &document["up"]);
+    page.one("nodes_silent", "gauge", "Nodes that are not heard any more.", &document["silent"]);
+    page.one("group_bits_per_second", "gauge", "What all nodes send.", &document["sent_bps"]);
+    page.one("group_repairs_total", "counter", "Repairs for others.", &document["repairs"]);
+    page.one(
+        "monitor_sent_bytes_total",
+        "counter",
+        "Bytes of notes of this node, with headers.",
+        &monitor["bytes_sent"],
+    );
+    page.one(
+        "monitor_allowed_bits_per_second",
+        "gauge",
+        "What the notes of all nodes may take.",
+        &monitor["allowed_bps"],
+    );
+    let each = || document["nodes"].as_object().into_iter().flatten().take(RECEIVERS_MAX);
+    let fields = [
+        ("host_cpu_ratio", "processor", "The busy share of a node's processors."),
+        ("host_memory_ratio", "memory", "The used share of a node's memory."),
+        ("host_battery_ratio", "battery", "What is left in a node's battery."),
+        ("node_sent_bits_per_second", "sent_bps", "What a node sends."),
+        ("node_loss_ratio", "loss", "What a node loses of what others send."),
+        ("monitor_sector_age_seconds", "age", "How old what is known of a node is."),
+    ];
+    for (name, field, help) in fields {
+        if each().any(|(_, one)| one[field].is_number()) {
+            page.family(name, "gauge", help);
+        }
+        for (id, one) in each().filter(|(_, one)| one[field].is_number()) {
+            let label = one["label"].as_str().unwrap_or_default();
+            page.line(name, &[("node", label), ("id", id)], &one[field]);
         }
     }
 }

@@ -5,6 +5,7 @@
 //!
 //! - `board`: the document that is shown, and who waits for news of it; `patch`: what differs between two
 //! - `transfer`: one transfer, made of the lines of `--json`: how far each receiver is, and why it is late
+//! - `group`: one group, as its monitor knows it
 //! - `page`: the server with a transfer behind it, as `fanfare send --watch` uses it
 //! - `http`: the server: requests, who may ask, streams; `assets`: the page's files
 //! - `exposition`: the same as metrics, in the text format of Prometheus
@@ -14,6 +15,7 @@ mod assets;
 mod board;
 pub mod client;
 mod exposition;
+pub mod group;
 pub mod http;
 mod page;
 mod patch;

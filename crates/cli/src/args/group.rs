@@ -7,7 +7,7 @@ use fanfare_command::{Failure, units};
 use fanfare_node::{
     Network,
     group::{Group, GroupOptions},
-    proto::SenderConfig,
+    proto::{Bitrate, SenderConfig},
 };
 
 use super::network::NetArgs;
@@ -62,6 +62,11 @@ impl MemberArgs {
         units::bytes("cache", &self.cache)
     }
 
+    /// The most that it sends.
+    pub(crate) fn rate(&self) -> Result<Bitrate, Failure> {
+        units::rate(&self.rate)
+    }
+
     /// Whether it outlives the process.
     pub(crate) fn is_durable(&self) -> bool {
         self.cache_dir.is_some()
@@ -102,7 +107,7 @@ impl MemberArgs {
         options.config.cache_bytes = self.cache_bytes()?;
         options.config.cache_age = units::time("keep", &self.keep)?;
         options.cache_dir.clone_from(&self.cache_dir);
-        let mut sender = SenderConfig { rate: units::rate(&self.rate)?, ..SenderConfig::default() };
+        let mut sender = SenderConfig { rate: self.rate()?, ..SenderConfig::default() };
         net.require_multicast()?;
         let mut builder = net.builder()?;
         match self.segment.as_deref().map(units::segment).transpose()? {

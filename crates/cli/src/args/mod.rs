@@ -14,6 +14,7 @@ mod hosts;
 pub(crate) mod key;
 mod layers;
 mod metadata;
+pub(crate) mod monitor;
 pub(crate) mod network;
 pub(crate) mod node;
 pub(crate) mod parts;

@@ -8,7 +8,8 @@ use fanfare_node::GroupSpec;
 
 use super::{
     group::MemberArgs,
-    network::{GROUP, NetArgs},
+    monitor::MonitorArgs,
+    network::{GROUP, NameArgs, NetArgs},
 };
 use crate::{config::FileArgs, group::topics::filter, node::GroupPlan};
 
@@ -83,6 +84,10 @@ pub(crate) struct NodeArgs {
     #[command(flatten)]
     member: MemberArgs,
     #[command(flatten)]
+    monitor: MonitorArgs,
+    #[command(flatten)]
+    name: NameArgs,
+    #[command(flatten)]
     net: NetArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -116,6 +121,9 @@ impl NodeArgs {
     pub(crate) fn plan(&self, name: Option<String>) -> Result<GroupPlan, Failure> {
         let (builder, mut options) = self.member.plan(&self.net)?;
         options.config.hears_itself = true;
+        let monitor = self.monitor.plan(self.member.rate()?)?;
+        options.config.monitor = monitor.as_ref().map(|plan| plan.config);
+        options.name = self.name.get();
         let filters = self.topics.iter().map(|text| filter(text));
         Ok(GroupPlan {
             name,
@@ -124,6 +132,7 @@ impl NodeArgs {
             cache_dir: self.member.cache_dir().cloned(),
             builder,
             options,
+            monitor,
             filters: filters.collect::<Result<_, _>>()?,
         })
     }

@@ -42,15 +42,21 @@ pub(crate) struct WatchArgs {
 impl WatchArgs {
     pub(crate) fn plan(&self) -> Result<Option<WatchPlan>, Failure> {
         let Some(text) = &self.watch else { return Ok(None) };
-        let is_given = !text.is_empty();
-        let text = if is_given { text } else { ADDRESS };
-        let address: SocketAddr = text.parse().map_err(|_| {
-            let text = format!("watch ({text}): not an address with a port. Use 127.0.0.1:7979");
-            Failure::usage("watch.invalid", text)
-        })?;
+        let (address, is_given) = page_at("watch", text)?;
         let (token, proxy) = (self.watch_token.clone(), self.watch_proxy.clone());
         Ok(Some(WatchPlan { address, is_given, token, proxy }))
     }
+}
+
+/// Where a page is wanted, and whether there and nowhere else.
+pub(super) fn page_at(option: &str, text: &str) -> Result<(SocketAddr, bool), Failure> {
+    let is_given = !text.is_empty();
+    let text = if is_given { text } else { ADDRESS };
+    let address = text.parse().map_err(|_| {
+        let text = format!("{option} ({text}): not an address with a port. Use 127.0.0.1:7979");
+        Failure::usage("watch.invalid", text)
+    })?;
+    Ok((address, is_given))
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ use fanfare_node::{
     proto::Bitrate,
 };
 
+use crate::monitoring::MonitorPlan;
+
 /// A node of one or more groups.
 #[derive(Debug)]
 pub(crate) struct NodePlan {
@@ -32,6 +34,8 @@ pub(crate) struct GroupPlan {
     pub(crate) cache_dir: Option<PathBuf>,
     pub(crate) builder: Network,
     pub(crate) options: GroupOptions,
+    /// Its monitor, and the page of it.
+    pub(crate) monitor: Option<MonitorPlan>,
     /// What is asked for also while no program wants it.
     pub(crate) filters: Vec<Filter>,
 }

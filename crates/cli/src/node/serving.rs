@@ -18,8 +18,10 @@ use crate::{
     group::{events, gateway},
     json::{GatewayLine, Line, Sent},
     local::server::{self, Served, Server},
+    monitoring::{self, MonitorPlan},
 };
 use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt};
+use fanfare_watch::group::GroupPage;
 
 /// How often a gateway says how far it is; all else comes at once.
 const POLL: Duration = Duration::from_millis(500);
@@ -29,6 +31,7 @@ struct Member {
     /// Where there are several.
     name: Option<String>,
     group: Group,
+    monitor: Option<MonitorPlan>,
     output: Output,
 }
 
@@ -64,6 +67,11 @@ fn serve(plan: NodePlan, output: &Output) -> Result<Exit, Failure> {
     let served =
         |member: &Member| Served { name: member.name.clone(), group: member.group.handle() };
     let server = Server::listen(&socket, members.iter().map(served).collect())?;
+    let watched = members.iter().filter_map(|member| {
+        member.monitor.as_ref().map(|plan| monitoring::open(plan, &member.group, &member.output))
+    });
+    let pages = watched.collect::<Result<Vec<GroupPage>, Failure>>();
+    let pages = pages.inspect_err(|_| server::close(&socket))?;
     let result = thread::scope(|scope| {
         // All are followed before anybody subscribes: what is kept comes at once.
         let followed = members.iter().zip(events).enumerate();
@@ -82,6 +90,7 @@ fn serve(plan: NodePlan, output: &Output) -> Result<Exit, Failure> {
         begun.map(|ears| ears.iter().for_each(Ear::close))
     });
     server::close(&socket);
+    drop(pages);
     result?;
     drop(members);
     if !interrupt::is_asked() {
@@ -115,7 +124,7 @@ fn join_all(
     }
     let mut members: Vec<Member> = Vec::new();
     for plan in groups {
-        let name = plan.name.clone();
+        let (name, monitor) = (plan.name.clone(), plan.monitor.clone());
         let group = join(plan).map_err(|failure| of(name.as_deref(), failure))?;
         let place = |group: &Group| {
             let there = || group.interface().map(|i| i.name.clone());
@@ -130,7 +139,7 @@ fn join_all(
             Some(name) => Output::of_group(shown, name),
             None => Output::new(shown),
         };
-        members.push(Member { name, group, output });
+        members.push(Member { name, group, monitor, output });
     }
     Ok(members)
 }

@@ -8,6 +8,7 @@ mod gateway;
 mod greeting;
 mod groups;
 mod interfaces;
+mod monitor;
 #[cfg(feature = "nats")]
 mod nats;
 pub(crate) mod node;

@@ -10,6 +10,7 @@
 //!                               | SUM (7):    see [`Sum`]
 //!                               | CODED (8):  see `coded_packet`
 //!                               | NACK (9):   see `nack`
+//!                               | NOTE (10):  see `fanfare_monitor`; said once, not repaired
 //! ```
 //!
 //! A repair has the origin's own message as the origin would send it, with sequence number 0:
@@ -26,7 +27,7 @@ const VERSION: u8 = 2;
 /// Bytes before a frame's content, in a command.
 pub(crate) const HEADER: usize = 3;
 
-/// What a message of a group node's is called: `repair`, `compact_info`, `state`, `sum`, `coded_packet`, `nack`; `None` where it is
+/// What a message of a group node's is called: `repair`, `compact_info`, `state`, `sum`, `coded_packet`, `nack`, `note`; `None` where it is
 /// none. For people who read traces.
 #[must_use]
 pub fn frame_name(message: &Message<'_>) -> Option<&'static str> {
@@ -37,6 +38,7 @@ pub fn frame_name(message: &Message<'_>) -> Option<&'static str> {
         Frame::Sum(_) => "sum",
         Frame::CodedPacket(_) => "coded",
         Frame::Nack(_) => "nack",
+        Frame::Note(_) => "note",
         Frame::Unknown => "unknown frame",
     };
     Some(name)
@@ -51,6 +53,7 @@ pub(crate) enum Kind {
     Sum,
     CodedPacket,
     Nack,
+    Note,
 }
 
 /// A sum of symbols of a part of a block.
@@ -109,6 +112,7 @@ impl Kind {
             Self::Sum => 7,
             Self::CodedPacket => 8,
             Self::Nack => 9,
+            Self::Note => 10,
         };
         VERSION << 4 | kind
     }
@@ -129,6 +133,8 @@ pub(crate) enum Frame<'a> {
     CodedPacket(CodedPacket<'a>),
     /// Bytes of a NACK in few.
     Nack(&'a [u8]),
+    /// Bytes of what a monitor says.
+    Note(&'a [u8]),
     /// Ours, but broken, or of a version that is not known here.
     Unknown,
 }
@@ -167,6 +173,7 @@ impl<'a> Frame<'a> {
             (VERSION, 7) => Sum::parse(body).map_or(Self::Unknown, Self::Sum),
             (VERSION, 8) => CodedPacket::parse(body).map_or(Self::Unknown, Self::CodedPacket),
             (VERSION, 9) => Self::Nack(body),
+            (VERSION, 10) => Self::Note(body),
             _ => Self::Unknown,
         }
     }

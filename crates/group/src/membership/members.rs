@@ -288,6 +288,21 @@ impl Members {
         all.map(hearing).filter(|h| h.counts || h.share > DeliveryRatio::NONE).collect()
     }
 
+    /// Who hears whom, in sevenths: this node by its own count, others by their announcements.
+    pub(crate) fn hearing(&self, now: Time) -> Vec<(NodeId, NodeId, u8)> {
+        let others = self.heard_by.iter();
+        let others =
+            others.flat_map(|(whom, by)| by.iter().map(|(who, share)| (who, *whom, share.bits())));
+        self.own_hearing(now).map(|(whom, share)| (self.own, whom, share)).chain(others).collect()
+    }
+
+    /// Whom this node hears, and how well.
+    pub(crate) fn own_hearing(&self, now: Time) -> impl Iterator<Item = (NodeId, u8)> + '_ {
+        let share = move |member: &Member| member.share(now, self.incarnation);
+        let bits = move |member: &Member| DeliveryRatio::new(share(member)).bits();
+        self.members.iter().map(move |(node, member)| (*node, bits(member)))
+    }
+
     /// Whether it has said something that only group nodes say.
     pub(crate) fn is_in_group(&self, node: NodeId) -> bool {
         self.members.get(&node).is_some_and(|member| member.in_group)

@@ -239,6 +239,7 @@ impl GroupNode {
             },
             Frame::Sum(sum) => self.on_sum(from, &sum, storage),
             Frame::CodedPacket(coded) => self.on_coded(from, (&coded, extensions), storage),
+            Frame::Note(bytes) => self.on_note(from, bytes),
             Frame::Nack(_) | Frame::Unknown => self.stats.frames_refused += 1,
         }
     }

@@ -11,6 +11,7 @@
 //! - `coding`, `decoding`: coded packets, sent and received; `coded_requests`: what to request
 //!   beside them
 //! - `relaying`: forwarding without a request
+//! - `monitoring`: what this node and others tell of themselves
 //! - `subscribing`: what a new subscription gets of what is here; `greeting`: what a new subscriber
 //!   is given by others
 //! - `restoring`: what the process had before a restart
@@ -23,6 +24,7 @@ mod decoding;
 mod encapsulation;
 mod greeting;
 mod incoming;
+mod monitoring;
 mod outgoing;
 mod proactive;
 mod relaying;
@@ -33,6 +35,7 @@ mod subscribing;
 #[cfg(test)]
 mod tests;
 
+use monitoring::Monitoring;
 pub use outgoing::Wake;
 
 use self::announcements::SHORTS_MAX;
@@ -165,6 +168,7 @@ pub struct GroupNode {
     unread: Option<NodeId>,
     /// What the datagram at hand says of the age of this message.
     told: Option<(ObjectKey, Duration)>,
+    monitoring: Option<Box<Monitoring>>,
     events: VecDeque<Event>,
     stats: GroupStats,
     /// Bytes of the session's that were not sent, as NACKs were shortened.
@@ -239,6 +243,7 @@ impl GroupNode {
             called: NodeId::NONE,
             unread: None,
             told: None,
+            monitoring: config.monitor.map(|config| Monitoring::new(config, node, seed, now)),
             events: VecDeque::new(),
             stats: GroupStats::default(),
             spared: 0,
@@ -436,8 +441,10 @@ impl GroupNode {
         let mut stats = self.session.stats();
         let GroupStats { repair_frames_sent, compact_frames_sent, states_sent, .. } = self.stats;
         let GroupStats { repair_bytes_sent, compact_bytes_sent, state_bytes_sent, .. } = self.stats;
-        stats.datagrams_sent += repair_frames_sent + compact_frames_sent + states_sent;
-        stats.bytes_sent += repair_bytes_sent + compact_bytes_sent + state_bytes_sent;
+        let GroupStats { notes_sent, note_bytes_sent, .. } = self.stats;
+        stats.datagrams_sent += repair_frames_sent + compact_frames_sent + states_sent + notes_sent;
+        stats.bytes_sent +=
+            repair_bytes_sent + compact_bytes_sent + state_bytes_sent + note_bytes_sent;
         stats.bytes_sent = stats.bytes_sent.saturating_sub(self.spared);
         stats
     }
@@ -449,6 +456,12 @@ impl GroupNode {
             self.events = VecDeque::new();
         }
         event
+    }
+
+    /// The latest time that it was told.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.now
     }
 
     /// A late clock counts as the last one seen.

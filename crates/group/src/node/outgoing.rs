@@ -30,6 +30,8 @@ pub enum Wake {
     Members,
     /// Something has not come in time.
     Deadline,
+    /// The monitor has something to say, or looks at what it knows.
+    Note,
 }
 
 impl GroupNode {
@@ -57,6 +59,7 @@ impl GroupNode {
         }
         self.on_gone(gone);
         self.take_events(storage);
+        self.watch_itself();
         for node in self.members.on_timeout(now, &mut self.events) {
             self.holders.on_left(node);
         }
@@ -105,6 +108,7 @@ impl GroupNode {
                 || self.poll_repair(buf, storage)
                 || self.poll_coded(buf, storage)
                 || self.poll_state(buf)
+                || self.poll_note(buf)
                 || self.poll_proactive(buf, storage))
         {
             let destination = Destination::Group;
@@ -201,6 +205,7 @@ impl GroupNode {
         let ahead = self.next_proactive().into_iter().chain(self.next_answer()).min();
         let ask = self.requester.next_timeout().filter(|_| speaks && asks);
         let deadline = self.give_ups.first().map(|(at, _)| *at);
+        let note = self.next_note().filter(|_| speaks);
         let others = [
             (repair, Wake::Repair),
             (relay, Wake::Relay),
@@ -211,6 +216,7 @@ impl GroupNode {
             (self.publisher.next_timeout(), Wake::Cache),
             (self.members.next_timeout(), Wake::Members),
             (deadline, Wake::Deadline),
+            (note, Wake::Note),
         ];
         let others = others.into_iter().filter_map(|(at, why)| Some((at?, why)));
         others.chain(session).min()

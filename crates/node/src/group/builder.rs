@@ -42,12 +42,14 @@ pub struct GroupOptions {
     pub cache_dir: Option<PathBuf>,
     /// It may publish. Default true; without it nothing but feedback and repairs is sent.
     pub publishes: bool,
+    /// What its monitor calls this node, if it has one.
+    pub name: String,
 }
 
 impl Default for GroupOptions {
     fn default() -> Self {
         let config = GroupConfig { verifies: true, greets: true, ..GroupConfig::default() };
-        Self { config, message_max: 1 << 30, cache_dir: None, publishes: true }
+        Self { config, message_max: 1 << 30, cache_dir: None, publishes: true, name: String::new() }
     }
 }
 
@@ -81,6 +83,7 @@ impl Network {
         let mut config = options.config;
         config.frame_max = config.frame_max.min(usize::from(segment_size));
         let mut node = GroupNode::new(config, session, seed, now);
+        node.set_name(&options.name);
         if let Ok(address) = endpoint.local_addr() {
             node.session().set_address(address);
         }

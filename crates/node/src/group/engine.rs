@@ -19,6 +19,7 @@ use super::{
     fates::{Fate, Fates, Watch},
     gate::{Gate, Permit},
     handover::{Handover, Next},
+    monitored::{Monitored, monitored},
     refusals::Refusals,
     store::MessageStore,
 };
@@ -55,6 +56,8 @@ pub(crate) enum Command {
     Fates(SyncSender<Vec<Fate>>),
     AskStandings,
     Status(SyncSender<GroupStatus>),
+    Monitored(SyncSender<Option<Box<Monitored>>>),
+    SetHostFacts(fanfare_monitor::Facts),
 }
 
 /// The engine.
@@ -356,6 +359,10 @@ impl Engine for GroupEngine {
             Command::Status(reply) => {
                 let _ = reply.try_send(self.status());
             }
+            Command::Monitored(reply) => {
+                let _ = reply.try_send(monitored(&self.node).map(Box::new));
+            }
+            Command::SetHostFacts(facts) => self.node.set_host_facts(facts),
         }
     }
 
@@ -377,6 +384,8 @@ impl Engine for GroupEngine {
         while let Some(event) = self.node.poll_event() {
             self.on_event(now, event, endpoint, outbox);
         }
+        // Who wants to know asks for all that is known.
+        while self.node.poll_monitor().is_some() {}
         self.publish_waiting(now);
         self.hand_over(outbox);
         self.losses.dropped = self.handover.dropped();

@@ -4,6 +4,7 @@
 //! - [`body`]: what a message holds; [`event`]: what a member tells; [`inbox`]: messages as files
 //! - `engine`: its node in the driver's hands; `store`: the bytes there; `checker`: are they right?
 //! - `handover`: what subscriptions are still to be given; `gate`: how much of it at once
+//! - [`Monitored`]: what its monitor knows
 //! - `fates`: what has become of own messages; `refusals`: of others' that are too long
 //! - `keeper`: messages that outlive the process; `revival`: putting them back
 
@@ -17,6 +18,7 @@ mod gate;
 mod handover;
 pub mod inbox;
 mod keeper;
+mod monitored;
 mod refusals;
 mod revival;
 mod store;
@@ -43,6 +45,7 @@ pub use fates::{Fate, Watch};
 pub use gate::Gate;
 pub use inbox::Inbox;
 pub use keeper::{CacheError, Damage};
+pub use monitored::{Monitored, MonitoredNode};
 pub use refusals::TooLong;
 
 use crate::stopper::Stopper;
@@ -247,6 +250,24 @@ impl GroupHandle {
     /// The member has ended.
     pub fn cancel(&self, tag: u64) -> Result<usize, GroupError> {
         self.ask(|reply| Command::Cancel(tag, reply))
+    }
+
+    /// What its monitor knows; `None` without one.
+    ///
+    /// # Errors
+    /// The member has ended.
+    pub fn monitored(&self) -> Result<Option<Monitored>, GroupError> {
+        self.ask(|reply| Command::Monitored(reply)).map(|known| known.map(|known| *known))
+    }
+
+    /// What its monitor tells of this machine, beside what the member measures itself.
+    ///
+    /// # Errors
+    /// The member has ended.
+    pub fn set_host_facts(&self, facts: fanfare_monitor::Facts) -> Result<(), GroupError> {
+        self.commands.send(Command::SetHostFacts(facts)).map_err(|_| GroupError::Ended)?;
+        self.stopper.wake();
+        Ok(())
     }
 
     /// How it stands.

@@ -146,6 +146,7 @@ impl Report {
             ("repair", group(|s| s.repair_frames_sent), group(|s| s.repair_bytes_sent)),
             ("compact", group(|s| s.compact_frames_sent), group(|s| s.compact_bytes_sent)),
             ("state", group(|s| s.states_sent), group(|s| s.state_bytes_sent)),
+            ("note", group(|s| s.notes_sent), group(|s| s.note_bytes_sent)),
             ("nack-frame", group(|s| s.nack_frames_sent), group(|s| s.nack_bytes_sent)),
         ];
         let of_group = [Kind::Application, Kind::Report];

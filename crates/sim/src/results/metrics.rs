@@ -23,6 +23,7 @@ impl Report {
         let window = window.start..window.end.min(self.ended.since(Time::ZERO));
         let mut metrics = self.transfer_metrics();
         metrics.extend(self.group_metrics(&window));
+        metrics.extend(self.monitor_metrics());
         metrics.extend(self.dissemination_metrics());
         metrics.extend(self.joined_metrics());
         metrics.extend(self.goodput_metrics(&window));

@@ -2,7 +2,7 @@
 //!
 //! - [`report`], [`hop_report`]: a run as a whole, its hosts and its hops; [`traffic`]: what went where
 //! - [`series`], `time_series`, [`histogram`], `trace`: over time
-//! - [`metrics`], `group_metrics`, `dissemination`, [`reaction`], [`fairness`]: figures made of it
+//! - [`metrics`], `group_metrics`, `dissemination`, [`monitor`], [`reaction`], [`fairness`]: figures made of it
 //! - [`statistics`], [`table`]: over many seeds
 
 pub(crate) mod dissemination;
@@ -11,6 +11,7 @@ pub(crate) mod group_metrics;
 pub mod histogram;
 pub mod hop_report;
 pub mod metrics;
+pub mod monitor;
 pub mod reaction;
 pub mod report;
 pub mod series;

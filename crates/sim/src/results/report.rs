@@ -14,6 +14,7 @@ use crate::{
     plan::GatewayReport,
     results::{
         hop_report::HopReport,
+        monitor::MonitorReport,
         series::Series,
         table::Table,
         traffic::{Kind, Traffic},
@@ -45,6 +46,8 @@ pub struct HostReport {
     pub lives: Vec<Stats>,
     /// Counters of each of its lives as a group node; none of a plain session.
     pub group_lives: Vec<GroupStats>,
+    /// What its monitor has come to, if it has one and is up.
+    pub monitor: Option<MonitorReport>,
     /// Messages it published, and their bytes.
     pub published: (u64, u64),
     /// Each of them.
@@ -72,6 +75,7 @@ impl HostReport {
             receives: node.receives(),
             lives: node.lives(),
             group_lives: node.group_lives(),
+            monitor: node.monitor_report(),
             published: node.published,
             filters: node.filters(),
             wakes: node.wakes,

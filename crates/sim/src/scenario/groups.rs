@@ -31,6 +31,7 @@ impl Group {
             repairs: cooperates,
             announces: cooperates,
             repair_rate: fields.read("repair_rate", units::rate).unwrap_or(defaults.repair_rate),
+            monitor: monitor(fields),
             ..defaults
         };
         let subscriptions = fields.list("subscribe", |text| {
@@ -47,6 +48,16 @@ impl Group {
         let nodes = nodes.of(fields, "node", "\"name\"");
         Some(Self { nodes, sender, receiver, config, subscriptions, publication, at, stagger })
     }
+}
+
+/// With a monitor it tells of itself in a share of a channel that carries so much.
+fn monitor(fields: &Fields<'_>) -> Option<fanfare_monitor::Config> {
+    let capacity = fields.read("monitor", units::rate)?;
+    let defaults = fanfare_monitor::Config::default();
+    let share = fields.count("monitor_per_mille", 1..=500);
+    let per_mille = share.map_or(defaults.per_mille, |share| share as u16);
+    let relays = fields.flag("monitor_relays").unwrap_or(defaults.relays);
+    Some(fanfare_monitor::Config { capacity, per_mille, relays, ..defaults })
 }
 
 /// With a topic it publishes: messages of `size`, one after the other or `every` so often, `count` or

@@ -15,6 +15,7 @@ const BAR_MAX: usize = 60;
 pub fn lines(document: &Value, width: usize) -> Vec<String> {
     let mut lines = match document["kind"].as_str() {
         Some("send" | "recv") => transfer(document, width),
+        Some("group") => group(document, width),
         Some(other) => vec![format!("documents of kind '{other}' are not known here")],
         None => vec!["nothing has been told yet".to_owned()],
     };
@@ -41,6 +42,57 @@ fn transfer(document: &Value, width: usize) -> Vec<String> {
         let files = document["files"].as_array().into_iter().flatten().rev();
         lines.extend(files.filter_map(|file| Some(format!("  {}", file["path"].as_str()?))));
     }
+    lines
+}
+
+fn group(document: &Value, width: usize) -> Vec<String> {
+    let text = |field: &str| document[field].as_str().unwrap_or_default();
+    let on = text("interface");
+    let on = if on.is_empty() { String::new() } else { format!(" on {on}") };
+    let count = |field: &str| document[field].as_u64().unwrap_or(0);
+    let bits = |value: &Value| rate(value.as_f64().unwrap_or(0.0));
+    let monitor = &document["monitor"];
+    let mut lines = vec![
+        format!(
+            "Fanfare: watching {}{on}: {} up, {} silent",
+            text("group"),
+            count("up"),
+            count("silent")
+        ),
+        format!(
+            "sent by all {}, notes of this node {}, one every {}",
+            bits(&document["sent_bps"]),
+            bits(&monitor["bps"]),
+            time(monitor["interval"].as_f64().unwrap_or(0.0))
+        ),
+    ];
+    alerts(document, &mut lines);
+    let mut rows: Vec<&Value> =
+        document["nodes"].as_object().into_iter().flatten().map(|(_, row)| row).collect();
+    let label = |row: &Value| row["label"].as_str().unwrap_or_default().to_owned();
+    rows.sort_by_cached_key(|row| (!row["cause"].is_string(), label(row).len(), label(row)));
+    let head =
+        ["node", "processors", "memory", "sends", "hears", "loses", "heard by", "as of", "state"];
+    let mut table = Table::new(&head, &[0, 8]);
+    for row in rows {
+        let number = |field: &str, shown: fn(f64) -> String| {
+            row[field].as_f64().map_or_else(|| "-".to_owned(), shown)
+        };
+        let cause = row["cause"].as_str().map_or_else(String::new, |cause| format!(", {cause}"));
+        table.add(vec![
+            label(row),
+            number("processor", share),
+            number("memory", share),
+            number("sent_bps", rate),
+            number("received_bps", rate),
+            number("loss", share),
+            row["heard_by"].to_string(),
+            number("age", time),
+            format!("{}{cause}", row["state"].as_str().unwrap_or_default()),
+        ]);
+    }
+    lines.push(String::new());
+    lines.extend(table.lines(width));
     lines
 }
 
@@ -174,6 +226,29 @@ l\u{fffd}[2J         -            -  8.0 %           -         4  receiving, slo
 lab-9      50 %  8.00 kbit/s  0.0 %      1.0 ms         0  receiving
 lab-10    100 %            -  0.0 %           -         0  complete";
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_group_is_shown_with_trouble_first() {
+        let document = json!({
+            "kind": "group", "group": "239.255.42.2:6004", "up": 2, "silent": 0, "sent_bps": 2000,
+            "monitor": {"bps": 80, "interval": 5.2},
+            "alerts": {"a": {"severity": "warning", "text": "b is busy", "advice": "Stop it"}},
+            "nodes": {
+                "1": {"label": "a", "state": "this node", "age": 0.0, "heard_by": 1, "memory": 0.5},
+                "2": {"label": "b", "state": "up", "age": 3.0, "heard_by": 1, "processor": 0.99, "cause": "busy"},
+            },
+        });
+        let expected = "\
+Fanfare: watching 239.255.42.2:6004: 2 up, 0 silent
+sent by all 2.00 kbit/s, notes of this node 80 bit/s, one every 5 s
+
+ ! b is busy. Stop it
+
+node  processors  memory  sends  hears  loses  heard by  as of  state
+b         99.0 %       -      -      -      -         1    3 s  up, busy
+a              -  50.0 %      -      -      -         1    0 s  this node";
+        assert_eq!(lines(&document, 80).join("\n"), expected);
     }
 
     #[test]

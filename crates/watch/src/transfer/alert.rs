@@ -10,7 +10,7 @@ const HOLD: Duration = Duration::from_secs(5);
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Severity {
+pub(crate) enum Severity {
     /// It goes on, slower or later.
     Warning,
     /// Somebody will not have everything.
@@ -19,37 +19,37 @@ pub(super) enum Severity {
 
 /// What was found about one receiver, or about all.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Alert {
+pub(crate) struct Alert {
     /// Stable name of the cause.
-    pub(super) cause: &'static str,
-    pub(super) severity: Severity,
+    pub(crate) cause: &'static str,
+    pub(crate) severity: Severity,
     /// Its receiver.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) id: Option<u64>,
+    pub(crate) id: Option<u64>,
     /// Its receiver for people; empty when it is about all.
-    pub(super) subject: String,
+    pub(crate) subject: String,
     /// The sentence.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// What to do.
-    pub(super) advice: String,
+    pub(crate) advice: String,
     /// When it was seen first, seconds since the start.
-    pub(super) since: f64,
+    pub(crate) since: f64,
     /// It does not go away by itself.
     #[serde(skip)]
-    pub(super) lasting: bool,
+    pub(crate) lasting: bool,
 }
 
 /// Those that are shown.
 #[derive(Debug, Default)]
-pub(super) struct Alerts {
+pub(crate) struct Alerts {
     shown: BTreeMap<String, (Alert, Duration)>,
     /// How many there were, by cause.
-    pub(super) raised: BTreeMap<&'static str, u64>,
+    pub(crate) raised: BTreeMap<&'static str, u64>,
 }
 
 impl Alerts {
     /// What is the case now.
-    pub(super) fn on_found(&mut self, now: Duration, found: Vec<Alert>) {
+    pub(crate) fn on_found(&mut self, now: Duration, found: Vec<Alert>) {
         for mut alert in found {
             let key = match alert.id {
                 Some(id) => format!("{}:{id}", alert.cause),
@@ -64,12 +64,12 @@ impl Alerts {
         self.shown.retain(|_, (alert, seen)| alert.lasting || now < *seen + HOLD);
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&String, &Alert)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &Alert)> {
         self.shown.iter().map(|(key, (alert, _))| (key, alert))
     }
 
     /// The worst about a receiver.
-    pub(super) fn of(&self, id: u64) -> Option<&Alert> {
+    pub(crate) fn of(&self, id: u64) -> Option<&Alert> {
         let own = self.shown.values().map(|(alert, _)| alert).filter(|alert| alert.id == Some(id));
         own.max_by_key(|alert| alert.severity)
     }

@@ -10,4 +10,5 @@ mod model;
 mod receiver;
 mod shape;
 
+pub(crate) use alert::{Alert, Alerts, Severity};
 pub use model::{Kind, Transfer};

@@ -1,7 +1,7 @@
 // The stream of the server: the whole document first, then what changes.
 
 import { apply } from './patch';
-import type { Transfer } from './types';
+import type { Shown } from './types';
 
 /** Without any news for so long, what is shown is old. */
 const STALE_AFTER = 15_000;
@@ -9,7 +9,7 @@ const STALE_AFTER = 15_000;
 const POINTS_MAX = 600;
 
 export class Stream {
-  shown = $state.raw<Transfer | undefined>(undefined);
+  shown = $state.raw<Shown | undefined>(undefined);
   points = $state.raw<number[][]>([]);
   ended = $state(false);
   stale = $state(false);
@@ -37,7 +37,7 @@ export class Stream {
   }
 
   #show(document: unknown): void {
-    this.shown = document as Transfer;
+    this.shown = document as Shown;
     this.#heard = Date.now();
     this.stale = false;
   }
@@ -47,6 +47,10 @@ export class Stream {
     const shown = this.shown;
     if (!shown || this.stale) return;
     const now = Math.round(Date.now() / 1000 - this.#begun);
+    if (shown.kind === 'group') {
+      this.points = [...this.points.slice(1 - POINTS_MAX), [now, shown.sent_bps, shown.monitor.bps]];
+      return;
+    }
     const pace = shown.phase === 'ended' ? 0 : (shown.pace_bps ?? 0);
     const rate = shown.phase === 'sending' ? (shown.sending?.rate_bps ?? 0) : 0;
     const point = shown.kind === 'send' ? [now, rate, pace] : [now, pace, (shown.loss ?? 0) * 100];

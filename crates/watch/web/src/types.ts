@@ -80,3 +80,50 @@ export interface Transfer {
   result?: Ending;
   chart: [string, string][];
 }
+
+export interface NodeRow {
+  label: string;
+  state: string;
+  age: number;
+  hop: number;
+  heard_by: number;
+  processor?: number;
+  memory?: number;
+  battery?: number;
+  sent_bps?: number;
+  received_bps?: number;
+  loss?: number;
+  rtt?: number;
+  hears?: number;
+  cause?: string;
+}
+
+export interface Group {
+  version: string;
+  kind: 'group';
+  phase: string;
+  group: string;
+  interface?: string;
+  own: string;
+  nodes: Record<string, NodeRow>;
+  up: number;
+  silent: number;
+  sent_bps: number;
+  hearing: Record<string, Record<string, number>>;
+  alerts: Record<string, Alert>;
+  alerts_raised: Record<string, number>;
+  monitor: {
+    interval: number;
+    notes_sent: number;
+    notes_heard: number;
+    bytes_sent: number;
+    bps: number;
+    allowed_bps: number;
+  };
+  bytes_sent: number;
+  repairs: number;
+  frames_refused: number;
+  chart: [string, string][];
+}
+
+export type Shown = Transfer | Group;

@@ -9,6 +9,7 @@ mod delivering;
 mod greeting;
 mod incarnations;
 mod lies;
+mod monitoring;
 mod parting;
 mod relaying;
 mod repairing;

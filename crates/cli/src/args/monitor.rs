@@ -1,0 +1,96 @@
+//! `--monitor`: what a member of a group tells of itself, and a page of what the others tell.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fanfare_command::{Failure, units};
+use fanfare_node::{monitor::Config, proto::Bitrate};
+
+use super::watch::page_at;
+use crate::{monitoring::MonitorPlan, watching::WatchPlan};
+
+/// Options of a member that has a monitor.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Monitor")]
+pub(crate) struct MonitorArgs {
+    /// Tell other nodes of this one, and show all of them on a page [default: 127.0.0.1:7979]
+    ///
+    /// Nodes with this option tell each other what they send, hear and lose, and how busy they are, in a
+    /// small share of the channel. A browser on this machine shows the page, 'fanfare watch' shows it
+    /// in a terminal. Write --monitor=ADDR for another address.
+    #[arg(
+        long,
+        value_name = "ADDR",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = ""
+    )]
+    monitor: Option<String>,
+    /// Share of the channel for what all monitors say together
+    #[arg(long, default_value = "2%", value_name = "PERCENT", hide_short_help = true)]
+    monitor_share: String,
+    /// What the channel carries [default: --rate]
+    #[arg(long, value_name = "RATE", hide_short_help = true)]
+    monitor_capacity: Option<String>,
+    /// Show the page only to those who have the token in this file
+    #[arg(long, value_name = "FILE", requires = "monitor", hide_short_help = true)]
+    monitor_token: Option<PathBuf>,
+    /// Name of the proxy with TLS through which others reach the page
+    #[arg(long, value_name = "NAME", requires = "monitor_token", hide_short_help = true)]
+    monitor_proxy: Option<String>,
+}
+
+impl MonitorArgs {
+    /// What is wanted; a channel carries `rate` if nothing else is said.
+    pub(crate) fn plan(&self, rate: Bitrate) -> Result<Option<MonitorPlan>, Failure> {
+        match &self.monitor {
+            Some(address) => self.plan_at(address, rate).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The same of a command that is nothing but a monitor.
+    pub(crate) fn plan_always(&self, rate: Bitrate) -> Result<MonitorPlan, Failure> {
+        self.plan_at(self.monitor.as_deref().unwrap_or_default(), rate)
+    }
+
+    fn plan_at(&self, address: &str, rate: Bitrate) -> Result<MonitorPlan, Failure> {
+        let (address, is_given) = page_at("monitor", address)?;
+        let (token, proxy) = (self.monitor_token.clone(), self.monitor_proxy.clone());
+        let page = WatchPlan { address, is_given, token, proxy };
+        let capacity = self.monitor_capacity.as_deref();
+        let capacity = capacity.map(|text| units::rate_of("monitor-capacity", text)).transpose()?;
+        let config = Config {
+            capacity: capacity.unwrap_or(rate),
+            per_mille: per_mille(&self.monitor_share)?,
+            ..Config::default()
+        };
+        Ok(MonitorPlan { page, config })
+    }
+}
+
+/// `2%`, or `0.5%`.
+fn per_mille(text: &str) -> Result<u16, Failure> {
+    let percent = text.trim_end_matches('%').trim().parse::<f64>().ok();
+    match percent.map(|percent| (percent * 10.0).round()) {
+        Some(share) if (1.0..=500.0).contains(&share) => Ok(share as u16),
+        _ => {
+            let text =
+                format!("monitor-share ({text}): not from 0.1% to 50%. Use 2%, or less on radios");
+            Err(Failure::usage("monitor.invalid", text))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_read_in_tenths_of_a_percent() {
+        assert_eq!((per_mille("2%").unwrap(), per_mille("0.5").unwrap()), (20, 5));
+        for wrong in ["0%", "60%", "x", "-1%", "NaN"] {
+            assert!(per_mille(wrong).unwrap_err().to_string().contains("0.1% to 50%"), "{wrong}");
+        }
+    }
+}

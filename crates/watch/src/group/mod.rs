@@ -1,0 +1,11 @@
+//! A group as its monitor knows it: nodes, who hears whom, what is wrong.
+//!
+//! - `view`: what is told, and the document that is made of it; `troubles`: alerts
+//! - `page`: the server with a group behind it
+
+mod page;
+mod troubles;
+mod view;
+
+pub use page::GroupPage;
+pub use view::{GroupView, Heard, Node, Seen};

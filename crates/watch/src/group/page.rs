@@ -1,0 +1,69 @@
+//! A group with its page: it is looked at once a second.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError, Sender},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use super::{GroupView, Seen};
+use crate::{Access, Board, ListenError, Server};
+
+/// How often it is looked at.
+const LOOKS: Duration = Duration::from_secs(1);
+/// Open pages get the end within this, or not at all.
+const END_PATIENCE: Duration = Duration::from_secs(1);
+
+/// A page for one group; it ends when this is dropped.
+#[derive(Debug)]
+pub struct GroupPage {
+    board: Arc<Board>,
+    server: Server,
+    running: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl GroupPage {
+    /// Opens it at `address`. `look` says what is known now, and nothing once the group has ended.
+    pub fn start(
+        mut view: GroupView,
+        address: SocketAddr,
+        access: Access,
+        mut look: impl FnMut() -> Option<Seen> + Send + 'static,
+    ) -> Result<Self, ListenError> {
+        let board = Arc::new(Board::new(view.document(Duration::ZERO, &Seen::default())));
+        let server = Server::start(address, access, Arc::clone(&board))?;
+        let (running, stopped) = mpsc::channel();
+        let (own, begun) = (Arc::clone(&board), Instant::now());
+        let thread = thread::Builder::new().name("watch-group".to_owned()).spawn(move || {
+            while let Some(seen) = look() {
+                let now = begun.elapsed();
+                own.publish(view.document(now, &seen));
+                own.add_point(view.point(now));
+                if stopped.recv_timeout(LOOKS) != Err(RecvTimeoutError::Timeout) {
+                    return;
+                }
+            }
+        });
+        let thread = thread.map_err(|error| ListenError::Refused(address, error))?;
+        Ok(Self { board, server, running: Some(running), thread: Some(thread) })
+    }
+
+    /// What a browser opens.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}/", self.server.address())
+    }
+}
+
+impl Drop for GroupPage {
+    fn drop(&mut self) {
+        drop(self.running.take());
+        self.thread.take().map(JoinHandle::join);
+        self.board.end(END_PATIENCE);
+    }
+}
