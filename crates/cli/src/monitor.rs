@@ -17,20 +17,21 @@ use crate::{
 const HELP: Help = Help::new(&[
     ("fanfare monitor", "a page of all nodes of the default group"),
     ("fanfare monitor --group 239.255.42.2:6004 --interface wlan0", "another group"),
-    ("fanfare watch", "the same in a terminal"),
+    ("fanfare monitor --monitor-capacity 56k", "over a slow radio"),
 ])
 .exits(&[
     (Exit::Failed, "the group has ended"),
     (Exit::Permission, "permission denied"),
     (Exit::Resource, "port or memory missing on this machine"),
     (Exit::Interrupted, "stopped by Ctrl-C or SIGTERM"),
-]);
+])
+.files(&[("--monitor-token FILE", "the token that the page asks for")]);
 
 /// Show all nodes of a group on a live page
 ///
 /// Joins the group, publishes nothing, and shows what its nodes tell of themselves: who is there, who
 /// hears whom, and what is wrong. Nodes tell of themselves when they run 'fanfare node --monitor', or
-/// this command.
+/// this command. 'fanfare watch' shows the same in a terminal.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("group", |group| group.default_value(GROUP).alias("address")),

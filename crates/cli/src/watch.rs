@@ -28,7 +28,8 @@ const HELP: Help = Help::new(&[
 .exits(&[
     (Exit::Done, "it was shown, to its end or until q"),
     (Exit::Nobody, "nothing is shown at this address, or it fell silent"),
-]);
+])
+.files(&[("--token FILE", "the token of a page that asks for one")]);
 
 /// Show a live page in a terminal
 ///

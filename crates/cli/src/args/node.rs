@@ -60,6 +60,7 @@ const STATUS: Help = Help::new(&[
             .help_heading(None)
             .hide_short_help(false)
     }),
+    mut_arg("monitor", |monitor| monitor.hide_short_help(true)),
     mut_arg("cache_dir", |dir| {
         dir.help("Keep messages here across restarts [default: in memory]")
             .help_heading(None)

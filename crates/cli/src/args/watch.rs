@@ -24,7 +24,8 @@ pub(crate) struct WatchArgs {
         value_name = "ADDR",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = ""
+        default_missing_value = "",
+        hide_short_help = true
     )]
     watch: Option<String>,
     /// Show the page only to those who have the token in this file

@@ -257,7 +257,7 @@ impl GroupHandle {
     /// # Errors
     /// The member has ended.
     pub fn monitored(&self) -> Result<Option<Monitored>, GroupError> {
-        self.ask(|reply| Command::Monitored(reply)).map(|known| known.map(|known| *known))
+        self.ask(Command::Monitored).map(|known| known.map(|known| *known))
     }
 
     /// What its monitor tells of this machine, beside what the member measures itself.

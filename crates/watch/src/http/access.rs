@@ -92,8 +92,8 @@ impl Access {
             return Err(Verdict::WrongHost);
         }
         let Some(token) = &self.token else { return Err(Verdict::NoToken) };
-        let given = request.body.strip_prefix("token=").unwrap_or_default();
-        match self.judge(Some(same(given, token)), now) {
+        let given = decoded(request.body.strip_prefix("token=").unwrap_or_default());
+        match self.judge(Some(same(&given, token)), now) {
             // The proxy speaks TLS: then the cookie stays there, too.
             Verdict::Welcome => {
                 let secure = if self.name.is_some() { "; Secure" } else { "" };
@@ -146,6 +146,27 @@ impl Access {
 fn cookie(request: &Request) -> Option<&str> {
     let each = request.header("cookie")?.split(';');
     each.filter_map(|one| one.trim().split_once('=')).find(|(name, _)| *name == COOKIE).map(|c| c.1)
+}
+
+/// What a form has encoded: + is a space, and %2B a plus.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let hex = after.first_chunk().and_then(|two: &[u8; 2]| std::str::from_utf8(two).ok());
+        let hex = hex.and_then(|two| u8::from_str_radix(two, 16).ok());
+        match (first, hex) {
+            (b'%', Some(byte)) => {
+                bytes.push(byte);
+                rest = &after[2..];
+                continue;
+            }
+            (b'+', _) => bytes.push(b' '),
+            _ => bytes.push(first),
+        }
+        rest = after;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn cookie_value(token: &str) -> String {
@@ -228,6 +249,18 @@ mod tests {
         assert!(!kept.contains(TOKEN), "{kept}");
         let cookie = format!("Cookie: a=b; {}", kept.split(';').next().unwrap());
         assert_eq!(access.check(&request(&[host, &cookie], ""), now), Verdict::Welcome);
+    }
+
+    #[test]
+    fn a_token_is_read_as_forms_encode_it() {
+        assert_eq!(decoded("a%2Bb%2f%3D+c"), "a+b/= c");
+        assert_eq!(decoded("%"), "%");
+        assert_eq!(decoded("%zz%4"), "%zz%4");
+        let token = "0123456789abcdef/0123456789+cdef=";
+        let access = Access::by_token(token.to_owned(), None);
+        let encoded = token.replace('/', "%2F").replace('+', "%2B").replace('=', "%3D");
+        let asked = request(&["Host: localhost"], &format!("token={encoded}"));
+        assert!(access.login(&asked, Instant::now()).is_ok());
     }
 
     #[test]
