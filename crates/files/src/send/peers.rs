@@ -293,6 +293,8 @@ impl Peers {
             bytes: peer.pace.bytes(),
             rate: peer.pace.rate(),
             loss: reports.get(node).map_or(0.0, |report| loss_of(report)),
+            rtt: reports.get(node).and_then(|report| report.rtt),
+            overruns: reports.get(node).map_or(0, |report| report.overruns),
             outcome: peer.outcome.as_ref().map(|(outcome, _)| outcome.clone()),
         };
         self.peers.iter().map(progress).collect()
