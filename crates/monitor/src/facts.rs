@@ -4,8 +4,8 @@ use alloc::{string::String, vec::Vec};
 
 use crate::scale::{RATE, TIME, of_share, share};
 
-/// Less than this is told as nothing, bit/s: announcements alone take some 40.
-const RATE_MIN: f64 = 64.0;
+/// Less than this is told as nothing, bit/s: announcements of all take as much in a quiet group.
+const RATE_MIN: f64 = 256.0;
 /// Bytes of a name.
 const NAME_MAX: usize = 24;
 
@@ -125,14 +125,14 @@ impl Facts {
             new.zip(old).is_some_and(|(new, old)| new.abs_diff(old) <= wide)
         };
         let (new, old) = (self.steps(), before.steps());
-        // A share has 255 steps: a fiftieth is no news. A rate may swing by half an octave.
+        // A share has 255 steps: a fiftieth is no news. A rate is news when it has doubled, or halved, and more.
         let keep = |at: usize, wide: u8| near(new[at], old[at], wide);
         Self {
             processor: if keep(0, 12) { before.processor } else { self.processor },
             memory: if keep(1, 5) { before.memory } else { self.memory },
             battery: if keep(2, 5) { before.battery } else { self.battery },
-            sent: if keep(3, 4) { before.sent } else { self.sent },
-            received: if keep(4, 4) { before.received } else { self.received },
+            sent: if keep(3, 8) { before.sent } else { self.sent },
+            received: if keep(4, 8) { before.received } else { self.received },
             loss: if keep(5, 5) { before.loss } else { self.loss },
             rtt: if keep(6, 3) { before.rtt } else { self.rtt },
             hears: self.hears,
@@ -185,13 +185,13 @@ mod tests {
         let facts = |sent| Facts { sent: Some(sent), hears: Some(3), ..Facts::default() };
         let told = facts(1000.0);
         assert_eq!(facts(1200.0).steadied(&told), told);
-        assert_eq!(facts(2000.0).steadied(&told), facts(2000.0));
+        assert_eq!(facts(2500.0).steadied(&told), facts(2500.0));
     }
 
     #[test]
     fn a_rate_that_fades_to_nothing_is_nothing() {
         let told = |sent| Facts { sent: Some(sent), ..Facts::default() }.encode();
-        assert_eq!((told(63.0), told(64.0)), ([0x10, 0].to_vec(), [0x10, 25].to_vec()));
+        assert_eq!((told(255.0), told(256.0)), ([0x10, 0].to_vec(), [0x10, 41].to_vec()));
         assert_eq!(told(-1.0), [0]);
     }
 

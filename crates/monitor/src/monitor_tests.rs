@@ -98,7 +98,7 @@ fn all_together_stay_below_their_share_of_the_channel() {
         let mut field = Field::new(count, Config { capacity, ..Config::default() });
         // Everything changes all the time.
         for turn in 0..30_u32 {
-            (1..=count).for_each(|id| field.facts(id, f64::from(1 + turn % 2) * 10_000.0));
+            (1..=count).for_each(|id| field.facts(id, f64::from(1 + turn % 2 * 4) * 10_000.0));
             field.run(10_000, |_, _| true);
         }
         let bits = field.sent.values().sum::<u64>() as f64 * 8.0;

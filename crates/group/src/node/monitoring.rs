@@ -99,7 +99,7 @@ impl GroupNode {
         let session = self.session_stats();
         let own: Vec<u8> = self.members.own_hearing(now).map(|(_, sevenths)| sevenths).collect();
         let Some(monitoring) = &mut self.monitoring else { return };
-        let said = monitoring.monitor.stats().bytes_sent;
+        let said = self.stats.note_bytes_sent;
         let (sent, received) = (session.bytes_sent, session.bytes_received);
         let bytes = (sent.saturating_sub(said), received.saturating_sub(monitoring.heard_notes));
         let (sent, received) = monitoring.rates(now, bytes);
@@ -134,9 +134,9 @@ impl GroupNode {
 
     pub(super) fn on_note(&mut self, from: NodeId, bytes: &[u8]) {
         self.stats.notes_heard += 1;
-        let now = self.now;
+        let (now, headers) = (self.now, self.frame_headers());
         if let Some(monitoring) = &mut self.monitoring {
-            monitoring.heard_notes += bytes.len() as u64;
+            monitoring.heard_notes += (bytes.len() + headers) as u64;
             monitoring.monitor.on_note(now, from, bytes);
         }
     }
