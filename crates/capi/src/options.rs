@@ -78,9 +78,8 @@ fn control(word: &str) -> Option<CongestionControl> {
 
 /// Bits a second, with k, M or G behind the number.
 fn rate(text: &str) -> Option<Bitrate> {
-    let (number, unit) = match text.trim_end_matches(|c: char| c.is_ascii_alphabetic()) {
-        number => (number, &text[number.len()..]),
-    };
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = &text[number.len()..];
     let factor = match unit {
         "" => 1.0,
         "k" | "K" => 1e3,
@@ -89,7 +88,7 @@ fn rate(text: &str) -> Option<Bitrate> {
         _ => return None,
     };
     let bits = number.parse::<f64>().ok()? * factor;
-    (bits.is_finite() && bits >= 1.0 && bits < 1e15).then(|| Bitrate::bps(bits as u64))
+    (1.0..1e15).contains(&bits).then(|| Bitrate::bps(bits as u64))
 }
 
 #[cfg(test)]

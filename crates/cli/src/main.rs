@@ -5,7 +5,7 @@
 //! - `node`: a member that is always there, with `local`: its socket; `bridge`: to other groups, plain
 //!   UDP multicast and NATS
 //! - `keys`: keys, signatures, and receipts verified later
-//! - `demo`, `doctor`, `parts`: a file per command; `laboratory`: commands of `fanfare-lab`
+//! - `demo`, `doctor`, `parts`, `norm_exec`: a file per command; `laboratory`: commands of `fanfare-lab`
 //! - `estimate`: how long it will take; `json`: lines of `--json`; `warnings`: what more than one command warns of
 
 use std::{ffi::OsString, process::ExitCode};
@@ -23,6 +23,7 @@ mod keys;
 mod laboratory;
 mod local;
 mod node;
+mod norm_exec;
 mod parts;
 mod pipe;
 mod publish;
@@ -83,6 +84,7 @@ fn run(task: Task) -> Exit {
             told.unwrap_or_else(|failure| give_up(&output, &failure))
         }
         Task::Bridge(args) => bridge::run(&args),
+        Task::NormExec(args) => norm_exec::run(&args),
         Task::Demo(args) => demo::run(&args),
         Task::Doctor(plan) => doctor::run(&plan),
         Task::Laboratory(command, args) => laboratory::run(command, &args),

@@ -47,8 +47,8 @@ pub mod partition;
 pub mod peer_repair;
 mod receiver;
 pub mod report;
-mod roll_call;
 mod roles;
+mod roll_call;
 mod sender;
 pub mod session;
 pub mod stats;
@@ -62,8 +62,8 @@ pub use fanfare_congestion as congestion;
 pub use fanfare_units::{rate, rng, time, timer_queue};
 
 pub use config::{
-    AckPolicy, FecConfig, FeedbackPath, FtiMode, JoinPolicy, Nacking, ReceiverConfig,
-    SenderConfig, SessionConfig,
+    AckPolicy, FecConfig, FeedbackPath, FtiMode, JoinPolicy, Nacking, ReceiverConfig, SenderConfig,
+    SessionConfig,
 };
 pub use congestion::CongestionControl;
 pub use datagram::{Destination, Ecn, RecvMeta, Transmit};

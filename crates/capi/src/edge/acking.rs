@@ -21,9 +21,11 @@ const QUESTION_MAX: usize = 960;
 fn set_watermark(at: &mut Access<'_>, object: Word, question: Option<Vec<u8>>) -> bool {
     at.wakes = true;
     let object = handle(object);
-    let own = at.desk.objects.get(object).is_some_and(|known| {
-        known.session == at.session.handle && known.live
-    });
+    let own = at
+        .desk
+        .objects
+        .get(object)
+        .is_some_and(|known| known.session == at.session.handle && known.live);
     let set = own && at.session.set_watermark(at.desk, object, question);
     if !set {
         set_errno(libc::EINVAL);

@@ -1,9 +1,6 @@
 //! Instances, events, the log, memory.
 
-use std::{
-    ffi::c_char,
-    sync::Once,
-};
+use std::{ffi::c_char, sync::Once};
 
 use crate::{
     handle::{Handle, Kind},
@@ -221,9 +218,8 @@ pub unsafe extern "C" fn NormOpenDebugLog(instance: Word, name: *const c_char) -
     // SAFETY: what the caller says.
     let name = unsafe { path(name) };
     with_instance("NormOpenDebugLog", handle(instance), false, |_| {
-        let opened = name.and_then(|name| {
-            std::fs::OpenOptions::new().create(true).append(true).open(name).ok()
-        });
+        let opened = name
+            .and_then(|name| std::fs::OpenOptions::new().create(true).append(true).open(name).ok());
         let done = opened.is_some();
         if done {
             log::set_file(opened);

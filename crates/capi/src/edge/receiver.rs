@@ -190,9 +190,7 @@ pub extern "C" fn NormPreallocateRemoteSender(
     _parity: u16,
     _stream: u32,
 ) -> bool {
-    on("NormPreallocateRemoteSender", session, false, |at| {
-        at.session.receiving.proto.is_receiver()
-    })
+    on("NormPreallocateRemoteSender", session, false, |at| at.session.receiving.proto.is_receiver())
 }
 
 /// Objects that were received whole.

@@ -55,9 +55,7 @@ pub unsafe extern "C" fn NormStreamWrite(stream: Word, start: *const c_char, len
     on_stream("NormStreamWrite", (stream, false), 0, |at, stream| {
         at.wakes = true;
         let object = at.desk.objects.get_mut(stream);
-        object.map_or(0, |object| {
-            at.session.write_stream(at.now, (stream, object), content) as u32
-        })
+        object.map_or(0, |object| at.session.write_stream(at.now, (stream, object), content) as u32)
     })
 }
 

@@ -10,12 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{handle::Handle, kinds::EventType, log};
 
-use super::{
-    Phase, Shared,
-    desk::Event,
-    port::Port,
-    state::State,
-};
+use super::{Phase, Shared, desk::Event, port::Port, state::State};
 
 /// How long to wait for room in a socket before other timers are looked at.
 const BLOCKED: Duration = Duration::from_millis(1);
@@ -95,13 +90,11 @@ fn turn(shared: &Arc<Shared>, mut state: std::sync::MutexGuard<'_, State>) {
 
 fn transmit(shared: &Arc<Shared>, port: &mut Port) {
     let handle = port.session;
-    let sent = port.transmit(
-        |most, buffer| {
-            let mut state = shared.lock();
-            let now = shared.now();
-            state.sessions.get_mut(handle)?.poll_transmit(now, most, buffer)
-        },
-    );
+    let sent = port.transmit(|most, buffer| {
+        let mut state = shared.lock();
+        let now = shared.now();
+        state.sessions.get_mut(handle)?.poll_transmit(now, most, buffer)
+    });
     if let Err(error) = sent {
         let mut state = shared.lock();
         let State { sessions, desk, .. } = &mut *state;

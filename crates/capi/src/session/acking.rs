@@ -66,10 +66,8 @@ impl Acking {
 
     /// The first node behind this one, by its id.
     pub(crate) fn next_after(&self, node: NodeId) -> Option<(NodeId, AckingStatus)> {
-        let mut behind = self.nodes.range((
-            std::ops::Bound::Excluded(node),
-            std::ops::Bound::Unbounded,
-        ));
+        let mut behind =
+            self.nodes.range((std::ops::Bound::Excluded(node), std::ops::Bound::Unbounded));
         behind.find(|(id, _)| **id != NODE_NONE).map(|(id, asked)| (*id, asked.status))
     }
 
@@ -124,7 +122,8 @@ impl Session {
         address: Option<std::net::SocketAddr>,
     ) -> Option<Handle> {
         let known = self.by_node.get(&id).copied();
-        if let Some((known, node)) = known.and_then(|known| Some((known, desk.nodes.get_mut(known)?)))
+        if let Some((known, node)) =
+            known.and_then(|known| Some((known, desk.nodes.get_mut(known)?)))
         {
             node.address = address.or(node.address);
             return Some(known);

@@ -3,11 +3,7 @@
 use fanfare_proto::{Destination, Time, Transmit};
 use fanfare_wire::{cmd::Application, ext::Extensions};
 
-use crate::{
-    handle::Handle,
-    instance::desk::Desk,
-    kinds::EventType,
-};
+use crate::{handle::Handle, instance::desk::Desk, kinds::EventType};
 
 use super::Session;
 

@@ -10,12 +10,7 @@ use crate::{
     kinds::{EventType, ObjectType},
 };
 
-use super::{
-    Half, Session,
-    incoming::InStream,
-    node::COMMANDS_MAX,
-    object::Object,
-};
+use super::{Half, Session, incoming::InStream, node::COMMANDS_MAX, object::Object};
 
 /// A rate that differs by less is not told.
 const RATE_STEP: f64 = 0.01;
@@ -130,7 +125,9 @@ impl Session {
 
     /// Senders that were silent, and are heard again.
     fn tell_back(&mut self, desk: &mut Desk) {
-        let back = |(id, handle): (&NodeId, &Handle)| Some((*id, *handle, desk.nodes.get(*handle)?.inactive?));
+        let back = |(id, handle): (&NodeId, &Handle)| {
+            Some((*id, *handle, desk.nodes.get(*handle)?.inactive?))
+        };
         let silent: Vec<_> = self.by_node.iter().filter_map(back).collect();
         for (id, handle, since) in silent {
             if self.receiving.proto.receiver().heard(id).is_some_and(|at| at > since) {
@@ -144,7 +141,8 @@ impl Session {
         if self.by_node.len() <= NODES_MAX {
             return;
         }
-        let all: Vec<(NodeId, Handle)> = self.by_node.iter().map(|(id, node)| (*id, *node)).collect();
+        let all: Vec<(NodeId, Handle)> =
+            self.by_node.iter().map(|(id, node)| (*id, *node)).collect();
         for (id, handle) in all {
             if self.receiving.proto.receiver().heard(id).is_none() && !self.acking.names(handle) {
                 self.tell(desk, EventType::RemoteSenderPurged, handle, Handle::NULL);

@@ -156,7 +156,8 @@ impl Session {
     /// Of what is missing and is not requested, something has come that is far enough behind it.
     fn skip_if_late(&mut self, key: ObjectKey) -> bool {
         let requests = !self.settings.silent && self.nacking_of(key) == Nacking::Normal;
-        let Some(view) = self.receiving.proto.receiver().stream_view(key).filter(|_| !requests) else {
+        let Some(view) = self.receiving.proto.receiver().stream_view(key).filter(|_| !requests)
+        else {
             return false;
         };
         let half = view.slots / 2;
@@ -175,7 +176,8 @@ impl Session {
         if requests {
             return;
         }
-        let all: Vec<(ObjectKey, Handle)> = self.receiving.by_key.iter().map(|(k, h)| (*k, *h)).collect();
+        let all: Vec<(ObjectKey, Handle)> =
+            self.receiving.by_key.iter().map(|(k, h)| (*k, *h)).collect();
         for (key, handle) in all {
             let Some(object) = desk.objects.get(handle) else { continue };
             let (sender, waits) = (object.sender, object.incoming.is_some() && object.live);
@@ -185,13 +187,7 @@ impl Session {
         }
     }
 
-    fn give_back(
-        &mut self,
-        now: Time,
-        desk: &mut Desk,
-        handle: Handle,
-        mut stream: Box<InStream>,
-    ) {
+    fn give_back(&mut self, now: Time, desk: &mut Desk, handle: Handle, mut stream: Box<InStream>) {
         let Some(object) = desk.objects.get_mut(handle) else { return };
         let (key, sender) = (object.key, object.sender);
         let ended = std::mem::take(&mut stream.ended);

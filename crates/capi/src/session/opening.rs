@@ -7,10 +7,7 @@ use fanfare_udp::{Endpoint, EndpointConfig, OpenError, Role, choose_interface};
 
 use crate::{handle::Handle, instance::desk::Desk};
 
-use super::{
-    Session, Sending,
-    settings::SenderStart,
-};
+use super::{Sending, Session, settings::SenderStart};
 
 /// Why a session does not begin.
 #[derive(Debug)]
@@ -124,7 +121,8 @@ impl Session {
         let local = endpoint.local_addr().unwrap_or(config.group);
         self.sending.proto.set_address(local);
         self.receiving.proto.set_address(local);
-        self.opening = Opening { fresh: Some(endpoint), open: Some((hears, local)), changed: false };
+        self.opening =
+            Opening { fresh: Some(endpoint), open: Some((hears, local)), changed: false };
         Ok(())
     }
 

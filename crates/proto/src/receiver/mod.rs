@@ -23,9 +23,9 @@ mod repair;
 mod sender_table;
 mod stream;
 mod stream_commands;
-mod tuning;
 #[cfg(test)]
 mod tests;
+mod tuning;
 mod way;
 
 use crate::{

@@ -53,15 +53,13 @@ pub(crate) fn needs_before(objects: &Objects, limit: Position) -> impl Iterator<
         .flat_map(move |(gap, entry)| {
             let gap = gap.filter(|_| objects.nacking() != Nacking::None);
             let infos = objects.asks_info_first() || objects.nacking() == Nacking::InfoOnly;
-            of_gap(infos, gap).chain(entry.into_iter().flat_map(
-                move |(object, entry)| {
-                    let blocks = if object == limit.object { limit.block } else { u64::MAX };
-                    let (first, decides) = (objects.asks_info_first(), objects.info_decides());
-                    let beyond = objects.newest() > object;
-                    let nacking = objects.nacking();
-                    of_entry((object, entry), (blocks, beyond), (first, decides), nacking)
-                },
-            ))
+            of_gap(infos, gap).chain(entry.into_iter().flat_map(move |(object, entry)| {
+                let blocks = if object == limit.object { limit.block } else { u64::MAX };
+                let (first, decides) = (objects.asks_info_first(), objects.info_decides());
+                let beyond = objects.newest() > object;
+                let nacking = objects.nacking();
+                of_entry((object, entry), (blocks, beyond), (first, decides), nacking)
+            }))
         })
 }
 
