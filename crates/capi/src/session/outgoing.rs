@@ -75,7 +75,10 @@ impl Session {
         let taken = proto.sender().write_stream(now, object.key.object, bytes, store);
         out.short = taken < bytes.len();
         let flush = out.auto_flush;
-        self.tx.armed = handle;
+        // Of a refused write VACANCY tells; EMPTY would have it tried again at once, and in vain.
+        if taken > 0 {
+            self.tx.armed = handle;
+        }
         if flush != Flush::None && !bytes.is_empty() {
             self.flush(now, (handle, object.key.object), flush);
         }
@@ -108,7 +111,9 @@ impl Session {
         if end_of_message && !out.short {
             self.sending.proto.sender().mark_stream(object.key.object);
         }
-        self.tx.armed = handle;
+        if how != Flush::None && !out.short {
+            self.tx.armed = handle;
+        }
         self.flush(now, (handle, object.key.object), how);
     }
 
