@@ -5,7 +5,7 @@
 //! - `node`: a member that is always there, with `local`: its socket; `bridge`: to other groups, plain
 //!   UDP multicast and NATS
 //! - `keys`: keys, signatures, and receipts verified later
-//! - `demo`, `doctor`, `parts`: a file per command; `laboratory`: commands of `fanfare-lab`
+//! - `demo`, `doctor`, `parts`, `norm_exec`: a file per command; `laboratory`: commands of `fanfare-lab`
 //! - `estimate`: how long it will take; `json`: lines of `--json`; `warnings`: what more than one command warns of
 //! - `watching`: the page of a transfer; `watch`: pages in a terminal
 
@@ -24,6 +24,7 @@ mod keys;
 mod laboratory;
 mod local;
 mod node;
+mod norm_exec;
 mod parts;
 mod pipe;
 mod publish;
@@ -90,6 +91,7 @@ fn run(task: Task) -> Exit {
             told.unwrap_or_else(|failure| give_up(&output, &failure))
         }
         Task::Bridge(args) => bridge::run(&args),
+        Task::NormExec(args) => norm_exec::run(&args),
         Task::Demo(args) => demo::run(&args),
         Task::Doctor(plan) => doctor::run(&plan),
         Task::Watch(args) => watch::run(&args),
