@@ -7,7 +7,6 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct Locked<T>(Mutex<T>);
 
 impl<T> Locked<T> {
-
     /// Uses it.
     pub(crate) fn with<R>(&self, run: impl FnOnce(&mut T) -> R) -> R {
         run(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
