@@ -179,11 +179,8 @@ impl Association {
         let address = unmapped(connection.remote_address());
         let (validated, validated_here) = watch::channel(address);
         let client = connection.side() == Side::Client;
-        let instances = if client {
-            [own.instance, theirs.instance]
-        } else {
-            [theirs.instance, own.instance]
-        };
+        let instances =
+            if client { [own.instance, theirs.instance] } else { [theirs.instance, own.instance] };
         let attached = Attached {
             connection: connection.clone(),
             epoch: self.epochs.fetch_add(1, Ordering::Relaxed) + 1,

@@ -29,7 +29,8 @@ use rustls::{
 /// What both ends call this protocol.
 const ALPN: &[u8] = b"fanfare/1";
 /// An Ed25519 key as SubjectPublicKeyInfo begins so (RFC 8410, 4).
-const SPKI_HEAD: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+const SPKI_HEAD: [u8; 12] =
+    [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
 /// The keys that may link to this node, and the names that they have here. All copies are one list.
 #[derive(Debug, Clone, Default)]

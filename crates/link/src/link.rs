@@ -115,7 +115,7 @@ impl Link {
         let mail = &self.0.mail;
         loop {
             let incoming = mail.incoming.notified();
-            if let Some(message) = mail.inbox.with(|inbox| inbox.next()) {
+            if let Some(message) = mail.inbox.with(|inbox| inbox.poll()) {
                 mail.fetched.notify_one();
                 return message;
             }

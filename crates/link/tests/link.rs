@@ -3,7 +3,8 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use fanfare_link::{
-    Class, Event, Link, Message, Node, NodeOptions, Options, Peer, liveness::Patience,
+    Class, Event, Link, Message, Node, NodeOptions, Options, Peer,
+    liveness::Patience,
     seal::{Identity, PublicKey},
 };
 use tokio::{net::UdpSocket, time::timeout};

@@ -68,7 +68,11 @@ fn make(path: &Path) -> Result<(), Failure> {
 /// A file that only its owner may read.
 pub(crate) fn read_private(path: &Path) -> Result<String, Failure> {
     let unreadable = |error: io::Error| {
-        refused("key.unreadable", path, format!("cannot be read ({error}). Check the path and its owner"))
+        refused(
+            "key.unreadable",
+            path,
+            format!("cannot be read ({error}). Check the path and its owner"),
+        )
     };
     let file = File::open(path).map_err(unreadable)?;
     let mode = file.metadata().map_err(unreadable)?.mode();

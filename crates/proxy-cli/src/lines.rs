@@ -14,10 +14,7 @@ use serde_json::{Map, Value, json};
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(crate) enum Line {
     /// What a daemon begins with.
-    Listening {
-        what: &'static str,
-        address: SocketAddr,
-    },
+    Listening { what: &'static str, address: SocketAddr },
     /// Something has happened to a link.
     Link {
         peer: String,
@@ -61,13 +58,7 @@ pub(crate) enum Line {
         reason: Option<&'static str>,
     },
     /// It is over.
-    Close {
-        id: u64,
-        bytes_up: u64,
-        bytes_down: u64,
-        seconds: f64,
-        how: &'static str,
-    },
+    Close { id: u64, bytes_up: u64, bytes_down: u64, seconds: f64, how: &'static str },
     /// The link does not answer: a connection goes directly.
     Fallback { id: u64, peer: String },
     /// Something was refused before it was a request.
@@ -97,7 +88,10 @@ pub(crate) fn of_link(peer: &str, event: &Event) -> Line {
 pub(crate) fn link_text(peer: &str, event: &Event) -> String {
     match event {
         Event::Connected { address, round_trip, .. } => {
-            format!("{peer}: connected to {address}, round trip {:.0} ms", round_trip.as_secs_f64() * 1e3)
+            format!(
+                "{peer}: connected to {address}, round trip {:.0} ms",
+                round_trip.as_secs_f64() * 1e3
+            )
         }
         Event::Quiet => format!("{peer}: nothing is heard"),
         Event::Heard(after) => format!("{peer}: heard again after {:.1} s", after.as_secs_f64()),

@@ -71,7 +71,8 @@ mod tests {
         let read = peer(&format!("base=127.0.0.1:7001,127.0.0.2:7001,{KEY}")).unwrap();
         assert_eq!((read.name.as_str(), read.addresses.len()), ("base", 2));
         assert_eq!(accepted(&format!("base={KEY}")).unwrap().1, "base");
-        for text in ["base", "base=127.0.0.1:7001", &format!("=127.0.0.1:1,{KEY}"), "b=x,ed25519:1"] {
+        for text in ["base", "base=127.0.0.1:7001", &format!("=127.0.0.1:1,{KEY}"), "b=x,ed25519:1"]
+        {
             assert_eq!(peer(text).unwrap_err().exit, Exit::Usage, "{text}");
         }
         assert_eq!(accepted("base=rsa:1").unwrap_err().exit, Exit::Usage);

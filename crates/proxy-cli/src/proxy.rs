@@ -46,12 +46,8 @@ enum ProxyCommand {
 
 pub(crate) fn run(args: &ProxyArgs) -> Exit {
     match &args.command {
-        ProxyCommand::Client(args) => {
-            running::run(args.output, |output| client::run(args, output))
-        }
-        ProxyCommand::Server(args) => {
-            running::run(args.output, |output| server::run(args, output))
-        }
+        ProxyCommand::Client(args) => running::run(args.output, |output| client::run(args, output)),
+        ProxyCommand::Server(args) => running::run(args.output, |output| server::run(args, output)),
         ProxyCommand::Status(args) => status::run(args, describe),
         ProxyCommand::Password(args) => password::run(args),
     }

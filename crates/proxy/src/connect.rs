@@ -86,9 +86,8 @@ pub async fn addresses(
     let mut allowed = Vec::new();
     for address in found {
         let own = is_own(address);
-        let checked = policy.map_or(Ok(()), |policy| {
-            policy.check_address(name, address, destination.port, own)
-        });
+        let checked = policy
+            .map_or(Ok(()), |policy| policy.check_address(name, address, destination.port, own));
         match checked {
             Ok(()) => allowed.push(address),
             Err(refusal) => refused = Some(refusal),

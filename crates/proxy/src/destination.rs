@@ -129,7 +129,9 @@ mod tests {
     #[test]
     fn names_that_resolvers_may_take_for_addresses_or_lines_are_refused() {
         let refused = |name: &[u8]| Host::parse(name).unwrap_err();
-        for name in [&b"2130706433"[..], b"0x7f.1", b"127.1", b"a\0b", b"a b", b"a\nb", b".a", b"a..b"] {
+        for name in
+            [&b"2130706433"[..], b"0x7f.1", b"127.1", b"a\0b", b"a b", b"a\nb", b".a", b"a..b"]
+        {
             assert_eq!(refused(name), DestinationError::Character, "{name:?}");
         }
         assert_eq!(refused(b""), DestinationError::Length);

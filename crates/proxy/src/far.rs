@@ -160,11 +160,7 @@ impl FarPeer {
         bucket.take(Instant::now(), ()).then(|| self.connections.take()).flatten()
     }
 
-    async fn connect(
-        &self,
-        open: &Open,
-        id: u64,
-    ) -> Result<(TcpStream, Place), Failure> {
+    async fn connect(&self, open: &Open, id: u64) -> Result<(TcpStream, Place), Failure> {
         let options = &self.far.options;
         let Some(destination) = open.destination() else { return Err(Code::General.into()) };
         options.listener.tell(Event::Open {

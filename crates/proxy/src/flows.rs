@@ -259,10 +259,7 @@ impl Flows {
     }
 }
 
-fn begin<T>(
-    flows: &Mutex<HashMap<u64, mpsc::Sender<T>>>,
-    flow: u64,
-) -> Option<mpsc::Receiver<T>> {
+fn begin<T>(flows: &Mutex<HashMap<u64, mpsc::Sender<T>>>, flow: u64) -> Option<mpsc::Receiver<T>> {
     let (sender, receiver) = mpsc::channel(WAITING_MAX);
     let mut flows = flows.lock().unwrap_or_else(PoisonError::into_inner);
     if flows.len() >= FLOWS_MAX || flows.contains_key(&flow) {

@@ -128,7 +128,10 @@ mod tests {
         let text = b"CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\
                      proxy-authorization: Basic bWU6c2VjcmV0\r\n\r\nhello";
         let Step::Connect { destination, credentials, head } = read(text) else { panic!() };
-        assert_eq!((destination.to_string().as_str(), &text[head..]), ("example.org:443", &b"hello"[..]));
+        assert_eq!(
+            (destination.to_string().as_str(), &text[head..]),
+            ("example.org:443", &b"hello"[..])
+        );
         let known = user_and_password(&credentials.unwrap());
         assert_eq!(known, Some((b"me".to_vec(), b"secret".to_vec())));
         for cut in 0..head {
@@ -156,7 +159,9 @@ mod tests {
 
     #[test]
     fn base64_is_that_of_rfc_4648() {
-        for (text, bytes) in [("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg", "foob")] {
+        for (text, bytes) in
+            [("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg", "foob")]
+        {
             assert_eq!(from_base64(text), Some(bytes.as_bytes().to_vec()));
         }
         assert_eq!((from_base64("Z"), from_base64("Z*==")), (None, None));

@@ -121,4 +121,3 @@ pub async fn read_frame(stream: &mut RecvStream) -> Result<Vec<u8>, Reset> {
     stream.read_exact(&mut frame).await.map_err(|_| Reset)?;
     Ok(frame)
 }
-

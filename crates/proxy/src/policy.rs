@@ -60,9 +60,9 @@ impl FromStr for Rule {
 /// The part behind the last colon, unless that colon is one of an IPv6 address.
 fn split_ports(text: &str) -> (&str, Option<&str>) {
     let bare_v6 = text.parse::<Ipv6Addr>().is_ok()
-        || text.split_once('/').is_some_and(|(ip, bits)| {
-            ip.parse::<Ipv6Addr>().is_ok() && bits.parse::<u8>().is_ok()
-        });
+        || text
+            .split_once('/')
+            .is_some_and(|(ip, bits)| ip.parse::<Ipv6Addr>().is_ok() && bits.parse::<u8>().is_ok());
     if bare_v6 {
         return (text, None);
     }
@@ -306,8 +306,7 @@ impl Policy {
             let named = self.allow.iter().any(is_named);
             return if named { Ok(()) } else { Err(Refusal::Special(kind)) };
         }
-        let by_name =
-            name.is_some_and(|name| self.allow.iter().any(|rule| rule.names(name, port)));
+        let by_name = name.is_some_and(|name| self.allow.iter().any(|rule| rule.names(name, port)));
         if by_name || self.allow.iter().any(|rule| rule.covers(address, port)) {
             return Ok(());
         }
@@ -337,16 +336,16 @@ mod tests {
 
     #[test]
     fn rules_allow_what_they_name_and_no_more() {
-        let policy = policy(&["10.1.0.0/16:22", "example.org:80-443", ".lab:22", "[fd00::/8]:9"], &[]);
+        let policy =
+            policy(&["10.1.0.0/16:22", "example.org:80-443", ".lab:22", "[fd00::/8]:9"], &[]);
         for allowed in ["10.1.2.3:22", "example.org:443", "a.b.lab:22", "[fd12::1]:9"] {
             assert_eq!(check(&policy, allowed), Ok(()), "{allowed}");
         }
         for refused in ["10.2.0.1:22", "10.1.2.3:23", "example.org:444", "[fe00::1]:9"] {
             assert_eq!(check(&policy, refused), Err(Refusal::NotAllowed), "{refused}");
         }
-        let by_name = |name: &str| {
-            policy.check_address(Some(name), [192, 0, 2, 1].into(), 443, false)
-        };
+        let by_name =
+            |name: &str| policy.check_address(Some(name), [192, 0, 2, 1].into(), 443, false);
         assert_eq!(by_name("example.org"), Ok(()));
         assert_eq!(by_name("www.example.org"), Err(Refusal::NotAllowed));
         // The end of a name is no domain.
@@ -370,9 +369,23 @@ mod tests {
     fn the_far_sides_own_inside_has_to_be_named_whatever_form_it_has() {
         let any = policy(&["any", "0.0.0.0/0", "::/0", "rebound.example.org"], &[]);
         for address in [
-            "127.0.0.1", "127.9.9.9", "0.0.0.0", "169.254.169.254", "224.0.0.1", "255.255.255.255",
-            "::1", "::", "fe80::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254",
-            "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "2002:7f00:1::", "::7f00:1",
+            "127.0.0.1",
+            "127.9.9.9",
+            "0.0.0.0",
+            "169.254.169.254",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::1",
+            "::",
+            "fe80::1",
+            "ff02::1",
+            "::ffff:127.0.0.1",
+            "::ffff:169.254.169.254",
+            "64:ff9b::7f00:1",
+            "64:ff9b::a9fe:a9fe",
+            "64:ff9b:1::1",
+            "2002:7f00:1::",
+            "::7f00:1",
         ] {
             let address: IpAddr = address.parse().unwrap();
             for name in [None, Some("rebound.example.org")] {

@@ -126,11 +126,7 @@ async fn up(
     if writer.stopped().await { Ok(()) } else { Err(How::PeerReset) }
 }
 
-async fn down(
-    mut to: WriteHalf<'_>,
-    reader: &mut Reader,
-    traffic: &Traffic,
-) -> Result<(), How> {
+async fn down(mut to: WriteHalf<'_>, reader: &mut Reader, traffic: &Traffic) -> Result<(), How> {
     let own = |_: io::Error| How::Reset;
     loop {
         match reader.read().await.map_err(|_| How::PeerReset)? {

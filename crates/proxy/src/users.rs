@@ -71,7 +71,8 @@ impl Users {
                 [] => {}
                 [first, ..] if first.starts_with('#') => {}
                 [name, METHOD, salt, hash] => {
-                    let (salt, hash) = from_hex(salt).zip(from_hex(hash)).ok_or(UsersError(n + 1))?;
+                    let (salt, hash) =
+                        from_hex(salt).zip(from_hex(hash)).ok_or(UsersError(n + 1))?;
                     known.insert(name.as_bytes().to_vec(), (salt, hash));
                 }
                 _ => return Err(UsersError(n + 1)),

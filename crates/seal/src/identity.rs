@@ -115,7 +115,8 @@ impl Identity {
     /// so that it is no message of a [`Purpose`]. `None` for anything else.
     #[must_use]
     pub fn sign_handshake(&self, message: &[u8]) -> Option<Signature> {
-        let begins = message.len() > TLS_PADDING && message[..TLS_PADDING].iter().all(|b| *b == b' ');
+        let begins =
+            message.len() > TLS_PADDING && message[..TLS_PADDING].iter().all(|b| *b == b' ');
         begins.then(|| self.pair.sign(message).as_ref().try_into().unwrap_or([0; 64]))
     }
 

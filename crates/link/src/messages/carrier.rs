@@ -83,7 +83,7 @@ pub(crate) async fn send(mail: Arc<Mail>, connection: Connection) {
         let next = mail.clock.now();
         let (job, timeout) = mail.outbox.with(|outbox| {
             outbox.expire(next);
-            (outbox.next(), outbox.next_timeout())
+            (outbox.poll(), outbox.next_timeout())
         });
         for (class, tag) in mail.parts.with(|parts| parts.expire(next)) {
             mail.inbox.with(|inbox| inbox.on_incomplete(class, tag));

@@ -113,7 +113,7 @@ impl Inbox {
     }
 
     /// The next one for the application.
-    pub fn next(&mut self) -> Option<Message> {
+    pub fn poll(&mut self) -> Option<Message> {
         self.ready.pop_front()
     }
 
@@ -172,7 +172,7 @@ mod tests {
     }
 
     fn numbers(inbox: &mut Inbox) -> Vec<u64> {
-        std::iter::from_fn(|| inbox.next()).map(|message| message.number).collect()
+        std::iter::from_fn(|| inbox.poll()).map(|message| message.number).collect()
     }
 
     #[test]
@@ -221,13 +221,19 @@ mod tests {
     fn memory_is_bounded_whatever_the_other_end_sends() {
         let mut inbox = Inbox::default();
         for n in 0..HELD_MAX as u64 {
-            assert_eq!(inbox.on_message(head(Class::ReliableSequenced, n + 2, n + 2), vec![]), Taken::Done);
+            assert_eq!(
+                inbox.on_message(head(Class::ReliableSequenced, n + 2, n + 2), vec![]),
+                Taken::Done
+            );
         }
         let more = HELD_MAX as u64 + 2;
-        assert_eq!(inbox.on_message(head(Class::ReliableSequenced, more, more), vec![]), Taken::Full);
+        assert_eq!(
+            inbox.on_message(head(Class::ReliableSequenced, more, more), vec![]),
+            Taken::Full
+        );
         for n in 0..3 * BEYOND_MAX as u64 {
             inbox.on_message(head(Class::ReliableUnsequenced, 1_000_000 + 2 * n, 0), vec![]);
-            inbox.next();
+            inbox.poll();
         }
         assert!(inbox.seen.beyond.len() <= BEYOND_MAX);
     }

@@ -101,7 +101,9 @@ impl Outbox {
         self.expiring.extend(expires.map(|at| (at, head.number)));
         self.waiting.insert((u8::MAX - options.priority, head.number));
         self.bytes += bytes.len();
-        self.count(head, |c| (c.queued, c.bytes_queued) = (c.queued + 1, c.bytes_queued + bytes.len() as u64));
+        self.count(head, |c| {
+            (c.queued, c.bytes_queued) = (c.queued + 1, c.bytes_queued + bytes.len() as u64)
+        });
         let (state, was_sent) = (State::Waiting, false);
         let entry = Entry { head, options, expires, bytes: bytes.into(), state, was_sent };
         self.entries.insert(head.number, entry);
@@ -109,7 +111,7 @@ impl Outbox {
     }
 
     /// The next one to go. An unreliable one is done with then.
-    pub fn next(&mut self) -> Option<Job> {
+    pub fn poll(&mut self) -> Option<Job> {
         if let Some(head) = self.given_up.pop() {
             return Some(Job { head, priority: u8::MAX, bytes: Arc::new([]) });
         }
@@ -263,7 +265,7 @@ mod tests {
     }
 
     fn texts(outbox: &mut Outbox) -> Vec<String> {
-        let next = std::iter::from_fn(|| outbox.next());
+        let next = std::iter::from_fn(|| outbox.poll());
         next.map(|job| String::from_utf8(job.bytes.to_vec()).unwrap()).collect()
     }
 
@@ -299,7 +301,7 @@ mod tests {
         outbox.expire(NOW + Duration::from_millis(999));
         assert_eq!(outbox.len(), 1);
         outbox.expire(NOW + Duration::from_secs(1));
-        let job = outbox.next().unwrap();
+        let job = outbox.poll().unwrap();
         assert!(job.head.given_up && job.head.sequence == 1);
         assert!(outbox.is_empty() && outbox.next_timeout().is_none());
         assert_eq!(outbox.counts().class(Class::ReliableSequenced).expired, 1);
@@ -315,7 +317,7 @@ mod tests {
         assert_eq!(texts(&mut outbox), ["a"]);
         outbox.on_acknowledged(number);
         outbox.on_connection_lost();
-        assert!(outbox.next().is_none() && outbox.is_empty());
+        assert!(outbox.poll().is_none() && outbox.is_empty());
         let counts = outbox.counts().class(Class::ReliableUnsequenced);
         assert_eq!((counts.sent, counts.again, counts.acknowledged), (1, 1, 1));
     }

@@ -52,9 +52,10 @@ impl SendArgs {
 
 pub(super) async fn run(args: &SendArgs, output: Output) -> Result<Exit, Failure> {
     let (output, options) = (Arc::new(output), args.options()?);
-    let class: Class = args.class.parse().map_err(|why| {
-        Failure::usage("class.invalid", format!("class ({}): {why}", args.class))
-    })?;
+    let class: Class = args
+        .class
+        .parse()
+        .map_err(|why| Failure::usage("class.invalid", format!("class ({}): {why}", args.class)))?;
     let (peer, wait) = (peers::peer(&args.peer)?, units::time("wait", &args.wait)?);
     let node = args.node.start(NodeArgs::anywhere(), Vec::new())?;
     let link = node.dial(peer);

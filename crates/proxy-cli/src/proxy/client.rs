@@ -176,9 +176,7 @@ impl ClientArgs {
 
 /// `[ADDRESS:]PORT=HOST:PORT`.
 fn forward(text: &str) -> Result<(SocketAddr, Destination), Failure> {
-    let wrong = |why: &str| {
-        Failure::usage("forward.invalid", format!("forward ({text}): {why}"))
-    };
+    let wrong = |why: &str| Failure::usage("forward.invalid", format!("forward ({text}): {why}"));
     const FORM: &str = "write it as 2222=HOST:22 or 127.0.0.1:2222=HOST:22";
     let (from, to) = text.split_once('=').ok_or_else(|| wrong(FORM))?;
     let address = match from.parse::<u16>() {
@@ -210,8 +208,7 @@ pub(super) async fn run(args: &ClientArgs, output: Output) -> Result<Exit, Failu
     }
     for (address, front, what) in fronts {
         let bound = near.listen(address, front).await.map_err(|error| {
-            let text =
-                format!("{what} ({address}): cannot listen there ({error}). Choose another");
+            let text = format!("{what} ({address}): cannot listen there ({error}). Choose another");
             Failure::new(Exit::Resource, "listen.failed", text)
         })?;
         tell_listening(&output, what, bound);

@@ -44,9 +44,8 @@ fn line(user: &str) -> Result<String, Failure> {
     if password.is_empty() || password.len() > LONGEST {
         return Err(wrong("password: it has 1 to 255 bytes; give it on standard input"));
     }
-    let salt = fanfare_seal::system_salt().and_then(|salt| {
-        Users::line(user, password.as_bytes(), salt)
-    });
+    let salt =
+        fanfare_seal::system_salt().and_then(|salt| Users::line(user, password.as_bytes(), salt));
     salt.ok_or_else(|| {
         let text = "password: this system has no random bytes or memory to give";
         Failure::new(Exit::Resource, "key.random", text)

@@ -167,13 +167,16 @@ impl Near {
         to: &Destination,
     ) -> Result<(There, Option<SocketAddr>), Failure> {
         let asked = async {
-            let (mut send, mut recv) = peering.link.open(attached).await.map_err(|_| Code::General)?;
+            let (mut send, mut recv) =
+                peering.link.open(attached).await.map_err(|_| Code::General)?;
             let open = Open::connection(&self.options.own, to).to_bytes();
             write_frame(&mut send, &open).await.map_err(|_| Code::General)?;
             let frame = read_frame(&mut recv).await.map_err(|_| Code::General)?;
             let reply = Reply::parse(&frame).ok_or(Code::General)?;
             match reply.code() {
-                Code::Done => Ok((There::Linked(Writer::Quic(send), Reader::Quic(recv)), reply.bound())),
+                Code::Done => {
+                    Ok((There::Linked(Writer::Quic(send), Reader::Quic(recv)), reply.bound()))
+                }
                 code => Err(code),
             }
         };

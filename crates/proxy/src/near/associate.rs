@@ -1,6 +1,8 @@
 //! UDP ASSOCIATE: a socket for one client's datagrams, as long as its TCP connection lasts.
 
-use std::{collections::HashMap, net::SocketAddr, sync::Arc, sync::atomic::Ordering, time::Duration};
+use std::{
+    collections::HashMap, net::SocketAddr, sync::Arc, sync::atomic::Ordering, time::Duration,
+};
 
 use fanfare_link::quinn::{RecvStream, SendStream};
 use tokio::{

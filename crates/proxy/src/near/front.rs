@@ -45,7 +45,12 @@ impl Style {
 type Wanted = (Request, Vec<u8>);
 
 impl Near {
-    pub(super) async fn serve(self: Arc<Self>, mut tcp: TcpStream, client: SocketAddr, front: Front) {
+    pub(super) async fn serve(
+        self: Arc<Self>,
+        mut tcp: TcpStream,
+        client: SocketAddr,
+        front: Front,
+    ) {
         let (asked, style) = match front {
             Front::Forward(to) => (Ok(Some((Request::Connect(to), Vec::new()))), Style::Silent),
             Front::Socks => (timeout(PATIENCE, self.socks(&mut tcp)).await, Style::Socks),
@@ -149,4 +154,3 @@ async fn say_good_bye(tcp: &mut TcpStream, answer: &[u8]) {
     // A client that stays is closed nevertheless.
     let _ = timeout(LINGER, drained).await;
 }
-

@@ -156,7 +156,11 @@ impl Near {
     ///
     /// # Errors
     /// When the address cannot be had.
-    pub async fn listen(self: &Arc<Self>, address: SocketAddr, front: Front) -> io::Result<SocketAddr> {
+    pub async fn listen(
+        self: &Arc<Self>,
+        address: SocketAddr,
+        front: Front,
+    ) -> io::Result<SocketAddr> {
         let listener = TcpListener::bind(address).await?;
         let bound = listener.local_addr()?;
         tokio::spawn(self.clone().accept(listener, front));
@@ -174,8 +178,7 @@ impl Near {
     }
 
     fn welcome(self: Arc<Self>, tcp: TcpStream, client: SocketAddr, front: &Front) {
-        let refused =
-            |reason| self.options.listener.tell(Event::Refused { client, reason });
+        let refused = |reason| self.options.listener.tell(Event::Refused { client, reason });
         let ip = client.ip().to_canonical();
         let listed = self.options.allow_from.iter().any(|rule| rule.covers(ip, client.port()));
         // With passwords anybody may try, unless places are listed, too.
