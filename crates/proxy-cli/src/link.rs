@@ -28,6 +28,41 @@ const HELP: Help = Help::new(&[
 .exits(EXITS)
 .values();
 
+const FILES: &[(&str, &str)] = &[
+    ("~/.config/fanfare/identity", "this machine's key pair, without --identity"),
+    ("--accept-file FILE", "names and keys of nodes, a line each"),
+];
+
+const LISTEN: Help = Help::new(&[
+    ("fanfare link listen --accept ship=KEY", "one node, at port 7001"),
+    ("fanfare link listen --accept-file peers --json", "all of a list, for programs"),
+])
+.exits(EXITS)
+.files(FILES)
+.values();
+
+const DIAL: Help = Help::new(&[
+    ("fanfare link dial base=198.51.100.7:7001,KEY", "until Ctrl-C"),
+    ("fanfare link dial base=198.51.100.7:7001,KEY --socket s", "for 'link status'"),
+])
+.exits(EXITS)
+.files(FILES)
+.values();
+
+const RECV: Help = Help::new(&[
+    ("fanfare link recv --accept ship=KEY", "each message on a line"),
+    ("fanfare link recv --accept ship=KEY --count 1", "the first one"),
+])
+.exits(EXITS)
+.files(FILES)
+.values();
+
+const STATUS: Help = Help::new(&[
+    ("fanfare link status --socket s", "of a daemon that was started with --socket s"),
+    ("fanfare link status --socket s --json", "with all counters"),
+])
+.exits(&[(Exit::Done, "done"), (Exit::Failed, "no daemon answers")]);
+
 /// Link two nodes, and send messages between them
 ///
 /// Both ends name each other's key. The link survives addresses that change and roads that break.
@@ -45,11 +80,13 @@ enum LinkCommand {
     Send(sending::SendArgs),
     Recv(RecvArgs),
     /// Show how a daemon's links are
+    #[command(after_help = STATUS.short(), after_long_help = STATUS.long())]
     Status(StatusArgs),
 }
 
 /// Wait for links, and print what comes over them
 #[derive(Debug, Args)]
+#[command(after_help = LISTEN.short(), after_long_help = LISTEN.long())]
 struct ListenArgs {
     #[command(flatten)]
     accepting: AcceptArgs,
@@ -63,6 +100,7 @@ struct ListenArgs {
 
 /// Keep a link to another node, and print what comes over it
 #[derive(Debug, Args)]
+#[command(after_help = DIAL.short(), after_long_help = DIAL.long())]
 struct DialArgs {
     /// The other node: NAME=HOST:PORT,KEY
     #[arg(value_name = "PEER")]
@@ -77,6 +115,7 @@ struct DialArgs {
 
 /// Wait for links, and print the messages that come, without anything else
 #[derive(Debug, Args)]
+#[command(after_help = RECV.short(), after_long_help = RECV.long())]
 struct RecvArgs {
     #[command(flatten)]
     accepting: AcceptArgs,

@@ -24,6 +24,12 @@ const HELP: Help = Help::new(&[
 .exits(EXITS)
 .values();
 
+const STATUS: Help = Help::new(&[
+    ("fanfare proxy status --socket s", "of a daemon that was started with --socket s"),
+    ("fanfare proxy status --socket s --json", "with all counters"),
+])
+.exits(&[(Exit::Done, "done"), (Exit::Failed, "no daemon answers")]);
+
 /// Carry TCP connections over a link, past loss and delay
 ///
 /// Programs speak SOCKS5 or HTTP CONNECT to the near side. The far side connects to what its rules
@@ -40,6 +46,7 @@ enum ProxyCommand {
     Client(client::ClientArgs),
     Server(server::ServerArgs),
     /// Show how a daemon is
+    #[command(after_help = STATUS.short(), after_long_help = STATUS.long())]
     Status(StatusArgs),
     Password(password::PasswordArgs),
 }

@@ -3,15 +3,24 @@
 use std::sync::Arc;
 
 use clap::Args;
-use fanfare_command::{Exit, Failure, Output, OutputArgs, units};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
 use fanfare_link::{Class, Link, Options};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use super::{NodeArgs, follow};
-use crate::{lines::Line, peers};
+use crate::{EXITS, lines::Line, peers};
+
+const HELP: Help = Help::new(&[
+    ("fanfare link send base=198.51.100.7:7001,KEY 'here I am'", "one message"),
+    ("fanfare link send base=198.51.100.7:7001,KEY --tag 7 --replace", "each line of input"),
+])
+.exits(EXITS)
+.files(&[("~/.config/fanfare/identity", "this machine's key pair, without --identity")])
+.values();
 
 /// Send messages, and wait until they are acknowledged
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct SendArgs {
     /// The other node: NAME=HOST:PORT,KEY
     #[arg(value_name = "PEER")]

@@ -3,23 +3,37 @@
 use std::{fs, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use clap::{Args, ValueEnum};
-use fanfare_command::{Exit, Failure, Output, OutputArgs, units};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
 use fanfare_proxy::{
     Destination, Fallback, Front, Near, NearOptions, Peering, Routes, Via, users::Users,
 };
 
 use super::{raise_descriptors, rule, telling};
 use crate::{
+    EXITS,
     link::{NodeArgs, follow, links_status, tell_listening},
     peers,
     running::{Asked, Signals},
     status::{self, SocketArgs},
 };
 
+const HELP: Help = Help::new(&[
+    ("fanfare proxy client --peer base=198.51.100.7:7001,KEY", "SOCKS5 at port 7000"),
+    ("fanfare proxy client --peer base=HOST:7001,KEY --http 127.0.0.1:3128", "and HTTP"),
+    ("fanfare proxy client --peer base=HOST:7001,KEY --forward 2222=git.lan:22", "a port"),
+])
+.exits(EXITS)
+.files(&[
+    ("~/.config/fanfare/identity", "this machine's key pair, without --identity"),
+    ("--auth-file FILE", "users and passwords, a line each"),
+])
+.values();
+
 /// Take connections of programs, and carry them to another node
 ///
 /// Programs connect to it by SOCKS5, HTTP CONNECT, or a port that leads to one destination.
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct ClientArgs {
     /// A node to go by: NAME=HOST:PORT,KEY. May be given several times
     #[arg(long, value_name = "PEER", required = true)]

@@ -3,11 +3,18 @@
 use std::io::Read as _;
 
 use clap::Args;
-use fanfare_command::{Exit, Failure, Notice, Output, OutputArgs, give_up};
+use fanfare_command::{Exit, Failure, Help, Notice, Output, OutputArgs, give_up};
 use fanfare_proxy::users::Users;
+
+const HELP: Help = Help::new(&[
+    ("fanfare proxy password anna < secret >> users", "one more user"),
+    ("fanfare proxy password anna --json < secret", "for programs"),
+])
+.exits(&[(Exit::Done, "done"), (Exit::Resource, "no memory or randomness")]);
 
 /// Print a line for --auth-file; the password is read from standard input
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct PasswordArgs {
     /// The user's name
     user: String,

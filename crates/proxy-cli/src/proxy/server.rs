@@ -3,21 +3,35 @@
 use std::sync::Arc;
 
 use clap::Args;
-use fanfare_command::{Exit, Failure, Output, OutputArgs, units};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
 use fanfare_proxy::{Far, FarOptions, Peering, Policy};
 
 use super::{raise_descriptors, rule, telling};
 use crate::{
+    EXITS,
     link::{AcceptArgs, NodeArgs, follow, links_status, tell_listening},
     running::{Asked, Signals},
     status::{self, SocketArgs},
 };
+
+const HELP: Help = Help::new(&[
+    ("fanfare proxy server --accept ship=KEY --allow 10.20.0.0/16", "one network"),
+    ("fanfare proxy server --accept ship=KEY --allow any:443", "HTTPS everywhere"),
+    ("fanfare proxy server --accept-file peers --allow .lan", "all names of a domain"),
+])
+.exits(EXITS)
+.files(&[
+    ("~/.config/fanfare/identity", "this machine's key pair, without --identity"),
+    ("--accept-file FILE", "names and keys of nodes, a line each"),
+])
+.values();
 
 /// Connect to destinations for nodes that link to this one
 ///
 /// Without --allow every destination is refused. Loopback, link-local and this machine's own
 /// addresses are refused even with '--allow any', unless a rule names them.
 #[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct ServerArgs {
     #[command(flatten)]
     accepting: AcceptArgs,
