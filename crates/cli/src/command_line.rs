@@ -24,7 +24,7 @@ use crate::{
     demo::DemoArgs,
     doctor::{DoctorPlan, Shown},
     keys::{KeyCommandArgs, identity::IdArgs, receipts::ReceiptsArgs, trust::TrustArgs},
-    laboratory::LaboratoryArgs,
+    laboratory::{LaboratoryArgs, Other},
     node::{self, GatewayPlan, GroupPlan, NodePlan},
     norm_exec::NormExecArgs,
     pipe::{PipeReceivePlan, PipeSendPlan},
@@ -60,6 +60,12 @@ const LABORATORY: Help = Help::new(&[
 ])
 .environment(&[("FANFARE_BIN", "another build of fanfare to be measured")])
 .files(&[("fanfare-lab", "the program that is started: beside this one, or in the PATH")]);
+
+const LINKS: Help = Help::new(&[
+    ("fanfare proxy server --accept ship=KEY --allow any:443", "on the far side"),
+    ("fanfare proxy client --peer base=198.51.100.7:7001,KEY", "on the near side"),
+])
+.files(&[("fanfare-proxy", "the program that is started: beside this one, or in the PATH")]);
 
 /// Send files and messages to many machines at once, and know who has them
 ///
@@ -103,6 +109,12 @@ enum Command {
     /// Measure how fast this machine is (needs fanfare-lab)
     #[command(disable_help_flag = true, after_help = LABORATORY.short())]
     Bench(LaboratoryArgs),
+    /// Link two nodes, and send messages between them (needs fanfare-proxy)
+    #[command(disable_help_flag = true, after_help = LINKS.short())]
+    Link(LaboratoryArgs),
+    /// Carry TCP connections past loss and delay (needs fanfare-proxy)
+    #[command(disable_help_flag = true, after_help = LINKS.short())]
+    Proxy(LaboratoryArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -151,7 +163,7 @@ pub(crate) enum Task {
     Demo(DemoArgs),
     Doctor(DoctorPlan),
     Watch(WatchCommandArgs),
-    Laboratory(&'static str, LaboratoryArgs),
+    Laboratory(Other, &'static str, LaboratoryArgs),
     Key(KeyCommandArgs),
     Id(IdArgs),
     Trust(TrustArgs),
@@ -230,9 +242,11 @@ pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
         Command::Bridge(args) => Task::Bridge(args),
         Command::NormExec(args) => Task::NormExec(args),
         Command::Demo(args) => Task::Demo(args),
-        Command::Lab(args) => Task::Laboratory("lab", args),
-        Command::Sim(args) => Task::Laboratory("sim", args),
-        Command::Bench(args) => Task::Laboratory("bench", args),
+        Command::Lab(args) => Task::Laboratory(Other::Lab, "lab", args),
+        Command::Sim(args) => Task::Laboratory(Other::Lab, "sim", args),
+        Command::Bench(args) => Task::Laboratory(Other::Lab, "bench", args),
+        Command::Link(args) => Task::Laboratory(Other::Proxy, "link", args),
+        Command::Proxy(args) => Task::Laboratory(Other::Proxy, "proxy", args),
         Command::Key(args) => Task::Key(args),
         Command::Id(args) => Task::Id(args),
         Command::Trust(args) => Task::Trust(args),
