@@ -5,7 +5,7 @@
 //! - `node`: a member that is always there, with `local`: its socket; `bridge`: to other groups, plain
 //!   UDP multicast and NATS
 //! - `keys`: keys, signatures, and receipts verified later
-//! - `demo`, `doctor`, `parts`: a file per command; `laboratory`: commands of `fanfare-lab`
+//! - `demo`, `doctor`, `parts`, `norm_exec`: a file per command; `laboratory`: commands of other programs
 //! - `estimate`: how long it will take; `json`: lines of `--json`; `warnings`: what more than one command warns of
 //! - `watching`: the page of a transfer; `watch`: pages in a terminal
 //! - `monitor`: a group on a page, with `monitoring` and `host_facts`
@@ -28,6 +28,7 @@ mod local;
 mod monitor;
 mod monitoring;
 mod node;
+mod norm_exec;
 mod parts;
 mod pipe;
 mod publish;
@@ -94,11 +95,12 @@ fn run(task: Task) -> Exit {
             told.unwrap_or_else(|failure| give_up(&output, &failure))
         }
         Task::Bridge(args) => bridge::run(&args),
+        Task::NormExec(args) => norm_exec::run(&args),
         Task::Demo(args) => demo::run(&args),
         Task::Doctor(plan) => doctor::run(&plan),
         Task::Watch(args) => watch::run(&args),
         Task::Monitor(args) => monitor::run(&args),
-        Task::Laboratory(command, args) => laboratory::run(command, &args),
+        Task::Laboratory(other, command, args) => laboratory::run(other, command, &args),
         Task::Key(args) => keys::run(&args),
         Task::Id(args) => keys::identity::show(&args),
         Task::Trust(args) => keys::trust::run(&args),

@@ -21,6 +21,8 @@
 //! - [`partition`]: how an object is cut into blocks and symbols. `explicit_repair`: which repairs are parity.
 //! - [`session`]: who gets a datagram, who speaks next. It holds no protocol rule. [`handle`]: the
 //!   commands of the application. [`peer_repair`]: receivers that help each other.
+//! - `roles`: sender and receiver of a session begin and end one by one; `tuning`: settings that
+//!   change while they run.
 //! - `sender`: objects to send, repair, flush, watermark, squelch, GRTT, pacing: a file each.
 //! - `receiver`: what this node knows of each remote sender: sync, objects, NACK, loss, ACK: a file
 //!   each.
@@ -45,6 +47,7 @@ pub mod partition;
 pub mod peer_repair;
 mod receiver;
 pub mod report;
+mod roles;
 mod roll_call;
 mod sender;
 pub mod session;
@@ -53,12 +56,13 @@ pub mod storage;
 mod stray_sources;
 pub mod stream;
 pub mod timer;
+mod tuning;
 
 pub use fanfare_congestion as congestion;
 pub use fanfare_units::{rate, rng, time, timer_queue};
 
 pub use config::{
-    AckPolicy, FecConfig, FeedbackPath, FtiMode, JoinPolicy, ReceiverConfig, SenderConfig,
+    AckPolicy, FecConfig, FeedbackPath, FtiMode, JoinPolicy, Nacking, ReceiverConfig, SenderConfig,
     SessionConfig,
 };
 pub use congestion::CongestionControl;
