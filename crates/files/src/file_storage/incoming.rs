@@ -2,6 +2,7 @@
 
 use std::{io, sync::Arc};
 
+use fanfare_content::received::Received;
 use fanfare_disk::{OwnFile, directory::Directory};
 use fanfare_proto::{DataBatch, ObjectKey, StorageError};
 use rustix::io::Errno;
@@ -85,6 +86,14 @@ pub(crate) struct PartFile {
     pub(crate) failed: Option<StorageError>,
     /// It stays on disk when it proves wrong: there is a manifest to mend it by.
     pub(crate) lasting: bool,
+}
+
+impl PartFile {
+    /// What is left of it when it is no file: nobody keeps it or mends it.
+    pub(crate) fn into_received(self) -> Received {
+        let Self { file, name, failed, .. } = self;
+        Received { file, name, failed }
+    }
 }
 
 impl Incoming {

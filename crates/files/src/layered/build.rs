@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use fanfare_content::source::SourceFile;
 use fanfare_fec::fountain::Shape;
 use fanfare_node::{Clock, Stopper, Waker};
 use fanfare_proto::congestion::layered::{Scheme, SchemeError, SendPattern, SourceConfig};
@@ -19,7 +20,6 @@ use super::{
 use crate::{
     builder::{EVENTS, TransferBuilder},
     event::Outbox,
-    source::SourceFile,
     transfer::Transfer,
     transfer_error::TransferError,
 };

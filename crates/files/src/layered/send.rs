@@ -2,6 +2,7 @@
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
+use fanfare_content::read_at::ReadAt;
 use fanfare_fec::fountain::Shape;
 use fanfare_node::{Clock, Sealed, Stopper};
 use fanfare_proto::{
@@ -18,10 +19,7 @@ use super::{
     content::Content, delivery_session::DeliverySession, delivery_table::DeliveryTable, packet,
 };
 use crate::event::Outbox;
-use crate::{
-    event::{Finished, Limit, SendEnd, SendEvent, SendProgress, SendReport, TransferEvent},
-    read_at::ReadAt,
-};
+use crate::event::{Finished, Limit, SendEnd, SendEvent, SendProgress, SendReport, TransferEvent};
 
 /// Progress is told this often.
 const PROGRESS: Duration = Duration::from_millis(200);

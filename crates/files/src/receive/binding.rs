@@ -7,15 +7,11 @@ use std::{
     time::Duration,
 };
 
+use fanfare_content::{announcement::Announcement, invitation::Invitation, manifest::Head};
 use fanfare_proto::{NodeId, ObjectKey, OnlyFrom, Session, Time};
 
 use super::{ReceiveJob, SenderFilter, Until};
-use crate::{
-    announcement::Announcement,
-    event::{Outbox, ReceiveEvent, TransferEvent},
-    invitation::Invitation,
-    manifest::Head,
-};
+use crate::event::{Outbox, ReceiveEvent, TransferEvent};
 
 /// With [`Until::SenderEnded`], a sender whose transfer has begun may be silent for so long. A laptop
 /// that sleeps and an address that is renewed take seconds; a sender that was killed never comes back.

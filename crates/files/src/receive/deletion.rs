@@ -2,6 +2,11 @@
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
+use fanfare_content::{
+    announcement::Details,
+    listing::{Limits, Outcome, Removal, Step},
+    receipt::Reason,
+};
 use fanfare_disk::placement::Conflict;
 use fanfare_proto::{ObjectKey, Session, Time};
 
@@ -11,11 +16,8 @@ use super::{
     record::{OpenObject, Record},
 };
 use crate::{
-    announcement::Details,
     event::{Outbox, ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
-    listing::{Limits, Outcome, Removal, Step},
-    receipt::Reason,
     verify::Held,
 };
 
@@ -107,6 +109,7 @@ impl ReceiveJob {
             }
             Verdict::Go => match storage.finished(key) {
                 Some(part) => {
+                    let part = part.into_received();
                     let (directory, root) = (self.directory.clone(), details.root);
                     let limits = Limits {
                         allowed: self.options.allow_delete,
@@ -173,10 +176,10 @@ impl ReceiveJob {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_content::announcement::{Announcement, Follows};
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
     use super::*;
-    use crate::announcement::{Announcement, Follows};
 
     const SOON: Duration = Duration::ZERO;
 
@@ -186,7 +189,7 @@ mod tests {
 
     /// A listing that follows two objects, of which so many are held.
     fn waiting(held: u16) -> (Record, Details) {
-        let mut all = crate::receipt::Holdings::default();
+        let mut all = fanfare_content::receipt::Holdings::default();
         (0..2).for_each(|n| all.insert(ObjectTransportId(n), [n as u8; 32]));
         let follows = Follows { objects: all.len(), digest: all.digest() };
         let details = Details::of_listing(100, [9; 32], Some(follows));

@@ -13,14 +13,12 @@ use std::{
     time::Duration,
 };
 
+use fanfare_content::announcement::{Details, Turn};
 use fanfare_node::Waker;
 use fanfare_proto::{ObjectKey, Session};
 
 use super::ReceiveJob;
-use crate::{
-    announcement::{Details, Turn},
-    file_storage::FileStorage,
-};
+use crate::file_storage::FileStorage;
 
 /// Objects that came before this receiver did, and that it will not get, show by nothing new coming
 /// for so long: many round trips, even by satellite.

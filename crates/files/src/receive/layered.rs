@@ -3,18 +3,17 @@
 
 use std::net::SocketAddr;
 
+use fanfare_content::{announcement::Announcement, receipt::Reason};
 use fanfare_proto::{Bitrate, NodeId, ObjectKey, Session, StorageError, Time};
 
 use super::{ReceiveJob, record::OpenObject};
 use crate::event::Outbox;
 
 use crate::{
-    announcement::Announcement,
     event::{ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
     ledger,
-    receipt::Reason,
-    verify::{self, Held},
+    verify::Held,
 };
 
 /// How far an object is that comes by layers.
@@ -127,7 +126,7 @@ impl ReceiveJob {
         (key, error): (ObjectKey, Option<StorageError>),
         out: &mut Outbox,
     ) {
-        let reason = error.map_or(Reason::Aborted, verify::reason);
+        let reason = error.map_or(Reason::Aborted, Reason::of_storage);
         self.fail(now, session, storage, key, reason, out);
         self.on_gone(key.sender, error.is_some(), out);
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fanfare_content::receipt::Reason;
 use fanfare_proto::{ObjectKey, Session, Time};
 
 use super::ReceiveJob;
@@ -10,8 +11,7 @@ use crate::event::Outbox;
 use crate::{
     event::{ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
-    receipt::Reason,
-    verify::{self, Origin},
+    verify::Origin,
 };
 
 /// The same wrong content comes so often before an object is given up: its sender's file is not what it
@@ -85,7 +85,7 @@ impl ReceiveJob {
         let room = if asks_head { storage.check_room(key) } else { Ok(()) };
         if let Err(error) = room {
             session.receiver().cancel(key, storage);
-            return self.fail(now, session, storage, key, verify::reason(error), out);
+            return self.fail(now, session, storage, key, Reason::of_storage(error), out);
         }
         let mut receiver = session.receiver();
         let mut asked = runs.iter().all(|(offset, len)| receiver.reject(now, key, *offset, *len));

@@ -36,6 +36,7 @@ use std::{
 use crate::event::Outbox;
 use binding::Binding;
 use deletion::Deletions;
+use fanfare_content::receipt::{Reason, State, Status};
 use fanfare_disk::directory::Directory;
 use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, Session, Time};
 pub(crate) use layered::LayeredProgress;
@@ -49,7 +50,6 @@ use crate::{
     event::{ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport, TransferEvent},
     file_storage::FileStorage,
     ledger::{self, SharedLedger},
-    receipt::{Reason, State, Status},
     verify::{Job, Verifier},
 };
 

@@ -2,12 +2,13 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
+use fanfare_content::tree::Carried;
 use fanfare_disk::placement::Conflict;
 use fanfare_proto::NodeId;
 use fanfare_seal::{Identity, PublicKey};
 
 use super::ReceiveJob;
-use crate::{file_storage::PartLimits, stream::StreamTarget, tree::Carried};
+use crate::{file_storage::PartLimits, stream::StreamTarget};
 
 /// When receiving is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

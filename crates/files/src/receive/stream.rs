@@ -1,5 +1,6 @@
 //! Pieces of a stream: each is handed to the thread that writes, and confirmed when it is written.
 
+use fanfare_content::{placed::Placed, receipt::Reason};
 use fanfare_node::Waker;
 use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId, Session, Time};
 
@@ -7,9 +8,7 @@ use super::{ReceiveJob, record::StreamState};
 use crate::{
     event::{Outbox, ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
-    receipt::Reason,
     stream::writer::{Arrived, Destination, StreamWriter, Written},
-    verify::Placed,
 };
 
 /// Who writes streams, and what it takes to start that thread.

@@ -2,6 +2,11 @@
 
 use std::{sync::atomic::AtomicBool, time::Duration};
 
+use fanfare_content::{
+    announcement::Details,
+    receipt::Reason,
+    tree::{Restoration, Restored, Rules},
+};
 use fanfare_proto::{ObjectKey, Session, Time};
 
 use super::{
@@ -10,11 +15,8 @@ use super::{
     record::Record,
 };
 use crate::{
-    announcement::Details,
     event::{Outbox, ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
-    receipt::Reason,
-    tree::{Restoration, Restored, Rules},
     verify::Held,
 };
 
@@ -104,6 +106,7 @@ impl ReceiveJob {
             }
             Verdict::Go { .. } => match storage.finished(key) {
                 Some(part) => {
+                    let part = part.into_received();
                     let rules = self.rules(details.files.unwrap_or(0));
                     let (directory, root) = (self.directory.clone(), details.root);
                     self.trees.push(key, Restoration { directory, part, size, root, rules });
@@ -147,10 +150,10 @@ impl ReceiveJob {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_content::announcement::{Announcement, Follows};
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
     use super::{super::record::OpenObject, *};
-    use crate::announcement::{Announcement, Follows};
 
     const SOON: Duration = Duration::ZERO;
 

@@ -29,6 +29,11 @@ mod unproved;
 use std::time::Duration;
 
 use crate::event::Outbox;
+use fanfare_content::{
+    invitation::Invitation,
+    receipt::{About, proof::Nonce},
+    source::Sources,
+};
 use fanfare_node::Waker;
 use fanfare_proto::{Event, NodeId, RollCalls, Session, Time, congestion::Reason};
 pub use gathering::Expect;
@@ -46,9 +51,6 @@ use unproved::Unproved;
 use crate::{
     event::{Outcome, SendEnd, SendEvent, TransferEvent},
     file_storage::FileStorage,
-    invitation::Invitation,
-    receipt::{About, proof::Nonce},
-    source::Sources,
 };
 
 /// The roll is called this often while nothing else is to be done, and while data flows.

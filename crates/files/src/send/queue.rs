@@ -16,16 +16,16 @@ use std::{
     sync::Arc,
 };
 
-use fanfare_proto::{EnqueueError, ObjectKey, ObjectTransportId, Session};
-use fanfare_seal::Identity;
-
-use super::carousel::Carousel;
-use crate::{
+use fanfare_content::{
     announcement::Follows,
     receipt::{Holdings, proof::Nonce},
     source::{SourceFile, Sources},
     stream::piece::PIECE_MAX,
 };
+use fanfare_proto::{EnqueueError, ObjectKey, ObjectTransportId, Session};
+use fanfare_seal::Identity;
+
+use super::carousel::Carousel;
 use again::Again;
 use fed::Stream;
 
@@ -359,11 +359,12 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_content::source::Packing;
     use fanfare_disk::scratch::Scratch;
     use fanfare_proto::{NodeId, SenderConfig, SessionConfig, Time};
 
     use super::*;
-    use crate::{file_storage::FileStorage, source::Packing};
+    use crate::file_storage::FileStorage;
 
     fn session() -> Session {
         let config = SessionConfig {

@@ -8,13 +8,10 @@ use std::{
     time::Duration,
 };
 
+use fanfare_content::source::{SourceFile, Stamp};
 use fanfare_proto::ObjectKey;
 
 use super::Queue;
-use crate::{
-    reach,
-    source::{SourceFile, Stamp},
-};
 
 /// Most objects that are sent again: more are a directory at work, of which nothing whole can be had.
 const AGAIN_MAX: usize = 1000;
@@ -70,7 +67,7 @@ impl Again {
 
 /// Whoever is writing is given time to finish.
 fn wait_until_quiet(path: &Path) {
-    let stamp = || reach::metadata(path).ok().map(|meta| Stamp::of(&meta));
+    let stamp = || Stamp::at(path);
     let mut before = stamp();
     for _ in 0..TRIES {
         std::thread::sleep(QUIET);

@@ -3,14 +3,12 @@
 
 use std::{io, path::PathBuf};
 
+use fanfare_content::{source::SourceFile, stream::StreamSource};
 use fanfare_node::Waker;
 use fanfare_proto::Session;
 
 use super::{HALF, Queue, SentObject};
-use crate::{
-    source::SourceFile,
-    stream::feed::{Feed, Next, StreamSource},
-};
+use crate::stream::feed::{Feed, Next};
 
 /// What is read, and by whom.
 #[derive(Debug)]

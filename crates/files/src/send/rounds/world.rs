@@ -2,6 +2,10 @@
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
+use fanfare_content::{
+    receipt::About,
+    source::{Packing, Sources},
+};
 use fanfare_disk::{directory::Directory, scratch::Scratch};
 use fanfare_proto::{
     AckPolicy, Event, InstanceId, NodeId, ReceiverConfig, RecvMeta, SenderConfig, Session,
@@ -14,9 +18,7 @@ use crate::{
     event::{Outbox, ReceiveEvent, SendReport, TransferEvent},
     file_storage::{Backlog, FileStorage},
     ledger::{self, Ledger},
-    receipt::About,
     receive::{ReceiveJob, ReceiveOptions},
-    source::{Packing, Sources},
     verify::Verifier,
 };
 
