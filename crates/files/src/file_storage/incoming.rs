@@ -7,7 +7,7 @@ use fanfare_disk::{OwnFile, directory::Directory};
 use fanfare_proto::{DataBatch, ObjectKey, StorageError};
 use rustix::io::Errno;
 
-use super::{syncer::Task, units::Units};
+use super::{error::storage_error, syncer::Task, units::Units};
 
 /// Consecutive bytes gathered before they are written, up to a multiple of as many in the file. Writes below 64 KiB cost a third of the
 /// disk's rate; above 256 KiB nothing is gained.
@@ -111,7 +111,7 @@ impl Incoming {
         let ObjectKey { sender, instance, object } = key;
         let of = format_args!("{sender}-{instance}-{object}");
         let name = directory.own_name(of, ".part");
-        let file = directory.create_own(&name).map_err(|error| super::storage_error(&error))?;
+        let file = directory.create_own(&name).map_err(|error| storage_error(&error))?;
         // Tells another receiver in this directory that it is in use; where there are no locks,
         // they had better not share one.
         let _ = file.handle().lock();
@@ -368,7 +368,7 @@ impl Incoming {
     /// The file for the verifier.
     /// `is_pack`: files that are here already are filled into it by others.
     pub(super) fn part_file(&self, lasting: bool, is_pack: bool) -> PartFile {
-        let failed = self.failed.map(|errno| super::storage_error(&errno.into()));
+        let failed = self.failed.map(|errno| storage_error(&errno.into()));
         let units = if is_pack { Units::default() } else { self.units.clone() };
         PartFile { file: self.file.clone(), name: self.name.clone(), units, failed, lasting }
     }

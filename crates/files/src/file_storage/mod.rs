@@ -4,9 +4,10 @@
 //! - `incoming`: files being received, written in large pieces under names of our own.
 //! - `parts`: which object is received into which of them; `kept`: those that stay for next time.
 //! - `budget`: how much of them stays, and for how long.
-//! - `syncer`: makes them durable while they grow.
+//! - `syncer`: makes them durable while they grow; `error`: what a disk's errors are to the protocol.
 
 mod budget;
+mod error;
 mod incoming;
 mod kept;
 mod outgoing;
@@ -14,7 +15,7 @@ mod parts;
 mod syncer;
 mod units;
 
-use std::{collections::BTreeMap, io, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use fanfare_content::{
     manifest::{MANIFEST_MAX, Manifest},
@@ -329,14 +330,6 @@ impl Small {
         let bytes = start.checked_add(into.len()).and_then(|end| self.bytes.get(start..end));
         into.copy_from_slice(bytes.ok_or(StorageError::Failed)?);
         Ok(())
-    }
-}
-
-/// What a disk's complaint means to the protocol.
-fn storage_error(error: &io::Error) -> StorageError {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StorageError::Full,
-        _ => StorageError::Failed,
     }
 }
 

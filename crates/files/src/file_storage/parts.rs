@@ -23,9 +23,9 @@ use fanfare_proto::{DataBatch, ObjectKey, StorageError, Time};
 
 use super::{
     budget::{self, PartLimits},
+    error::storage_error,
     incoming::{Incoming, PartFile},
     kept::{Kept, part_name, remove_unless_in_use},
-    storage_error,
     syncer::{Syncer, Task},
 };
 use fanfare_disk::directory::Directory;

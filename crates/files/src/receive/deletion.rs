@@ -1,6 +1,6 @@
 //! Listings that have come, and the removal of what their sender no longer has.
 
-use std::{sync::atomic::AtomicBool, time::Duration};
+use std::time::Duration;
 
 use fanfare_content::{
     announcement::Details,
@@ -12,7 +12,8 @@ use fanfare_proto::{ObjectKey, Session, Time};
 
 use super::{
     ReceiveJob,
-    follow_up::{Due, FollowUps, PATIENCE, Work},
+    due::Due,
+    follow_up::PATIENCE,
     record::{OpenObject, Record},
 };
 use crate::{
@@ -20,18 +21,6 @@ use crate::{
     file_storage::FileStorage,
     verify::Held,
 };
-
-/// Listings of all senders.
-pub(super) type Deletions = FollowUps<Removal>;
-
-impl Work for Removal {
-    type Step = Step;
-    const THREAD: &'static str = "fanfare-delete";
-
-    fn run(self, stop: &AtomicBool, tell: &mut dyn FnMut(Step) -> bool) {
-        Self::run(self, stop, tell);
-    }
-}
 
 /// What is to be done about a listing now.
 #[derive(Debug, PartialEq, Eq)]

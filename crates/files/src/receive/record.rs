@@ -13,7 +13,7 @@ use fanfare_content::{
 use fanfare_proto::{NodeId, ObjectKey, ObjectTransportId, Time};
 use fanfare_seal::{Identity, Purpose};
 
-use super::{LayeredProgress, mending::Mended};
+use super::{layered_progress::LayeredProgress, mended::Mended};
 use crate::verify::{Held, Origin};
 
 /// Failures kept for the status; older ones give way, the sender has heard of them.

@@ -11,25 +11,6 @@ use crate::{
     stream::writer::{Arrived, Destination, StreamWriter, Written},
 };
 
-/// Who writes streams, and what it takes to start that thread.
-#[derive(Debug, Default)]
-pub(super) struct Streams {
-    destination: Option<Destination>,
-    waker: Option<Waker>,
-    writer: Option<StreamWriter>,
-}
-
-impl Streams {
-    /// The thread is started with the first piece: most receivers never see one.
-    fn writer(&mut self) -> Option<&StreamWriter> {
-        if self.writer.is_none() {
-            let (destination, waker) = (self.destination.take()?, self.waker.clone()?);
-            self.writer = StreamWriter::start(destination, waker).ok();
-        }
-        self.writer.as_ref()
-    }
-}
-
 impl ReceiveJob {
     /// Streams go there, and whoever writes them wakes the driver.
     pub(crate) fn write_streams(&mut self, destination: Destination, waker: Waker) {

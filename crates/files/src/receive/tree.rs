@@ -1,6 +1,6 @@
 //! Trees that have come: links, directories, owners and attributes.
 
-use std::{sync::atomic::AtomicBool, time::Duration};
+use std::time::Duration;
 
 use fanfare_content::{
     announcement::Details,
@@ -9,28 +9,12 @@ use fanfare_content::{
 };
 use fanfare_proto::{ObjectKey, Session, Time};
 
-use super::{
-    ReceiveJob,
-    follow_up::{Due, FollowUps, PATIENCE, Work},
-    record::Record,
-};
+use super::{ReceiveJob, due::Due, follow_up::PATIENCE, record::Record};
 use crate::{
     event::{Outbox, ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
     verify::Held,
 };
-
-/// Trees of all senders.
-pub(super) type Trees = FollowUps<Restoration>;
-
-impl Work for Restoration {
-    type Step = Restored;
-    const THREAD: &'static str = "fanfare-tree";
-
-    fn run(self, stop: &AtomicBool, tell: &mut dyn FnMut(Restored) -> bool) {
-        tell(Self::run(self, stop));
-    }
-}
 
 /// What is to be done about a tree now.
 #[derive(Debug, PartialEq, Eq)]

@@ -256,6 +256,24 @@ impl SendJob {
         heard.is_some_and(|heard| now >= since.max(heard + self.options.wait))
     }
 
+    /// Treats slow receivers so from now on.
+    pub(crate) fn set_slow(&mut self, slow: Slow) {
+        self.slow.set_policy(slow);
+    }
+
+    /// Drops who holds up a stream.
+    fn judge_stalls(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
+        if !self.queue.is_held_up() {
+            return;
+        }
+        for node in self.stalls.stalled(now, self.slow.policy(), &self.peers.open()) {
+            self.evict(now, session, node);
+            let (receiver, verdict) = (self.peers.view(node), SlowVerdict::Evicted);
+            let rate = Default::default();
+            out.push(TransferEvent::Send(SendEvent::Slow { receiver, verdict, rate }));
+        }
+    }
+
     /// Puts slow receivers off, or out.
     fn judge(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
         let pace = (session.sender().rate(), session.sender().rate_reason().node());

@@ -4,11 +4,15 @@
 //! them have acknowledged: watermarks in the middle hold the sender back. The next half is
 //! enqueued while the half before is being acknowledged, so that the line never idles.
 //!
-//! `enqueue`: handing the core what is to come; `again`: what has changed meanwhile; here: how far it and the receivers are.
+//! - `enqueue`: handing the core what is to come; here: how far it and the receivers are
+//! - `again`: what has changed meanwhile; `retaking`: its new place in the queue
+//! - `fed`: a stream; `pieces`: those of it that are in the queue
 
 mod again;
 mod enqueue;
 mod fed;
+mod pieces;
+mod retaking;
 
 use std::{
     collections::{BTreeSet, VecDeque},

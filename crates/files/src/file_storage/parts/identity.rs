@@ -6,7 +6,7 @@ use fanfare_content::pack::pack_part_name;
 use fanfare_proto::{ObjectKey, StorageError};
 
 use super::{
-    super::{incoming::Incoming, kept::part_name, storage_error},
+    super::{error::storage_error, incoming::Incoming, kept::part_name},
     Part, Parts,
 };
 
