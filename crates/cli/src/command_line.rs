@@ -7,6 +7,9 @@ use fanfare_command::{
     Exit, Failure, Help, OutputArgs,
     generate::{CompletionsArgs, ManArgs},
 };
+use fanfare_keys::{
+    identity::IdArgs, key::KeyCommandArgs, receipts::ReceiptsArgs, trust::TrustArgs,
+};
 
 use crate::{
     args::{
@@ -23,7 +26,6 @@ use crate::{
     },
     demo::DemoArgs,
     doctor::{DoctorPlan, Shown},
-    keys::{KeyCommandArgs, identity::IdArgs, receipts::ReceiptsArgs, trust::TrustArgs},
     laboratory::LaboratoryArgs,
     node::{self, GatewayPlan, GroupPlan, NodePlan},
     pipe::{PipeReceivePlan, PipeSendPlan},

@@ -2,11 +2,10 @@
 //!
 //! - `command_line`: what is asked for, with `args`: options, and `config`: options from a file
 //! - `send`, `receive`: files; `pipe`: bytes as they come; `publish`, `subscribe`: messages, and `group`: what they share
-//! - `node`: a member that is always there, with `local`: its socket; `bridge`: to other groups, plain
+//! - `node`: a member that is always there; `bridge`: to other groups, plain
 //!   UDP multicast and NATS
-//! - `keys`: keys, signatures, and receipts verified later
 //! - `demo`, `doctor`, `parts`: a file per command; `laboratory`: commands of `fanfare-lab`
-//! - `estimate`: how long it will take; `json`: lines of `--json`; `warnings`: what more than one command warns of
+//! - `estimate`: how long it will take; `warnings`: what more than one command warns of
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -18,10 +17,7 @@ mod demo;
 mod doctor;
 mod estimate;
 mod group;
-mod json;
-mod keys;
 mod laboratory;
-mod local;
 mod node;
 mod parts;
 mod pipe;
@@ -86,10 +82,10 @@ fn run(task: Task) -> Exit {
         Task::Demo(args) => demo::run(&args),
         Task::Doctor(plan) => doctor::run(&plan),
         Task::Laboratory(command, args) => laboratory::run(command, &args),
-        Task::Key(args) => keys::run(&args),
-        Task::Id(args) => keys::identity::show(&args),
-        Task::Trust(args) => keys::trust::run(&args),
-        Task::Receipts(args) => keys::receipts::run(&args),
+        Task::Key(args) => fanfare_keys::key::run(&args),
+        Task::Id(args) => fanfare_keys::identity::show(&args),
+        Task::Trust(args) => fanfare_keys::trust::run(&args),
+        Task::Receipts(args) => fanfare_keys::receipts::run(&args),
         Task::Parts(args) => parts::run(&args),
         Task::Config(args) => config::run(&args, &GRAMMAR),
         Task::Completions(args) => generate::completions(&args, program()),

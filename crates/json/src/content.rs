@@ -3,12 +3,12 @@
 use fanfare_node::group::Message;
 
 use super::{
-    filling::hex,
+    hex::hex,
     messages::{MessageLine, tag_text},
 };
 
 /// A message as JSON, with its content up to `max` bytes, unless that is in the file at `path`.
-pub(crate) fn message_line(message: &Message, max: u64, path: Option<String>) -> MessageLine {
+pub fn message_line(message: &Message, max: u64, path: Option<String>) -> MessageLine {
     let mut content = Vec::new();
     let shown = path.is_none() && message.body.len() <= max;
     // A file of ours that cannot be read back: then it is shown without its content.

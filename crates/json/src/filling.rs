@@ -10,14 +10,15 @@ use fanfare_files::{
 };
 use fanfare_node::{
     bridge::Crossed,
-    group::{GroupReport, GroupStatus, Losses},
+    group::{GroupEvent, GroupReport, GroupStatus, Losses},
     messaging::GroupStats,
     proto::{Bitrate, DropReason, NodeId, ObjectKey, Stats},
 };
 
 use super::{
+    hex::hex,
     line::{Line, Message, Progress, ResultLine},
-    messages::{Drops, GatewayLine, MemberLine, Members, StatusLine, Way, WayLine},
+    messages::{Drops, GatewayLine, Member, MemberLine, Members, StatusLine, Way, WayLine},
     receiving::File,
     sending::{
         LimitLine, OutcomeLine, PlannedLine, ReceiptLine, Receiver, ReceiverProgressLine,
@@ -27,23 +28,37 @@ use super::{
 
 /// What a subscriber was given, and what not.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Taken {
-    pub(crate) messages: u64,
-    pub(crate) unwritten: u64,
-    pub(crate) dropped: u64,
-    pub(crate) lost: u64,
-    pub(crate) bytes: u64,
+pub struct Taken {
+    pub messages: u64,
+    pub unwritten: u64,
+    pub dropped: u64,
+    pub lost: u64,
+    pub bytes: u64,
+}
+
+impl Member {
+    /// What an event says of another member.
+    pub fn of(event: &GroupEvent) -> Option<Self> {
+        let (node, state) = match event {
+            GroupEvent::Joined { node } => (node, "joined"),
+            GroupEvent::Left { node } => (node, "left"),
+            GroupEvent::HearsUs { node, hears: true } => (node, "hears-us"),
+            GroupEvent::HearsUs { node, hears: false } => (node, "deaf-to-us"),
+            _ => return None,
+        };
+        Some(Self { id: node.0, state: state.to_owned() })
+    }
 }
 
 impl Line {
-    pub(crate) fn receiver(view: &ReceiverView) -> Self {
+    pub fn receiver(view: &ReceiverView) -> Self {
         let state = view.state.map_or("plain", |state| state.name()).to_owned();
         let source = view.source.map(|source| source.to_string());
         let (id, name, free) = (view.id.0, view.name.clone(), view.free);
         Self::Receiver(Receiver { id, name, state, source, free })
     }
 
-    pub(crate) fn slow(view: &ReceiverView, verdict: SlowVerdict, rate: Bitrate) -> Self {
+    pub fn slow(view: &ReceiverView, verdict: SlowVerdict, rate: Bitrate) -> Self {
         Self::Slow(SlowLine {
             id: view.id.0,
             name: view.name.clone(),
@@ -52,7 +67,7 @@ impl Line {
         })
     }
 
-    pub(crate) fn send_progress(p: &SendProgress) -> Self {
+    pub fn send_progress(p: &SendProgress) -> Self {
         Self::Progress(Progress::Send {
             sent_bytes: p.sent_bytes,
             total_bytes: p.total_bytes,
@@ -69,13 +84,13 @@ impl Line {
         })
     }
 
-    pub(crate) fn receive_progress(p: &ReceiveProgress) -> Self {
+    pub fn receive_progress(p: &ReceiveProgress) -> Self {
         let loss = rounded(p.loss);
         Self::Progress(Progress::Receive { bytes: p.bytes, total_bytes: p.total_bytes, loss })
     }
 
     /// One for each file that it is about.
-    pub(crate) fn receipts(receipt: &Receipt) -> impl Iterator<Item = Self> {
+    pub fn receipts(receipt: &Receipt) -> impl Iterator<Item = Self> {
         let line = |file: &str, hash: [u8; 32], bytes| {
             Self::Receipt(ReceiptLine {
                 id: receipt.receiver.id.0,
@@ -94,7 +109,7 @@ impl Line {
     }
 
     /// How far each is, of `total_bytes`.
-    pub(crate) fn receivers(each: &[ReceiverProgress], total_bytes: u64) -> Self {
+    pub fn receivers(each: &[ReceiverProgress], total_bytes: u64) -> Self {
         let line = |one: &ReceiverProgress| {
             let ReceiverView { id, name, state, source, .. } = &one.receiver;
             let state = state.map_or("plain", |state| state.name());
@@ -112,7 +127,7 @@ impl Line {
         Self::Receivers(Receivers { total_bytes, receivers })
     }
 
-    pub(crate) fn reported(view: &ReceiverView, file: &str, reason: Reason) -> Self {
+    pub fn reported(view: &ReceiverView, file: &str, reason: Reason) -> Self {
         Self::Reported(Reported {
             id: view.id.0,
             name: view.name.clone(),
@@ -121,7 +136,7 @@ impl Line {
         })
     }
 
-    pub(crate) fn file(key: ObjectKey, placed: &Placed, path: String, seconds: f64) -> Self {
+    pub fn file(key: ObjectKey, placed: &Placed, path: String, seconds: f64) -> Self {
         Self::File(File {
             path,
             size: placed.size,
@@ -137,11 +152,11 @@ impl Line {
         })
     }
 
-    pub(crate) fn message(code: &str, message: String) -> Message {
+    pub fn message(code: &str, message: String) -> Message {
         Message { code: code.to_owned(), message }
     }
 
-    pub(crate) fn send_result(report: &SendReport, wire_bytes: u64, exit: u8) -> Self {
+    pub fn send_result(report: &SendReport, wire_bytes: u64, exit: u8) -> Self {
         let seconds = report.elapsed.as_secs_f64();
         // What nobody is known to have has come nowhere.
         let came = seconds > 0.0 && report.complete() > 0;
@@ -164,7 +179,7 @@ impl Line {
         }))
     }
 
-    pub(crate) fn receive_result(report: &ReceiveReport, overruns: u64, exit: u8) -> Self {
+    pub fn receive_result(report: &ReceiveReport, overruns: u64, exit: u8) -> Self {
         Self::Result(Box::new(ResultLine::Receive {
             ok: exit == 0,
             exit,
@@ -179,7 +194,7 @@ impl Line {
     }
 
     /// `complete` of `streams` came to all that were expected.
-    pub(crate) fn streams_result(exit: u8, streams: u64, complete: u64, memory: MemoryUse) -> Self {
+    pub fn streams_result(exit: u8, streams: u64, complete: u64, memory: MemoryUse) -> Self {
         Self::Result(Box::new(ResultLine::Streams {
             ok: exit == 0,
             exit,
@@ -192,7 +207,7 @@ impl Line {
     }
 
     /// `held` of `messages` are held by others, and newer ones took the place of those `replaced`.
-    pub(crate) fn publish_result(
+    pub fn publish_result(
         exit: u8,
         (messages, held, replaced): (u64, u64, u64),
         bytes: u64,
@@ -213,7 +228,7 @@ impl Line {
         }))
     }
 
-    pub(crate) fn bridge_result(exit: u8, crossed: Crossed) -> Self {
+    pub fn bridge_result(exit: u8, crossed: Crossed) -> Self {
         let Crossed { to_group, to_plain, duplicates, dropped } = crossed;
         let ok = exit == 0;
         Self::Result(Box::new(ResultLine::Bridge {
@@ -226,7 +241,7 @@ impl Line {
         }))
     }
 
-    pub(crate) fn gateway_result(
+    pub fn gateway_result(
         exit: u8,
         (to, back): (Way, Way),
         ways: Vec<WayLine>,
@@ -236,24 +251,7 @@ impl Line {
         Self::Result(Box::new(ResultLine::Gateway { ok, exit, to, back, refused, ways }))
     }
 
-    #[cfg(feature = "nats")]
-    pub(crate) fn nats_result(exit: u8, crossed: fanfare_nats::Crossed) -> Self {
-        Self::Result(Box::new(ResultLine::Nats {
-            ok: exit == 0,
-            exit,
-            to_group: crossed.to_group,
-            to_nats: crossed.to_nats,
-            acknowledged: crossed.acknowledged,
-            retried: crossed.retried,
-            duplicates: crossed.duplicates,
-            dropped: crossed.dropped,
-            expired: crossed.expired,
-            waiting: crossed.waiting,
-            reconnects: crossed.reconnects,
-        }))
-    }
-
-    pub(crate) fn subscribe_result(exit: u8, taken: &Taken, drops: Option<Drops>) -> Self {
+    pub fn subscribe_result(exit: u8, taken: &Taken, drops: Option<Drops>) -> Self {
         let (ok, &Taken { messages, unwritten, dropped, lost, bytes }) = (exit == 0, taken);
         Self::Result(Box::new(ResultLine::Subscribe {
             ok,
@@ -268,7 +266,7 @@ impl Line {
     }
 
     /// `groups`: of a node of several, all of them; and the gateways that this one is in.
-    pub(crate) fn status(
+    pub fn status(
         status: &GroupStatus,
         (groups, gateways): (Vec<String>, Vec<GatewayLine>),
     ) -> Self {
@@ -297,31 +295,31 @@ impl Line {
         }))
     }
 
-    pub(crate) fn members(status: &GroupStatus) -> Self {
+    pub fn members(status: &GroupStatus) -> Self {
         Self::Members(Members { members: members(status) })
     }
 
-    pub(crate) fn planned(name: &str, size: u64) -> Self {
+    pub fn planned(name: &str, size: u64) -> Self {
         Self::Planned(PlannedLine { name: name.to_owned(), size })
     }
 
     /// Of a sending that only said what it would send.
-    pub(crate) fn dry_run_result(files: u64, would_send: u64, seconds: Option<f64>) -> Self {
+    pub fn dry_run_result(files: u64, would_send: u64, seconds: Option<f64>) -> Self {
         let (ok, exit) = (true, 0);
         Self::Result(Box::new(ResultLine::DryRun { ok, exit, files, would_send, seconds }))
     }
 
     /// Of `fanfare parts`.
-    pub(crate) fn parts_result(parts: u64, taken: u64) -> Self {
+    pub fn parts_result(parts: u64, taken: u64) -> Self {
         Self::Result(Box::new(ResultLine::Parts { ok: true, exit: 0, parts, taken }))
     }
 
-    pub(crate) fn early_result(exit: u8) -> Self {
+    pub fn early_result(exit: u8) -> Self {
         Self::Result(Box::new(ResultLine::Early { ok: exit == 0, exit }))
     }
 
     /// The line, without its end.
-    pub(crate) fn to_text(&self) -> String {
+    pub fn to_text(&self) -> String {
         // Plain data with string keys: it always can be written.
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -356,7 +354,7 @@ impl Drops {
     }
 
     /// Those that there are, for people.
-    pub(crate) fn to_words(&self) -> Option<String> {
+    pub fn to_words(&self) -> Option<String> {
         let named = [
             ("messages", self.messages),
             ("unkept", self.unkept),
@@ -413,9 +411,4 @@ fn outcomes(report: &SendReport) -> Vec<OutcomeLine> {
 /// Six digits after the point are more than is known.
 fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
-}
-
-/// 64 hexadecimal digits.
-pub(crate) fn hex(hash: &[u8]) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }

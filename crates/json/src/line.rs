@@ -21,7 +21,7 @@ use super::{
 /// One line of `--json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum Line {
+pub enum Line {
     Start(Start),
     Planned(PlannedLine),
     Waiting(Waiting),
@@ -74,7 +74,7 @@ pub(crate) enum Line {
 
 /// The same of one of several streams, or groups.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct StreamLine {
+pub struct StreamLine {
     #[serde(flatten)]
     line: Line,
     /// Its group.
@@ -87,17 +87,17 @@ pub(crate) struct StreamLine {
 
 impl StreamLine {
     /// Of a group of a node of several.
-    pub(crate) fn within(line: &Line, group: &str) -> Self {
+    pub fn within(line: &Line, group: &str) -> Self {
         Self { line: line.clone(), stream: None, within: Some(group.to_owned()) }
     }
 
     /// What it says, whosever it is.
-    pub(crate) fn into_line(self) -> Line {
+    pub fn into_line(self) -> Line {
         self.line
     }
 
     /// The line, without its end.
-    pub(crate) fn to_text(&self) -> String {
+    pub fn to_text(&self) -> String {
         // Plain data with string keys: it always can be written.
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -106,22 +106,22 @@ impl StreamLine {
 /// The node is there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Start {
-    pub(crate) group: String,
-    pub(crate) node_id: u32,
-    pub(crate) interface: Option<String>,
+pub struct Start {
+    pub group: String,
+    pub node_id: u32,
+    pub interface: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) objects: Option<u64>,
+    pub objects: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) bytes: Option<u64>,
+    pub bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) dir: Option<String>,
+    pub dir: Option<String>,
 }
 
 /// How far it is: a sender's, or a receiver's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Progress {
+pub enum Progress {
     Send {
         sent_bytes: u64,
         total_bytes: u64,
@@ -146,25 +146,25 @@ pub(crate) enum Progress {
 /// The configuration file was read again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Reloaded {
-    pub(crate) file: String,
-    pub(crate) ok: bool,
-    pub(crate) changed: Vec<String>,
-    pub(crate) restart: Vec<String>,
+pub struct Reloaded {
+    pub file: String,
+    pub ok: bool,
+    pub changed: Vec<String>,
+    pub restart: Vec<String>,
 }
 
 /// Something for people, with a stable name for programs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Message {
-    pub(crate) code: String,
-    pub(crate) message: String,
+pub struct Message {
+    pub code: String,
+    pub message: String,
 }
 
 /// The last line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum ResultLine {
+pub enum ResultLine {
     Send {
         ok: bool,
         exit: u8,
@@ -294,7 +294,7 @@ mod tests {
 
     use super::*;
 
-    const DOCUMENT: &str = include_str!("../../../../docs/reference/json-events.md");
+    const DOCUMENT: &str = include_str!("../../../docs/reference/json-events.md");
 
     fn examples() -> Vec<&'static str> {
         DOCUMENT.lines().filter(|line| line.starts_with("{\"event\":")).collect()

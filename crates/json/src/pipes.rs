@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Lines of `fanfare pipe`.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub(crate) enum PipeLine<'a> {
+pub enum PipeLine<'a> {
     /// A receiver that counts is there.
     #[serde(rename = "pipe_receiver")]
     Receiver { node: u32, name: &'a str },
@@ -55,19 +55,19 @@ pub(crate) enum PipeLine<'a> {
 
 /// What became of a receiver.
 #[derive(Debug, Serialize)]
-pub(crate) struct PipeReceiver {
-    pub(crate) node: u32,
-    pub(crate) name: String,
-    pub(crate) outcome: &'static str,
+pub struct PipeReceiver {
+    pub node: u32,
+    pub name: String,
+    pub outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) lost: Option<u64>,
+    pub lost: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) hash: Option<String>,
+    pub hash: Option<String>,
 }
 
 impl PipeReceiver {
     /// The same for people.
-    pub(crate) fn told(&self) -> String {
+    pub fn told(&self) -> String {
         match (self.outcome, self.lost) {
             ("gaps", Some(lost)) => format!("lacks {lost} bytes"),
             ("differs", _) => "has something else than was sent".to_owned(),

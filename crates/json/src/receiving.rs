@@ -5,157 +5,157 @@ use serde::{Deserialize, Serialize};
 /// What an interrupted transfer has left.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PartLine {
-    pub(crate) name: String,
-    pub(crate) hash: Option<String>,
-    pub(crate) pack: bool,
-    pub(crate) size: Option<u64>,
-    pub(crate) taken: u64,
-    pub(crate) changed: u64,
-    pub(crate) in_use: bool,
-    pub(crate) deleted: bool,
+pub struct PartLine {
+    pub name: String,
+    pub hash: Option<String>,
+    pub pack: bool,
+    pub size: Option<u64>,
+    pub taken: u64,
+    pub changed: u64,
+    pub in_use: bool,
+    pub deleted: bool,
 }
 
 /// A sender was heard.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Sender {
-    pub(crate) id: u32,
-    pub(crate) source: String,
+pub struct Sender {
+    pub id: u32,
+    pub source: String,
 }
 
 /// Only this sender, and others at its address, are heard from now on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Bound {
-    pub(crate) id: u32,
+pub struct Bound {
+    pub id: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) source: Option<String>,
+    pub source: Option<String>,
 }
 
 /// An object begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Object {
-    pub(crate) id: u16,
-    pub(crate) sender: u32,
-    pub(crate) name: Option<String>,
-    pub(crate) size: u64,
+pub struct Object {
+    pub id: u16,
+    pub sender: u32,
+    pub name: Option<String>,
+    pub size: u64,
 }
 
 /// An object comes by so many layers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct LayersLine {
-    pub(crate) sender: u32,
-    pub(crate) level: u64,
-    pub(crate) rate_bps: u64,
-    pub(crate) loss: f64,
-    pub(crate) overhead: f64,
+pub struct LayersLine {
+    pub sender: u32,
+    pub level: u64,
+    pub rate_bps: u64,
+    pub loss: f64,
+    pub overhead: f64,
 }
 
 /// A part of a file was here before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Resumed {
-    pub(crate) id: u16,
-    pub(crate) sender: u32,
-    pub(crate) name: Option<String>,
-    pub(crate) bytes: u64,
-    pub(crate) size: u64,
+pub struct Resumed {
+    pub id: u16,
+    pub sender: u32,
+    pub name: Option<String>,
+    pub bytes: u64,
+    pub size: u64,
 }
 
 /// Wrong bytes are asked for again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Mending {
-    pub(crate) id: u16,
-    pub(crate) sender: u32,
-    pub(crate) name: Option<String>,
-    pub(crate) bytes: u64,
+pub struct Mending {
+    pub id: u16,
+    pub sender: u32,
+    pub name: Option<String>,
+    pub bytes: u64,
 }
 
 /// A file is in its place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct File {
-    pub(crate) path: String,
-    pub(crate) size: u64,
-    pub(crate) hash: String,
-    pub(crate) verified: bool,
+pub struct File {
+    pub path: String,
+    pub size: u64,
+    pub hash: String,
+    pub verified: bool,
     #[serde(default, skip_serializing_if = "is_false")]
-    pub(crate) already: bool,
+    pub already: bool,
     #[serde(default, skip_serializing_if = "is_false")]
-    pub(crate) replaced: bool,
+    pub replaced: bool,
     #[serde(default, skip_serializing_if = "is_false")]
-    pub(crate) beside: bool,
-    pub(crate) seconds: f64,
-    pub(crate) id: u16,
-    pub(crate) sender: u32,
+    pub beside: bool,
+    pub seconds: f64,
+    pub id: u16,
+    pub sender: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) name_rejected: Option<String>,
+    pub name_rejected: Option<String>,
 }
 
 /// An object could not be had.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Failed {
-    pub(crate) id: u16,
-    pub(crate) sender: u32,
-    pub(crate) name: Option<String>,
-    pub(crate) reason: String,
+pub struct Failed {
+    pub id: u16,
+    pub sender: u32,
+    pub name: Option<String>,
+    pub reason: String,
 }
 
 /// Something that is not at the sender has been removed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Deleted {
-    pub(crate) path: String,
+pub struct Deleted {
+    pub path: String,
     #[serde(default, skip_serializing_if = "is_false")]
-    pub(crate) directory: bool,
-    pub(crate) id: u16,
-    pub(crate) sender: u32,
+    pub directory: bool,
+    pub id: u16,
+    pub sender: u32,
 }
 
 /// What a listing came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Deletion {
-    pub(crate) id: u16,
-    pub(crate) sender: u32,
-    pub(crate) roots: Vec<String>,
-    pub(crate) extra: Option<u64>,
-    pub(crate) deleted: u64,
+pub struct Deletion {
+    pub id: u16,
+    pub sender: u32,
+    pub roots: Vec<String>,
+    pub extra: Option<u64>,
+    pub deleted: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) reason: Option<String>,
+    pub reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) why: Option<String>,
+    pub why: Option<String>,
 }
 
 /// Directories have their permissions and times, and links are made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Tree {
-    pub(crate) id: u16,
-    pub(crate) sender: u32,
-    pub(crate) directories: u64,
-    pub(crate) links: u64,
-    pub(crate) hard_links: u64,
+pub struct Tree {
+    pub id: u16,
+    pub sender: u32,
+    pub directories: u64,
+    pub links: u64,
+    pub hard_links: u64,
 }
 
 /// A sender goes on without this receiver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Evicted {
-    pub(crate) sender: u32,
+pub struct Evicted {
+    pub sender: u32,
 }
 
 /// A sender said good-bye (`said`), or was not heard for long.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Gone {
-    pub(crate) id: u32,
-    pub(crate) said: bool,
+pub struct Gone {
+    pub id: u32,
+    pub said: bool,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]

@@ -5,121 +5,121 @@ use serde::{Deserialize, Serialize};
 /// Receivers are waited for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Waiting {
-    pub(crate) receivers: u64,
-    pub(crate) expected: u64,
-    pub(crate) missing: Vec<String>,
+pub struct Waiting {
+    pub receivers: u64,
+    pub expected: u64,
+    pub missing: Vec<String>,
 }
 
 /// A file that would be sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PlannedLine {
-    pub(crate) name: String,
-    pub(crate) size: u64,
+pub struct PlannedLine {
+    pub name: String,
+    pub size: u64,
 }
 
 /// Data begins to flow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Sending {
-    pub(crate) receivers: u64,
+pub struct Sending {
+    pub receivers: u64,
 }
 
 /// What limits the rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct LimitLine {
-    pub(crate) code: String,
-    pub(crate) receiver: Option<String>,
-    pub(crate) id: Option<u32>,
-    pub(crate) text: String,
+pub struct LimitLine {
+    pub code: String,
+    pub receiver: Option<String>,
+    pub id: Option<u32>,
+    pub text: String,
 }
 
 /// Every receiver has a part of this file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Resuming {
-    pub(crate) object: u16,
-    pub(crate) file: String,
+pub struct Resuming {
+    pub object: u16,
+    pub file: String,
 }
 
 /// A receiver is new, or in another state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Receiver {
-    pub(crate) id: u32,
-    pub(crate) name: Option<String>,
-    pub(crate) state: String,
+pub struct Receiver {
+    pub id: u32,
+    pub name: Option<String>,
+    pub state: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) source: Option<String>,
+    pub source: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) free: Option<u64>,
+    pub free: Option<u64>,
 }
 
 /// How far each receiver is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Receivers {
-    pub(crate) total_bytes: u64,
-    pub(crate) receivers: Vec<ReceiverProgressLine>,
+pub struct Receivers {
+    pub total_bytes: u64,
+    pub receivers: Vec<ReceiverProgressLine>,
 }
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ReceiverProgressLine {
-    pub(crate) id: u32,
-    pub(crate) name: Option<String>,
+pub struct ReceiverProgressLine {
+    pub id: u32,
+    pub name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) source: Option<String>,
-    pub(crate) state: String,
-    pub(crate) bytes: Option<u64>,
-    pub(crate) rate_bps: Option<u64>,
-    pub(crate) loss: f64,
+    pub source: Option<String>,
+    pub state: String,
+    pub bytes: Option<u64>,
+    pub rate_bps: Option<u64>,
+    pub loss: f64,
 }
 
 /// A receiver gets less than it should, or enough again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SlowLine {
-    pub(crate) id: u32,
-    pub(crate) name: Option<String>,
-    pub(crate) verdict: String,
-    pub(crate) rate_bps: u64,
+pub struct SlowLine {
+    pub id: u32,
+    pub name: Option<String>,
+    pub verdict: String,
+    pub rate_bps: u64,
 }
 
 /// A receiver holds a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ReceiptLine {
-    pub(crate) id: u32,
-    pub(crate) name: Option<String>,
-    pub(crate) object: u16,
-    pub(crate) file: String,
-    pub(crate) hash: String,
-    pub(crate) bytes: u64,
-    pub(crate) seconds: f64,
+pub struct ReceiptLine {
+    pub id: u32,
+    pub name: Option<String>,
+    pub object: u16,
+    pub file: String,
+    pub hash: String,
+    pub bytes: u64,
+    pub seconds: f64,
 }
 
 /// A receiver reports something about an object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Reported {
-    pub(crate) id: u32,
-    pub(crate) name: Option<String>,
-    pub(crate) file: String,
-    pub(crate) reason: String,
+pub struct Reported {
+    pub id: u32,
+    pub name: Option<String>,
+    pub file: String,
+    pub reason: String,
 }
 
 /// How it ended for one receiver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OutcomeLine {
-    pub(crate) id: u32,
-    pub(crate) name: Option<String>,
-    pub(crate) outcome: String,
-    pub(crate) loss: f64,
-    pub(crate) nacks: u64,
-    pub(crate) seconds: f64,
+pub struct OutcomeLine {
+    pub id: u32,
+    pub name: Option<String>,
+    pub outcome: String,
+    pub loss: f64,
+    pub nacks: u64,
+    pub seconds: f64,
 }

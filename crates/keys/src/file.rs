@@ -20,7 +20,7 @@ fn refused(code: &'static str, text: String) -> Failure {
 }
 
 /// A key that is shared.
-pub(crate) fn read(path: &Path) -> Result<Key, Failure> {
+pub fn read(path: &Path) -> Result<Key, Failure> {
     let text = read_private("key", path)?;
     Key::parse(&text).map_err(|error| {
         let text = format!("key ({}): {error}. Make one with 'fanfare key new'", path.display());
@@ -29,7 +29,7 @@ pub(crate) fn read(path: &Path) -> Result<Key, Failure> {
 }
 
 /// A secret file as text. `what` it is, for messages.
-pub(crate) fn read_private(what: &str, path: &Path) -> Result<String, Failure> {
+pub fn read_private(what: &str, path: &Path) -> Result<String, Failure> {
     let shown = path.display();
     let unreadable = |error: &io::Error| {
         let advice = match error.kind() {
@@ -60,7 +60,7 @@ pub(crate) fn read_private(what: &str, path: &Path) -> Result<String, Failure> {
 }
 
 /// A key from an environment variable: `EPOCH:SECRET`, as 'fanfare key show --secret' prints it.
-pub(crate) fn from_environment(name: &str) -> Result<Key, Failure> {
+pub fn from_environment(name: &str) -> Result<Key, Failure> {
     let invalid = |why: &str| {
         let text = format!(
             "key-env ({name}): {why}. Put there what 'fanfare key show --secret FILE' prints"
@@ -77,7 +77,7 @@ pub(crate) fn from_environment(name: &str) -> Result<Key, Failure> {
 }
 
 /// Writes a secret file that must not exist yet, for this user alone.
-pub(crate) fn write_private(what: &str, path: &Path, text: &str) -> Result<(), Failure> {
+pub fn write_private(what: &str, path: &Path, text: &str) -> Result<(), Failure> {
     let shown = path.display();
     let mut options = OpenOptions::new();
     let file = options.write(true).create_new(true).mode(0o600).open(path);

@@ -7,16 +7,16 @@ use std::{
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs};
+use fanfare_json::{IdLine, Line};
 use fanfare_node::seal::Identity;
 
 use super::file;
-use crate::json::{IdLine, Line};
 
 const HELP: Help = Help::new(&[
     ("fanfare id", "this machine's public key"),
     ("fanfare id --json", "for programs"),
 ])
-.exits(super::EXITS)
+.exits(super::exits::EXITS)
 .files(&[("~/.config/fanfare/identity", "the key pair, without --identity")]);
 
 /// Show this machine's public key, which others trust
@@ -25,7 +25,7 @@ const HELP: Help = Help::new(&[
 /// another file.
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
-pub(crate) struct IdArgs {
+pub struct IdArgs {
     /// File of the key pair
     #[arg(long, value_name = "FILE")]
     identity: Option<PathBuf>,
@@ -34,7 +34,7 @@ pub(crate) struct IdArgs {
 }
 
 /// Shows it.
-pub(crate) fn show(args: &IdArgs) -> Exit {
+pub fn show(args: &IdArgs) -> Exit {
     let output = Output::new(args.output);
     match own(args.identity.as_deref()) {
         Ok(identity) => {
@@ -49,7 +49,7 @@ pub(crate) fn show(args: &IdArgs) -> Exit {
 }
 
 /// Where keys and lists of this user are.
-pub(crate) fn directory() -> Option<PathBuf> {
+pub fn directory() -> Option<PathBuf> {
     let of = |name: &str| std::env::var_os(name).filter(|path| !path.is_empty());
     let config = of("XDG_CONFIG_HOME").map(PathBuf::from);
     let config = config.or_else(|| of("HOME").map(|home| PathBuf::from(home).join(".config")));
@@ -57,7 +57,7 @@ pub(crate) fn directory() -> Option<PathBuf> {
 }
 
 /// The key pair in this file, or in the usual one. It is made where there is none.
-pub(crate) fn own(path: Option<&Path>) -> Result<Arc<Identity>, Failure> {
+pub fn own(path: Option<&Path>) -> Result<Arc<Identity>, Failure> {
     let path = match path {
         Some(path) => path.to_owned(),
         None => directory().map(|directory| directory.join("identity")).ok_or_else(|| {

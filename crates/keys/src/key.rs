@@ -1,23 +1,13 @@
-//! Keys: those that a group shares are made, shown and compared here.
-//!
-//! `file`: files that hold secrets; `identity`: this node's own key pair; `trust`: whose signatures are
-//! believed; `receipts`: signed ones, verified later.
-
-pub(crate) mod file;
-pub(crate) mod identity;
-pub(crate) mod receipts;
-pub(crate) mod trust;
+//! Keys that a group shares: made, shown and compared.
 
 use std::{io::BufRead as _, path::PathBuf};
 
 use clap::{Args, Subcommand};
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs};
+use fanfare_json::{KeyLine, Line};
 use fanfare_node::seal::{Key, passphrase};
 
-use crate::json::{KeyLine, Line};
-
-const EXITS: &[(Exit, &str)] =
-    &[(Exit::Done, "done"), (Exit::Permission, "the file cannot be read, written or used")];
+use super::{exits::EXITS, file};
 
 const HELP: Help = Help::new(&[
     ("fanfare key new lab.key", "a new key; copy it to all members"),
@@ -55,7 +45,7 @@ const FINGERPRINT: Help = Help::new(&[
 /// nor be taken for a member.
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
-pub(crate) struct KeyCommandArgs {
+pub struct KeyCommandArgs {
     #[command(subcommand)]
     what: What,
 }
@@ -126,7 +116,7 @@ impl What {
 }
 
 /// Makes, shows or compares.
-pub(crate) fn run(args: &KeyCommandArgs) -> Exit {
+pub fn run(args: &KeyCommandArgs) -> Exit {
     let output = Output::new(args.what.output());
     let done = match &args.what {
         What::New(args) => make(args, &output),

@@ -8,13 +8,13 @@ use std::{
 use clap::{Args, Subcommand};
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs};
 use fanfare_files::receipt::{About, Holdings, proof};
+use fanfare_json::{Line, SignedLine, VerifiedLine, bytes_of_hex};
 use fanfare_node::{
     proto::{InstanceId, NodeId},
     seal::{PublicKey, Purpose, Trusted},
 };
 
 use super::trust;
-use crate::json::{Line, SignedLine, VerifiedLine, bytes_of_hex};
 
 const HELP: Help = Help::new(&[
     ("fanfare send disk.img --sign --receipts r.jsonl", "receipts that are signed"),
@@ -36,7 +36,7 @@ const VERIFY: Help = Help::new(&[
 /// Verify receipts that 'fanfare send --receipts' has written
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
-pub(crate) struct ReceiptsArgs {
+pub struct ReceiptsArgs {
     #[command(subcommand)]
     what: What,
 }
@@ -60,7 +60,7 @@ struct VerifyArgs {
 }
 
 /// Verifies them.
-pub(crate) fn run(args: &ReceiptsArgs) -> Exit {
+pub fn run(args: &ReceiptsArgs) -> Exit {
     let What::Verify(args) = &args.what;
     let output = Output::new(args.output);
     let done = args.trust.as_deref().map(trust::read).transpose().and_then(|trusted| {

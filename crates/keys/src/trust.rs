@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs};
+use fanfare_json::{Line, TrustLine};
 use fanfare_node::seal::{
     PublicKey, Trusted,
     trust::{Entry, TrustError},
 };
 
 use super::identity::directory;
-use crate::json::{Line, TrustLine};
 
 const HELP: Help = Help::new(&[
     ("fanfare trust add host-7 ed25519:...", "what 'fanfare id' prints on host-7"),
     ("fanfare send disk.img --expect ~/.config/fanfare/trusted", "only their receipts count"),
 ])
-.exits(super::EXITS);
+.exits(super::exits::EXITS);
 
 const LIST_FILE: &[(&str, &str)] =
     &[("~/.config/fanfare/trusted", "the list, without --file: a name and a key on each line")];
@@ -25,21 +25,21 @@ const ADD: Help = Help::new(&[
     ("fanfare trust add host-7 ed25519:...", "what 'fanfare id' prints on host-7"),
     ("fanfare trust add host-7 ed25519:... --revoked", "never believe it again"),
 ])
-.exits(super::EXITS)
+.exits(super::exits::EXITS)
 .files(LIST_FILE);
 
 const LIST: Help = Help::new(&[
     ("fanfare trust list", "all names and keys"),
     ("fanfare trust list --file hosts", "those of another list"),
 ])
-.exits(super::EXITS)
+.exits(super::exits::EXITS)
 .files(LIST_FILE);
 
 const REMOVE: Help = Help::new(&[
     ("fanfare trust remove host-7", "the name and its keys"),
     ("fanfare trust remove host-7 --file hosts", "from another list"),
 ])
-.exits(super::EXITS)
+.exits(super::exits::EXITS)
 .files(LIST_FILE);
 
 /// Keep a list of names and public keys that are believed
@@ -47,7 +47,7 @@ const REMOVE: Help = Help::new(&[
 /// One line for each: a name and a key. It is ~/.config/fanfare/trusted, unless --file names another.
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
-pub(crate) struct TrustArgs {
+pub struct TrustArgs {
     #[command(subcommand)]
     what: What,
 }
@@ -113,7 +113,7 @@ impl Place {
 }
 
 /// Adds, shows or removes.
-pub(crate) fn run(args: &TrustArgs) -> Exit {
+pub fn run(args: &TrustArgs) -> Exit {
     let place = match &args.what {
         What::Add(args) => &args.place,
         What::List(args) => &args.place,
@@ -180,7 +180,7 @@ fn added(path: &Path, error: &TrustError) -> Failure {
 }
 
 /// Reads a list.
-pub(crate) fn read(path: &Path) -> Result<Trusted, Failure> {
+pub fn read(path: &Path) -> Result<Trusted, Failure> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| {
         let text = format!("trust ({shown}): cannot be read ({error}). Check the path");

@@ -13,10 +13,10 @@ use std::{
     time::Duration,
 };
 
+use fanfare_json::{Line, MessageLine, StreamLine};
 use fanfare_node::group::{Body, BodyError};
 
-use super::{LINE_MAX, Request};
-use crate::json::{Line, MessageLine, StreamLine};
+use super::request::{LINE_MAX, Request};
 use fanfare_command::{Exit, Failure};
 
 /// A node answers at once; one that does not hangs.
@@ -30,7 +30,7 @@ const LINES_MAX: usize = 64;
 type Said = (Line, Option<Body>);
 
 /// A connection to a node.
-pub(crate) struct Client {
+pub struct Client {
     path: PathBuf,
     stream: UnixStream,
     said: Receiver<Result<Said, BodyError>>,
@@ -42,7 +42,7 @@ pub(crate) struct Client {
 
 /// Why nothing comes.
 #[derive(Debug)]
-pub(crate) enum Silence {
+pub enum Silence {
     /// For now.
     Timeout,
     /// The node has ended the connection, or this side has.
@@ -52,7 +52,8 @@ pub(crate) enum Silence {
 }
 
 impl Client {
-    pub(crate) fn connect(path: &Path) -> Result<Self, Failure> {
+    /// Connects to the node at this socket.
+    pub fn connect(path: &Path) -> Result<Self, Failure> {
         let failed = |error: io::Error| {
             let exit = match error.kind() {
                 io::ErrorKind::PermissionDenied => Exit::Permission,
@@ -74,7 +75,7 @@ impl Client {
     }
 
     /// Ends it from a signal handler.
-    pub(crate) fn closer(&self) -> Option<Box<dyn Fn() + Send>> {
+    pub fn closer(&self) -> Option<Box<dyn Fn() + Send>> {
         let (stream, closed) = (self.stream.try_clone().ok()?, self.closed.clone());
         Some(Box::new(move || {
             closed.store(true, Ordering::Relaxed);
@@ -82,21 +83,19 @@ impl Client {
         }))
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
+    /// Whether this side has ended it.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
     }
 
     /// Asks, and gives the answer.
-    pub(crate) fn ask(&mut self, request: &Request) -> Result<Line, Failure> {
+    pub fn ask(&mut self, request: &Request) -> Result<Line, Failure> {
         self.ask_with(request, None)
     }
 
     /// The same with content that follows the request.
-    pub(crate) fn ask_with(
-        &mut self,
-        request: &Request,
-        content: Option<&Body>,
-    ) -> Result<Line, Failure> {
+    pub fn ask_with(&mut self, request: &Request, content: Option<&Body>) -> Result<Line, Failure> {
         let mut line = serde_json::to_string(request).unwrap_or_default();
         line.push('\n');
         let asked = self.stream.write_all(line.as_bytes());
@@ -130,7 +129,7 @@ impl Client {
     }
 
     /// The next line that comes by itself, with the content that followed it.
-    pub(crate) fn next(&mut self, timeout: Duration) -> Result<Said, Silence> {
+    pub fn next(&mut self, timeout: Duration) -> Result<Said, Silence> {
         if let Some(said) = self.early.pop_front() {
             return Ok(said);
         }
@@ -141,7 +140,9 @@ impl Client {
         }
     }
 
-    pub(crate) fn gone(&self) -> Failure {
+    /// What to say when the node is gone.
+    #[must_use]
+    pub fn gone(&self) -> Failure {
         let text = format!(
             "socket ({}): the node has ended the connection. See what it says",
             self.path.display()

@@ -12,10 +12,10 @@ use std::{
     },
 };
 
+use fanfare_json::{Dropped, Line, StreamLine, message_line};
 use fanfare_node::group::{Gap, Message};
 
-use super::{INLINE_MAX, MESSAGE_MAX};
-use crate::json::{Dropped, Line, StreamLine, message_line};
+use super::request::{INLINE_MAX, MESSAGE_MAX};
 
 /// Answers that wait; while there are so many, no more requests are read.
 const ANSWERS_MAX: usize = 64;

@@ -4,7 +4,7 @@ use std::io::{BufRead, Read, copy, sink};
 
 use fanfare_node::group::{Body, BodyError};
 
-use super::{LINE_MAX, unhex};
+use super::request::{LINE_MAX, unhex};
 use fanfare_command::Failure;
 
 /// Of a request that is wrong, as much is told again.

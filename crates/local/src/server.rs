@@ -20,6 +20,7 @@ use std::{
     time::Duration,
 };
 
+use fanfare_json::{Cancelled, GatewayLine, Line, Published, Subscribed, Unsubscribed, tag_text};
 use fanfare_node::{
     gateway::Ear,
     group::{Gap, Gate, GroupError, GroupHandle, Message, Watch},
@@ -27,14 +28,11 @@ use fanfare_node::{
 };
 
 use super::{
-    LINE_MAX, Request,
     mailbox::{self, Delivery, Mailbox, mailbox},
+    request::{LINE_MAX, Request},
     requests::{self, Content, End, Requests, quoted},
     subscription::subscription_of,
-};
-use crate::{
-    group::topics,
-    json::{Cancelled, GatewayLine, Line, Published, Subscribed, Unsubscribed, tag_text},
+    topics,
 };
 use fanfare_command::{Exit, Failure, units};
 
@@ -68,15 +66,16 @@ struct Client {
 
 /// A group of the node, for clients.
 #[derive(Debug)]
-pub(crate) struct Served {
+pub struct Served {
     /// What it is called, where the node has several.
-    pub(crate) name: Option<String>,
-    pub(crate) group: GroupHandle,
+    pub name: Option<String>,
+    /// The group itself.
+    pub group: GroupHandle,
 }
 
 /// What all clients share.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub struct Server {
     groups: Vec<Served>,
     /// Held while one is added: its first messages may come before its number is known.
     subscribers: Mutex<Subscribers>,
@@ -89,7 +88,7 @@ pub(crate) struct Server {
 
 impl Server {
     /// Listens at `path`. A socket that nobody listens at any more gives way.
-    pub(crate) fn listen(path: &Path, groups: Vec<Served>) -> Result<Arc<Self>, Failure> {
+    pub fn listen(path: &Path, groups: Vec<Served>) -> Result<Arc<Self>, Failure> {
         let listener = bind(path)?;
         let server = Arc::new(Self {
             groups,
@@ -295,7 +294,7 @@ impl Server {
     }
 
     /// What one of the node's gateways has carried by now.
-    pub(crate) fn set_gateway(&self, line: &GatewayLine) {
+    pub fn set_gateway(&self, line: &GatewayLine) {
         let mut gateways = self.gateways.lock().unwrap_or_else(PoisonError::into_inner);
         match gateways.iter_mut().find(|known| known.groups == line.groups) {
             Some(known) => known.clone_from(line),
@@ -304,7 +303,7 @@ impl Server {
     }
 
     /// Subscribes for a gateway.
-    pub(crate) fn attach(
+    pub fn attach(
         &self,
         place: usize,
         subscription: Subscription,
@@ -347,7 +346,7 @@ impl Server {
     }
 
     /// A message of a group, for whoever subscribed so.
-    pub(crate) fn hand_out(&self, place: usize, message: Box<Message>) {
+    pub fn hand_out(&self, place: usize, message: Box<Message>) {
         let within = self.groups[place].name.clone();
         match self.subscriber(place, message.subscription) {
             Some(Subscriber::Client(mailbox, raw)) => {
@@ -360,7 +359,7 @@ impl Server {
 
     /// Messages of a group were gone before their turn: told to who subscribed so. False when that is no
     /// client.
-    pub(crate) fn tell_gap(&self, place: usize, gap: &Gap) -> bool {
+    pub fn tell_gap(&self, place: usize, gap: &Gap) -> bool {
         let subscriber = self.subscriber(place, gap.subscription);
         let Some(Subscriber::Client(mailbox, _)) = subscriber else { return false };
         mailbox.tell_gap(self.groups[place].name.clone(), gap.clone());
@@ -373,7 +372,7 @@ impl Server {
 }
 
 /// Takes the name of the socket at `path` away: who comes now finds nobody.
-pub(crate) fn close(path: &Path) {
+pub fn close(path: &Path) {
     let _ = fs::remove_file(path);
 }
 

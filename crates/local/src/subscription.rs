@@ -6,14 +6,14 @@ use clap::ValueEnum as _;
 use fanfare_command::Failure;
 use fanfare_node::messaging::Subscription;
 
-use super::Request;
-use crate::group::{
+use super::{
+    request::Request,
     topics::{filter as filter_of, priority as priority_of},
     wanted::{Order, history as history_of},
 };
 
 /// What a client of a node asks for, and the filter as it wrote it.
-pub(crate) fn subscription_of(request: Request) -> Result<(String, Subscription), Failure> {
+pub(super) fn subscription_of(request: Request) -> Result<(String, Subscription), Failure> {
     let Request::Subscribe { filter, order, history, priority, deadline_ms, unreliable, .. } =
         request
     else {

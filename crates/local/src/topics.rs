@@ -4,17 +4,17 @@ use fanfare_command::Failure;
 use fanfare_node::messaging::{Filter, Topic, TopicError, description::PRIORITY_MAX};
 
 /// A topic, or why it is none.
-pub(crate) fn topic(text: &str) -> Result<Topic, Failure> {
+pub fn topic(text: &str) -> Result<Topic, Failure> {
     Topic::new(text).map_err(|error| topic_failure(&error))
 }
 
 /// A filter, or why it is none.
-pub(crate) fn filter(text: &str) -> Result<Filter, Failure> {
+pub fn filter(text: &str) -> Result<Filter, Failure> {
     Filter::new(text).map_err(|error| topic_failure(&error))
 }
 
 /// A priority, or why it is none.
-pub(crate) fn priority(number: u8) -> Result<u8, Failure> {
+pub fn priority(number: u8) -> Result<u8, Failure> {
     if number <= PRIORITY_MAX {
         return Ok(number);
     }

@@ -6,7 +6,7 @@ use fanfare_node::messaging::{History, Ordering};
 
 /// In which order messages are shown.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Order {
+pub enum Order {
     /// As they arrive
     Arrival,
     /// As each publisher sent them
@@ -29,7 +29,7 @@ impl From<Order> for Ordering {
 }
 
 /// Which earlier messages: `10`, `10m`, `none` or `all`.
-pub(crate) fn history(text: &str) -> Result<History, Failure> {
+pub fn history(text: &str) -> Result<History, Failure> {
     // A number alone counts messages; a time has its unit.
     let time =
         || units::time("history", text).ok().filter(|_| text.ends_with(['s', 'm', 'h', 'd']));

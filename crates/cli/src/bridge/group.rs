@@ -3,6 +3,8 @@
 use std::{path::PathBuf, sync::mpsc::RecvTimeoutError};
 
 use clap::Args;
+use fanfare_json::{Line, Way};
+use fanfare_local::topics;
 use fanfare_node::{
     gateway::{Gateway, GatewayEvent},
     group::{Group, GroupEvent},
@@ -16,8 +18,7 @@ use crate::{
         group::MemberArgs,
         network::{GROUP, NetArgs},
     },
-    group::{events, gateway, topics},
-    json::{Line, Way},
+    group::{events, gateway},
 };
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, interrupt, units};
 

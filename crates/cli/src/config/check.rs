@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use fanfare_json::Line;
 
 use super::{grammar::Grammar, settings};
-use crate::json::Line;
 use fanfare_command::{Exit, Help, Output, OutputArgs};
 
 /// Check configuration files of send, recv and node

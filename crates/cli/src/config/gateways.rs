@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use fanfare_command::{Failure, units};
+use fanfare_local::topics::filter;
 use fanfare_node::messaging::{Filter, GatewayConfig};
 use fanfare_toml::{nearest, scalar};
 use toml::de::{DeTable, DeValue};
@@ -11,10 +12,7 @@ use super::{
     page::{Page, Value, in_order},
     trial,
 };
-use crate::{
-    group::{gateway, topics::filter},
-    node::GatewayPlan,
-};
+use crate::{group::gateway, node::GatewayPlan};
 
 /// What a gateway takes.
 const GATEWAY_KEYS: [&str; 5] = ["groups", "topics", "rates", "standby", "learn"];

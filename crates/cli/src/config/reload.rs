@@ -4,9 +4,9 @@ use std::{ffi::OsString, path::Path};
 
 use fanfare_command::{Failure, Output, interrupt};
 use fanfare_files::Transfer;
+use fanfare_json::{Line, Reloaded};
 
 use super::{found::Loaded, reader::Setting};
-use crate::json::{Line, Reloaded};
 
 /// What a command does, of which some can change while it runs.
 pub(crate) trait Live: Sized {

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
+use fanfare_json::{Way, WayLine};
 use fanfare_node::{
     gateway::{Gateway, GatewayStats},
     messaging::{GatewayConfig, GroupIndex},
 };
 
-use crate::json::{Way, WayLine};
 use fanfare_command::{Exit, Failure, Output, units};
 
 /// How long to leave a message to another gateway, unless said otherwise.

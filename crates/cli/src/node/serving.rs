@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use fanfare_json::{GatewayLine, Line, Sent};
+use fanfare_local::server::{self, Served, Server};
 use fanfare_node::{
     gateway::{Ear, Gateway, GatewayEvent},
     group::{Group, GroupEvent, GroupHandle},
@@ -14,11 +16,7 @@ use fanfare_node::{
 };
 
 use super::plan::{GatewayPlan, GroupPlan, NodePlan, clashes, same};
-use crate::{
-    group::{events, gateway},
-    json::{GatewayLine, Line, Sent},
-    local::server::{self, Served, Server},
-};
+use crate::group::{events, gateway};
 use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt};
 
 /// How often a gateway says how far it is; all else comes at once.

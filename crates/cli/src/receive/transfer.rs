@@ -11,6 +11,9 @@ use fanfare_files::{
     event::{Finished, ReceiveEnd, ReceiveProgress, ReceiveReport},
     receipt::Reason,
 };
+use fanfare_json::{
+    Bound, Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start, Tree,
+};
 use fanfare_node::proto::ObjectKey;
 
 use super::{
@@ -22,10 +25,6 @@ use super::{
 use crate::{
     config::Reload,
     estimate::Estimate,
-    json::{
-        Bound, Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start,
-        Tree,
-    },
     warnings::{self, KeyMistake},
 };
 

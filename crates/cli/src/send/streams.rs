@@ -9,12 +9,13 @@ use std::{
 
 use fanfare_command::{Exit, Failure, Output, OutputArgs, units};
 use fanfare_files::{MemoryShort, Sources, Streams};
+use fanfare_json::Line;
 
 use super::{
     plan::{SendPlan, StreamPlan, Streaming, StreamsPlan},
     transfer::send,
 };
-use crate::{config::Reload, json::Line};
+use crate::config::Reload;
 
 /// One of them, ready to begin.
 struct Prepared {

@@ -11,6 +11,7 @@ use fanfare_files::{
     Gathering, LayeredError, SendEvent, SlowVerdict, Sources, Transfer, TransferError,
     TransferEvent, event::Receipt,
 };
+use fanfare_json::{Line, Resuming, Sending, SignedLine, Start, Waiting};
 use fanfare_node::proto::CongestionControl;
 
 use super::{
@@ -19,7 +20,6 @@ use super::{
 };
 use crate::{
     config::Reload,
-    json::{Line, Resuming, Sending, SignedLine, Start, Waiting},
     warnings::{self, KeyMistake},
 };
 

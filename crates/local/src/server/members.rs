@@ -2,10 +2,10 @@
 
 use std::sync::{MutexGuard, PoisonError};
 
+use fanfare_json::{Line, Member};
 use fanfare_node::group::GroupEvent;
 
 use super::{Mailbox, Server};
-use crate::{group::events, json::Line};
 use fanfare_command::Failure;
 
 impl Server {
@@ -28,8 +28,8 @@ impl Server {
     }
 
     /// What an event says of another member of a group, for who wants to know.
-    pub(crate) fn tell_members(&self, place: usize, event: &GroupEvent) {
-        let Some(member) = events::member(event) else { return };
+    pub fn tell_members(&self, place: usize, event: &GroupEvent) {
+        let Some(member) = Member::of(event) else { return };
         let is_presence = matches!(event, GroupEvent::Joined { .. } | GroupEvent::Left { .. });
         let (id, line) = (member.id, self.text(place, &Line::Member(member)));
         let watchers = self.watchers();
