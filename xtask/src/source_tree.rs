@@ -1,11 +1,13 @@
 //! The modules of our crates, read from their source, and names followed through them.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
 
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens as _;
 use syn::{Attribute, Item, UseTree, Visibility};
 
 /// Names followed through so many re-exports go in a circle.
@@ -13,13 +15,13 @@ const DEPTH: usize = 16;
 
 /// A module: its crate, and the names down to it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(crate) struct Place {
     package: String,
     path: Vec<String>,
 }
 
 impl Place {
-    pub(super) fn root(package: &str) -> Self {
+    pub(crate) fn root(package: &str) -> Self {
         Self { package: package.to_owned(), path: Vec::new() }
     }
 
@@ -38,24 +40,40 @@ impl Place {
 
 /// What a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Target {
+pub(crate) enum Target {
     Module(Place),
     /// The item of that name in that module.
     Item(Place, String),
 }
 
+/// Who may use a name that a module imports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Import {
+    /// The module itself, and those in it.
+    Own,
+    /// Other modules, too: it stands here to be found.
+    Shared,
+    /// Everybody.
+    Public,
+}
+
 /// What a module says.
 #[derive(Default)]
 struct Module {
+    /// Where it is written.
+    file: PathBuf,
     items: Vec<Item>,
     children: BTreeMap<String, bool>,
-    /// Name, what it stands for, and whether others may use it.
-    uses: Vec<(String, Vec<String>, bool)>,
+    /// Name, what it stands for, and who may use it.
+    uses: Vec<(String, Vec<String>, Import)>,
 }
+
+/// For each file, the files whose definitions it names.
+pub(crate) type Arrows = BTreeMap<PathBuf, BTreeSet<PathBuf>>;
 
 /// All our crates.
 #[derive(Default)]
-pub(super) struct Tree {
+pub(crate) struct Tree {
     modules: BTreeMap<Place, Module>,
     /// For each type, where the `impl` blocks for it are, by number in their modules.
     blocks: BTreeMap<(Place, String), Vec<(Place, usize)>>,
@@ -63,7 +81,7 @@ pub(super) struct Tree {
 
 impl Tree {
     /// Reads the crates below a folder.
-    pub(super) fn read(folder: &str) -> Result<Self, String> {
+    pub(crate) fn read(folder: &str) -> Result<Self, String> {
         let mut tree = Self::default();
         let entries = fs::read_dir(folder).map_err(|error| format!("{folder}: {error}"))?;
         for entry in entries.flatten() {
@@ -74,8 +92,9 @@ impl Tree {
                 format!("fanfare_{}", name.replace('-', "_"))
             };
             let source = entry.path().join("src");
-            if source.join("lib.rs").exists() {
-                tree.read_file(&source.join("lib.rs"), &source, Place::root(&package))?;
+            let roots = ["lib.rs", "main.rs"].map(|root| source.join(root));
+            if let Some(root) = roots.iter().find(|root| root.exists()) {
+                tree.read_file(root, &source, Place::root(&package))?;
             }
         }
         tree.find_blocks();
@@ -87,11 +106,16 @@ impl Tree {
         let told = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
         let text = fs::read_to_string(file).map_err(|error| told(&error))?;
         let parsed = syn::parse_file(&text).map_err(|error| told(&error))?;
-        self.take(parsed.items, folder, at)
+        self.take(parsed.items, (file, folder), at)
     }
 
-    fn take(&mut self, items: Vec<Item>, folder: &Path, at: Place) -> Result<(), String> {
-        let mut module = Module::default();
+    fn take(
+        &mut self,
+        items: Vec<Item>,
+        (file, folder): (&Path, &Path),
+        at: Place,
+    ) -> Result<(), String> {
+        let mut module = Module { file: file.to_owned(), ..Module::default() };
         for item in items {
             match item {
                 Item::Mod(child) if !is_for_tests(&child.attrs) => {
@@ -99,21 +123,26 @@ impl Tree {
                     module.children.insert(name.clone(), is_public(&child.vis));
                     let below = folder.join(&name);
                     match child.content {
-                        Some((_, items)) => self.take(items, &below, at.child(&name))?,
+                        Some((_, items)) => self.take(items, (file, &below), at.child(&name))?,
                         None => {
-                            let file = [folder.join(format!("{name}.rs")), below.join("mod.rs")];
-                            let file: Option<&PathBuf> = file.iter().find(|file| file.exists());
+                            let files = [folder.join(format!("{name}.rs")), below.join("mod.rs")];
+                            let file: Option<&PathBuf> = files.iter().find(|file| file.exists());
                             let file = file.ok_or_else(|| format!("no file for module {name}"))?;
                             self.read_file(file, &below, at.child(&name))?;
                         }
                     }
                 }
-                Item::Use(used) => {
-                    let public = is_public(&used.vis);
+                Item::Use(used) if !is_for_tests(&used.attrs) => {
+                    let import = match &used.vis {
+                        Visibility::Public(_) => Import::Public,
+                        Visibility::Restricted(_) => Import::Shared,
+                        Visibility::Inherited => Import::Own,
+                    };
                     names(&used.tree, &mut Vec::new(), &mut |name, path| {
-                        module.uses.push((name, path, public));
+                        module.uses.push((name, path, import));
                     });
                 }
+                Item::Use(_) | Item::Mod(_) => {}
                 other => module.items.push(other),
             }
         }
@@ -122,7 +151,7 @@ impl Tree {
     }
 
     /// What others see of a module, by name.
-    pub(super) fn public(&self, at: &Place) -> BTreeMap<String, Target> {
+    pub(crate) fn public(&self, at: &Place) -> BTreeMap<String, Target> {
         let mut all = BTreeMap::new();
         let Some(module) = self.modules.get(at) else { return all };
         for (name, _) in module.children.iter().filter(|(_, public)| **public) {
@@ -133,7 +162,8 @@ impl Tree {
                 all.insert(name.clone(), Target::Item(at.clone(), name));
             }
         }
-        for (name, path, _) in module.uses.iter().filter(|(_, _, public)| *public) {
+        for (name, path, _) in module.uses.iter().filter(|(_, _, import)| *import == Import::Public)
+        {
             if let Some(target) = self.resolve(at, path, DEPTH) {
                 all.insert(name.clone(), target);
             }
@@ -141,14 +171,39 @@ impl Tree {
         all
     }
 
+    /// Which files name definitions of which others, tests apart. A name that is only handed on
+    /// leads to where it is defined, and does not tie the file that hands it on.
+    pub(crate) fn arrows(&self) -> Arrows {
+        let mut arrows = Arrows::new();
+        for (at, module) in &self.modules {
+            let to = arrows.entry(module.file.clone()).or_default();
+            for path in module.named() {
+                let Some(home) = self.home(at, &path) else { continue };
+                let other = self.modules.get(&home).filter(|_| home.package == at.package);
+                to.extend(other.map(|other| other.file.clone()).filter(|f| *f != module.file));
+            }
+        }
+        arrows
+    }
+
+    /// Where what a path names is defined; of what belongs to a type, where the type is.
+    fn home(&self, at: &Place, path: &[String]) -> Option<Place> {
+        let begun = (1..=path.len()).rev().filter_map(|len| self.resolve(at, &path[..len], DEPTH));
+        let mut items = begun.filter_map(|target| match target {
+            Target::Item(home, _) => Some(home),
+            Target::Module(_) => None,
+        });
+        items.next()
+    }
+
     /// The item itself.
-    pub(super) fn item(&self, at: &Place, name: &str) -> Option<&Item> {
+    pub(crate) fn item(&self, at: &Place, name: &str) -> Option<&Item> {
         let is_it = |item: &&Item| named(item).is_some_and(|(its, _)| its == name);
         self.modules.get(at)?.items.iter().find(is_it)
     }
 
     /// All `impl` blocks for the item of that name in that module.
-    pub(super) fn impls(&self, at: &Place, name: &str) -> Vec<&syn::ItemImpl> {
+    pub(crate) fn impls(&self, at: &Place, name: &str) -> Vec<&syn::ItemImpl> {
         let blocks = self.blocks.get(&(at.clone(), name.to_owned())).into_iter().flatten();
         let found =
             blocks.filter_map(|(at, number)| match self.modules.get(at)?.items.get(*number)? {
@@ -211,6 +266,66 @@ impl Tree {
     }
 }
 
+impl Module {
+    /// The paths that its code names, and those that it imports for itself.
+    fn named(&self) -> BTreeSet<Vec<String>> {
+        let mut words = BTreeSet::new();
+        for item in self.items.iter().filter(|item| !is_test_item(item)) {
+            paths(item.to_token_stream(), &mut words);
+        }
+        let is_said = |name: &String| words.iter().any(|path| path[0] == *name);
+        let imported = self.uses.iter().filter(|(name, _, import)| {
+            // Traits are imported for their methods, and never said.
+            *import == Import::Own || is_said(name)
+        });
+        let mut all: BTreeSet<Vec<String>> = imported.map(|(_, path, _)| path.clone()).collect();
+        all.extend(words);
+        all
+    }
+}
+
+/// All that reads like a path: names, with `::` between them.
+fn paths(tokens: TokenStream, found: &mut BTreeSet<Vec<String>>) {
+    let mut path: Vec<String> = Vec::new();
+    let mut colons = 0;
+    // What follows a dot is a field or a method.
+    let mut dot = false;
+    for token in tokens {
+        let joins = colons == 2 && !path.is_empty();
+        match token {
+            TokenTree::Ident(name) if joins => path.push(name.to_string()),
+            TokenTree::Ident(name) => {
+                keep(&mut path, found);
+                if !dot {
+                    path.push(name.to_string());
+                }
+            }
+            TokenTree::Punct(punct) if punct.as_char() == ':' => {
+                colons += 1;
+                continue;
+            }
+            TokenTree::Punct(punct) => {
+                keep(&mut path, found);
+                (colons, dot) = (0, punct.as_char() == '.');
+                continue;
+            }
+            TokenTree::Group(group) => {
+                keep(&mut path, found);
+                paths(group.stream(), found);
+            }
+            TokenTree::Literal(_) => keep(&mut path, found),
+        }
+        (colons, dot) = (0, false);
+    }
+    keep(&mut path, found);
+}
+
+fn keep(path: &mut Vec<String>, found: &mut BTreeSet<Vec<String>>) {
+    if !path.is_empty() {
+        found.insert(std::mem::take(path));
+    }
+}
+
 fn names(tree: &UseTree, path: &mut Vec<String>, tell: &mut dyn FnMut(String, Vec<String>)) {
     match tree {
         UseTree::Path(part) => {
@@ -235,6 +350,20 @@ fn names(tree: &UseTree, path: &mut Vec<String>, tell: &mut dyn FnMut(String, Ve
     }
 }
 
+/// Whether it is there for tests alone.
+fn is_test_item(item: &Item) -> bool {
+    let attributes = match item {
+        Item::Fn(i) => &i.attrs,
+        Item::Impl(i) => &i.attrs,
+        Item::Const(i) => &i.attrs,
+        Item::Struct(i) => &i.attrs,
+        Item::Enum(i) => &i.attrs,
+        Item::Macro(i) => &i.attrs,
+        _ => return false,
+    };
+    is_for_tests(attributes)
+}
+
 /// The name of an item that can be exported, and whether it is public.
 fn named(item: &Item) -> Option<(String, bool)> {
     let (name, visibility, attributes) = match item {
@@ -243,13 +372,15 @@ fn named(item: &Item) -> Option<(String, bool)> {
         Item::Trait(i) => (&i.ident, &i.vis, &i.attrs),
         Item::Type(i) => (&i.ident, &i.vis, &i.attrs),
         Item::Const(i) => (&i.ident, &i.vis, &i.attrs),
+        Item::Static(i) => (&i.ident, &i.vis, &i.attrs),
+        Item::Union(i) => (&i.ident, &i.vis, &i.attrs),
         Item::Fn(i) => (&i.sig.ident, &i.vis, &i.attrs),
         _ => return None,
     };
     (!is_for_tests(attributes)).then(|| (name.to_string(), is_public(visibility)))
 }
 
-pub(super) fn is_public(visibility: &Visibility) -> bool {
+pub(crate) fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
@@ -259,8 +390,13 @@ fn is_for_tests(attributes: &[Attribute]) -> bool {
             && attribute
                 .meta
                 .require_list()
-                .is_ok_and(|list| matches!(list.tokens.to_string().as_str(), "test" | "doctest"))
+                .is_ok_and(|list| is_test_condition(&list.tokens.to_string()))
     })
+}
+
+/// Where there are several conditions, that of tests stands first.
+fn is_test_condition(words: &str) -> bool {
+    matches!(words, "test" | "doctest") || words.replace(' ', "").starts_with("all(test,")
 }
 
 fn segments(path: &syn::Path) -> Vec<String> {

@@ -3,7 +3,7 @@
 //!
 //! - [`file`](mod@file): files that hold secrets; [`key`]: those that a group shares
 //! - [`identity`]: this node's own key pair; [`trust`]: whose signatures are believed
-//! - [`receipts`]: signed ones, verified later
+//! - [`receipts`]: signed ones, verified later; `exits`: how these commands end
 
 mod exits;
 pub mod file;

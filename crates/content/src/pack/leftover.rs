@@ -12,9 +12,13 @@ use fanfare_disk::{
 };
 use minicbor::{Decode, Encode};
 
-use super::part_name::pack_part_name;
 use super::{
-    graft::Grafts, head::Head, parents::Parents, rebuild::read_in_place, staging, staging::Staging,
+    graft::Grafts,
+    head::Head,
+    parents::Parents,
+    part_name::pack_part_name,
+    rebuild::read_in_place,
+    staging::{self, Staging},
 };
 
 /// The note's name. Files there are called by numbers.

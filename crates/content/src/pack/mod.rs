@@ -18,6 +18,7 @@
 //!   synced; `parents`: the directories they go to; `graft`: new directories as a whole
 //! - `head`: reading it; `rebuild`: what of a pack is on disk already
 //! - `leftover`: packs that a killed receiver had under way; `part_name`: what their parts are called
+//! - `samples`: packs of a few bytes, for tests
 
 mod format;
 mod graft;

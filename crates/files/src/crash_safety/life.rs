@@ -15,9 +15,8 @@ use fanfare_proto::{
 };
 
 use super::case::{Case, Weather};
-use crate::event::Outbox;
 use crate::{
-    event::{ReceiveEvent, TransferEvent},
+    event::{Outbox, ReceiveEvent, TransferEvent},
     file_storage::{Backlog, FileStorage},
     ledger::{self, Ledger},
     receive::{ReceiveJob, ReceiveOptions},

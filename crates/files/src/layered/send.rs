@@ -18,8 +18,9 @@ use fanfare_wire::{
 use super::{
     content::Content, delivery_session::DeliverySession, delivery_table::DeliveryTable, packet,
 };
-use crate::event::Outbox;
-use crate::event::{Finished, Limit, SendEnd, SendEvent, SendProgress, SendReport, TransferEvent};
+use crate::event::{
+    Finished, Limit, Outbox, SendEnd, SendEvent, SendProgress, SendReport, TransferEvent,
+};
 
 /// Progress is told this often.
 const PROGRESS: Duration = Duration::from_millis(200);

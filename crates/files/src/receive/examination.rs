@@ -13,9 +13,8 @@ use fanfare_disk::name::SafeName;
 use fanfare_proto::{ObjectKey, Session, StorageError, Time};
 
 use super::{ReceiveJob, record::OpenObject};
-use crate::event::Outbox;
 use crate::{
-    event::{ReceiveEvent, TransferEvent},
+    event::{Outbox, ReceiveEvent, TransferEvent},
     file_storage::{FileStorage, Found, What},
     ledger,
     verify::{Fault, Held, Origin},

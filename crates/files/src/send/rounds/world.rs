@@ -13,12 +13,12 @@ use fanfare_proto::{
 };
 
 use super::{FILES, LIMIT, RATE, SEGMENT};
-use crate::send::{SendJob, SendOptions};
 use crate::{
     event::{Outbox, ReceiveEvent, SendReport, TransferEvent},
     file_storage::{Backlog, FileStorage},
     ledger::{self, Ledger},
     receive::{ReceiveJob, ReceiveOptions},
+    send::{SendJob, SendOptions},
     verify::Verifier,
 };
 
