@@ -77,6 +77,10 @@ pub struct ReceiverProgressLine {
     pub bytes: Option<u64>,
     pub rate_bps: Option<u64>,
     pub loss: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overruns: Option<u32>,
 }
 
 /// A receiver gets less than it should, or enough again.

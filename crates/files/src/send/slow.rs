@@ -203,6 +203,7 @@ mod tests {
             loss,
             reception: None,
             nacks: 0,
+            overruns: 0,
             heard: at(second),
             evicted: false,
         }
