@@ -1,6 +1,6 @@
 //! The program `fanfare`: the same bytes on many machines, and who has them.
 //!
-//! - `command_line`: what is asked for, with `args`: options, and `config`: options from a file
+//! - `command_line`: what is asked for, with `args`: options
 //! - `send`, `receive`: files; `pipe`: bytes as they come; `publish`, `subscribe`: messages, and `group`: what they share
 //! - `node`: a member that is always there; `bridge`: to other groups, plain UDP multicast and NATS
 //! - `demo`, `doctor`, `parts`: a file per command; `laboratory`: commands of `fanfare-lab`
@@ -12,7 +12,8 @@ use std::{ffi::OsString, process::ExitCode};
 mod args;
 mod bridge;
 mod command_line;
-mod config;
+#[cfg(test)]
+mod config_tests;
 mod demo;
 mod doctor;
 mod estimate;
@@ -94,7 +95,7 @@ fn run(task: Task) -> Exit {
         Task::Trust(args) => fanfare_keys::trust::run(&args),
         Task::Receipts(args) => fanfare_keys::receipts::run(&args),
         Task::Parts(args) => parts::run(&args),
-        Task::Config(args) => config::run(&args, &GRAMMAR),
+        Task::Config(args) => fanfare_config::run(&args, &GRAMMAR),
         Task::Completions(args) => generate::completions(&args, program()),
         Task::Man(args) => generate::man(&args, program()),
     }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
+use fanfare_config::Reload;
 use fanfare_files::{
     How, Placed, ReceiveEvent, SenderFilter, Transfer, TransferEvent,
     event::{Finished, ReceiveEnd, ReceiveProgress, ReceiveReport},
@@ -23,7 +24,6 @@ use super::{
     plan::ReceivePlan,
 };
 use crate::{
-    config::Reload,
     estimate::Estimate,
     warnings::{self, KeyMistake},
 };

@@ -8,6 +8,7 @@ use std::{
 };
 
 use fanfare_command::{Exit, Failure, Output, OutputArgs, units};
+use fanfare_config::Reload;
 use fanfare_files::{MemoryShort, Sources, Streams};
 use fanfare_json::Line;
 
@@ -15,7 +16,6 @@ use super::{
     plan::{SendPlan, StreamPlan, Streaming, StreamsPlan},
     transfer::send,
 };
-use crate::config::Reload;
 
 /// One of them, ready to begin.
 struct Prepared {

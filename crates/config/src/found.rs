@@ -15,11 +15,11 @@ use super::{
     settings::{Contents, Setting},
     streams::{self, StreamWords},
 };
-use crate::node::GatewayPlan;
+use crate::gateway_plan::GatewayPlan;
 
 /// Where options come from besides the command line.
 #[derive(Debug, Args)]
-pub(crate) struct FileArgs {
+pub struct FileArgs {
     /// Read more options from this file; the command line wins. SIGHUP reads it again
     #[arg(long, value_name = "FILE", help_heading = "Configuration file", hide_short_help = true)]
     config: Option<PathBuf>,
@@ -27,28 +27,30 @@ pub(crate) struct FileArgs {
 
 /// A command line, and what its file adds to it.
 #[derive(Debug, Clone)]
-pub(crate) struct Loaded {
+pub struct Loaded {
     pub(super) line: CommandLine,
     pub(super) settings: Vec<Setting>,
 }
 
 impl Loaded {
     /// The command line as it would be without the file.
-    pub(crate) fn words(&self) -> Vec<OsString> {
+    pub fn words(&self) -> Vec<OsString> {
         self.line.with(&self.settings)
     }
 }
 
 /// Why there is nothing to run: the file, and how that is shown.
 #[derive(Debug)]
-pub(crate) struct Refusal {
-    pub(crate) failures: Vec<Failure>,
-    pub(crate) output: OutputArgs,
+pub struct Refusal {
+    /// All mistakes.
+    pub failures: Vec<Failure>,
+    /// Whether as JSON, and how much.
+    pub output: OutputArgs,
 }
 
 /// What a command line names.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub enum Found {
     /// No file.
     Nothing,
     /// A file of options; for a node, with its groups and the gateways between them.
@@ -58,7 +60,7 @@ pub(crate) enum Found {
 }
 
 /// Looks for the file that a command line names, and reads it.
-pub(crate) fn load(words: &[OsString], grammar: &'static Grammar) -> Result<Found, Refusal> {
+pub fn load(words: &[OsString], grammar: &'static Grammar) -> Result<Found, Refusal> {
     if let Some((line, output)) = CommandLine::naming_a_file(grammar, words, "streams") {
         let refused = |(failures, json)| refusal(failures, output, json);
         return streams::read(&line).map(Found::Streams).map_err(refused);
@@ -89,14 +91,11 @@ fn refusal(failures: Vec<Failure>, output: OutputArgs, json: bool) -> Refusal {
 }
 
 /// What a node calls a group of its file, and the command line that would have it alone.
-pub(crate) type NodeGroup = (Option<String>, Vec<OsString>);
+pub type NodeGroup = (Option<String>, Vec<OsString>);
 
 /// The groups of a node's file, for who does not run it: those in tables of their own, with their
 /// names, or the one of `[node]`. Errors: all mistakes.
-pub(crate) fn node_groups(
-    file: &Path,
-    grammar: &'static Grammar,
-) -> Result<Vec<NodeGroup>, Vec<Failure>> {
+pub fn node_groups(file: &Path, grammar: &'static Grammar) -> Result<Vec<NodeGroup>, Vec<Failure>> {
     let words = ["fanfare", "node"].map(OsString::from).to_vec();
     let (table, file, given) = (grammar.node, file.to_owned(), Vec::new());
     let line = CommandLine { grammar, words, table, file, given };

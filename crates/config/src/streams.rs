@@ -23,12 +23,13 @@ const WEIGHT_MAX: u32 = 1000;
 
 /// One stream of a file: the command line that would send it alone.
 #[derive(Debug)]
-pub(crate) struct StreamWords {
+pub struct StreamWords {
     /// With the options that all have.
-    pub(crate) words: Vec<OsString>,
-    pub(crate) weight: u32,
+    pub words: Vec<OsString>,
+    /// Parts of the rate and the memory that it has.
+    pub weight: u32,
     /// `streams.toml:12`.
-    pub(crate) at: String,
+    pub at: String,
 }
 
 /// What one table says.

@@ -12,7 +12,7 @@ use super::{
     page::{Page, Value, in_order},
     trial,
 };
-use crate::{group::gateway, node::GatewayPlan};
+use crate::{gateway_options as gateway, gateway_plan::GatewayPlan};
 
 /// What a gateway takes.
 const GATEWAY_KEYS: [&str; 5] = ["groups", "topics", "rates", "standby", "learn"];

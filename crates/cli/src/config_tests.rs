@@ -1,9 +1,7 @@
 //! What a file may set is what the commands take.
 
-use super::{
-    grammar::{find, key_of, options_of},
-    reload::Live,
-};
+use fanfare_config::{Live, find, key_of, options_of};
+
 use crate::{command_line::GRAMMAR, receive::ReceivePlan, send::SendPlan};
 
 #[test]
@@ -35,7 +33,7 @@ fn what_can_change_while_a_command_runs_is_an_option_of_it() {
 
 #[test]
 fn the_document_names_everything_that_can_change_while_a_command_runs() {
-    let document = include_str!("../../../../docs/reference/configuration.md");
+    let document = include_str!("../../../docs/reference/configuration.md");
     for (row, keys) in [("| `send` |", SendPlan::KEYS), ("| `recv` |", ReceivePlan::KEYS)] {
         let line = document.lines().find(|line| line.starts_with(row)).unwrap();
         assert!(keys.iter().all(|key| line.contains(&format!("`{key}`"))), "{line}");

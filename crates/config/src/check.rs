@@ -10,7 +10,7 @@ use fanfare_command::{Exit, Help, Output, OutputArgs};
 
 /// Check configuration files of send, recv and node
 #[derive(Debug, Args)]
-pub(crate) struct ConfigArgs {
+pub struct ConfigArgs {
     #[command(subcommand)]
     what: What,
 }
@@ -40,7 +40,8 @@ struct CheckArgs {
     output: OutputArgs,
 }
 
-pub(crate) fn run(args: &ConfigArgs, grammar: &Grammar) -> Exit {
+/// Examines the files, and tells every mistake.
+pub fn run(args: &ConfigArgs, grammar: &Grammar) -> Exit {
     let What::Check(args) = &args.what;
     let output = Output::new(args.output);
     let mut failures = Vec::new();

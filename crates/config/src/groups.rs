@@ -14,7 +14,7 @@ use super::{
     reader::{Reader, Setting, are_tables},
     trial,
 };
-use crate::{group::gateway, node::GatewayPlan};
+use crate::{gateway_options as gateway, gateway_plan::GatewayPlan};
 
 /// Groups of one node: each has threads, sockets and a cache of its own.
 const GROUPS_MAX: usize = 16;

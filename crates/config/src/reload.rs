@@ -9,7 +9,7 @@ use fanfare_json::{Line, Reloaded};
 use super::{found::Loaded, reader::Setting};
 
 /// What a command does, of which some can change while it runs.
-pub(crate) trait Live: Sized {
+pub trait Live: Sized {
     /// Options that can; docs/reference/configuration.md names them, too.
     const KEYS: &'static [&'static str];
 
@@ -23,11 +23,11 @@ pub(crate) trait Live: Sized {
 }
 
 /// How a command line is understood.
-pub(crate) type Understand<P> = fn(&[OsString]) -> Result<P, Failure>;
+pub type Understand<P> = fn(&[OsString]) -> Result<P, Failure>;
 
 /// The file that a running command was started with, and what it is in force of it.
 #[derive(Debug)]
-pub(crate) struct Reload<P>(Option<(Loaded, Understand<P>)>);
+pub struct Reload<P>(Option<(Loaded, Understand<P>)>);
 
 /// What came of reading it again.
 #[derive(Debug, Default)]
@@ -38,22 +38,22 @@ struct Outcome {
 
 impl<P: Live> Reload<P> {
     /// Without a file there is nothing to read again.
-    pub(crate) const fn none() -> Self {
+    pub const fn none() -> Self {
         Self(None)
     }
 
     /// What was loaded is read again when SIGHUP comes.
-    pub(crate) fn new(loaded: Option<Loaded>, understand: Understand<P>) -> Self {
+    pub fn new(loaded: Option<Loaded>, understand: Understand<P>) -> Self {
         Self(loaded.map(|loaded| (loaded, understand)))
     }
 
     /// Whether there is a file.
-    pub(crate) const fn is_some(&self) -> bool {
+    pub const fn is_some(&self) -> bool {
         self.0.is_some()
     }
 
     /// Reads the file again if SIGHUP came.
-    pub(crate) fn on_hangup(&mut self, node: &Transfer, output: &Output) {
+    pub fn on_hangup(&mut self, node: &Transfer, output: &Output) {
         let Some((loaded, understand)) = self.0.as_mut().filter(|_| interrupt::take_hangup())
         else {
             return;

@@ -9,36 +9,42 @@ use fanfare_command::Failure;
 
 /// The commands that take options from files, and how each is asked about them.
 #[derive(Debug)]
-pub(crate) struct Grammar {
+pub struct Grammar {
     /// The whole program.
-    pub(crate) program: fn() -> Command,
-    pub(crate) send: Table,
-    pub(crate) recv: Table,
-    pub(crate) node: Table,
+    pub program: fn() -> Command,
+    /// Of `fanfare send`.
+    pub send: Table,
+    /// Of `fanfare recv`.
+    pub recv: Table,
+    /// Of `fanfare node`.
+    pub node: Table,
     /// What only several groups of a node together show to be wrong: which of them, and why. Each is
     /// right by itself.
-    pub(crate) clashes: fn(&[Named]) -> Vec<(usize, Failure)>,
+    pub clashes: fn(&[Named]) -> Vec<(usize, Failure)>,
 }
 
 impl Grammar {
-    pub(super) fn tables(&self) -> [Table; 3] {
+    /// All of them.
+    #[must_use]
+    pub fn tables(&self) -> [Table; 3] {
         [self.send, self.recv, self.node]
     }
 }
 
 /// A table of the file: the command that it is for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Table {
-    pub(crate) name: &'static str,
+pub struct Table {
+    /// What it is called in the file.
+    pub name: &'static str,
     /// The command, as clap knows it.
-    pub(crate) command: fn() -> Command,
+    pub command: fn() -> Command,
     /// What the command says to this command line.
-    pub(crate) check: fn(&[OsString]) -> Result<(), Failure>,
+    pub check: fn(&[OsString]) -> Result<(), Failure>,
     /// Whether what stands above the tables is for it, too. A node's group is another than that of
     /// files.
-    pub(crate) takes_shared: bool,
+    pub takes_shared: bool,
     /// What stands for the places that the command line gives.
-    pub(crate) place: Option<&'static str>,
+    pub place: Option<&'static str>,
 }
 
 impl PartialEq for Table {
@@ -49,13 +55,15 @@ impl PartialEq for Table {
 
 /// What a group of a node is called, and the command line that would have it alone.
 #[derive(Debug, Clone)]
-pub(crate) struct Named {
-    pub(crate) name: String,
-    pub(crate) words: Vec<OsString>,
+pub struct Named {
+    /// The name.
+    pub name: String,
+    /// The command line.
+    pub words: Vec<OsString>,
 }
 
 /// Everything that a file may set.
-pub(super) fn options_of(command: &Command) -> impl Iterator<Item = &Arg> {
+pub fn options_of(command: &Command) -> impl Iterator<Item = &Arg> {
     command.get_arguments().filter(|arg| {
         let asks = matches!(
             arg.get_action(),
@@ -67,12 +75,12 @@ pub(super) fn options_of(command: &Command) -> impl Iterator<Item = &Arg> {
 }
 
 /// What it is called in a file: its long name, or the place's name.
-pub(super) fn key_of(arg: &Arg) -> String {
+pub fn key_of(arg: &Arg) -> String {
     arg.get_long().map_or_else(|| arg.get_id().as_str().replace('_', "-"), str::to_owned)
 }
 
 /// The option that a key means; `_` counts as `-`.
-pub(super) fn find<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
+pub fn find<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
     let word = word.replace('_', "-");
     let is_meant = |arg: &&Arg| {
         key_of(arg) == word || arg.get_all_aliases().unwrap_or_default().contains(&word.as_str())
