@@ -26,8 +26,9 @@ use crate::{
     bridge::BridgeArgs,
     demo::DemoArgs,
     doctor::{DoctorPlan, Shown},
-    laboratory::LaboratoryArgs,
+    laboratory::{LaboratoryArgs, Other},
     node::{self, GroupPlan, NodePlan},
+    norm_exec::NormExecArgs,
     pipe::{PipeReceivePlan, PipeSendPlan},
     publish::PubArgs,
     receive::ReceivePlan,
@@ -62,6 +63,12 @@ const LABORATORY: Help = Help::new(&[
 .environment(&[("FANFARE_BIN", "another build of fanfare to be measured")])
 .files(&[("fanfare-lab", "the program that is started: beside this one, or in the PATH")]);
 
+const LINKS: Help = Help::new(&[
+    ("fanfare proxy server --accept ship=KEY --allow any:443", "on the far side"),
+    ("fanfare proxy client --peer base=198.51.100.7:7001,KEY", "on the near side"),
+])
+.files(&[("fanfare-proxy", "the program that is started: beside this one, or in the PATH")]);
+
 /// Send files and messages to many machines at once, and know who has them
 ///
 /// Each packet is sent once and reaches all receivers (multicast). Receivers request what they
@@ -88,6 +95,7 @@ enum Command {
     Sub(SubArgs),
     Node(NodeArgs),
     Bridge(BridgeArgs),
+    NormExec(NormExecArgs),
     Key(KeyCommandArgs),
     Id(IdArgs),
     Trust(TrustArgs),
@@ -103,6 +111,12 @@ enum Command {
     /// Measure how fast this machine is (needs fanfare-lab)
     #[command(disable_help_flag = true, after_help = LABORATORY.short())]
     Bench(LaboratoryArgs),
+    /// Link two nodes, and send messages between them (needs fanfare-proxy)
+    #[command(disable_help_flag = true, after_help = LINKS.short())]
+    Link(LaboratoryArgs),
+    /// Carry TCP connections past loss and delay (needs fanfare-proxy)
+    #[command(disable_help_flag = true, after_help = LINKS.short())]
+    Proxy(LaboratoryArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -147,10 +161,11 @@ pub(crate) enum Task {
     Node(NodePlan),
     NodeStatus(StatusArgs),
     Bridge(BridgeArgs),
+    NormExec(NormExecArgs),
     Demo(DemoArgs),
     Doctor(DoctorPlan),
     Watch(WatchCommandArgs),
-    Laboratory(&'static str, LaboratoryArgs),
+    Laboratory(Other, &'static str, LaboratoryArgs),
     Key(KeyCommandArgs),
     Id(IdArgs),
     Trust(TrustArgs),
@@ -227,10 +242,13 @@ pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
         Command::Pub(args) => Task::Publish(Box::new(args)),
         Command::Sub(args) => Task::Subscribe(Box::new(args)),
         Command::Bridge(args) => Task::Bridge(args),
+        Command::NormExec(args) => Task::NormExec(args),
         Command::Demo(args) => Task::Demo(args),
-        Command::Lab(args) => Task::Laboratory("lab", args),
-        Command::Sim(args) => Task::Laboratory("sim", args),
-        Command::Bench(args) => Task::Laboratory("bench", args),
+        Command::Lab(args) => Task::Laboratory(Other::Lab, "lab", args),
+        Command::Sim(args) => Task::Laboratory(Other::Lab, "sim", args),
+        Command::Bench(args) => Task::Laboratory(Other::Lab, "bench", args),
+        Command::Link(args) => Task::Laboratory(Other::Proxy, "link", args),
+        Command::Proxy(args) => Task::Laboratory(Other::Proxy, "proxy", args),
         Command::Key(args) => Task::Key(args),
         Command::Id(args) => Task::Id(args),
         Command::Trust(args) => Task::Trust(args),

@@ -3,7 +3,7 @@
 //! - `command_line`: what is asked for, with `args`: options
 //! - `send`, `receive`: files; `pipe`: bytes as they come; `publish`, `subscribe`: messages, and `group`: what they share
 //! - `node`: a member that is always there; `bridge`: to other groups, plain UDP multicast and NATS
-//! - `demo`, `doctor`, `parts`: a file per command; `laboratory`: commands of `fanfare-lab`
+//! - `demo`, `doctor`, `parts`, `norm_exec`: a file per command; `laboratory`: commands of other programs
 //! - `estimate`: how long it will take; `warnings`: what more than one command warns of
 //! - `watching`: the page of a transfer; `watch`: pages in a terminal
 
@@ -20,6 +20,7 @@ mod estimate;
 mod group;
 mod laboratory;
 mod node;
+mod norm_exec;
 mod parts;
 mod pipe;
 mod publish;
@@ -86,10 +87,11 @@ fn run(task: Task) -> Exit {
             told.unwrap_or_else(|failure| give_up(&output, &failure))
         }
         Task::Bridge(args) => bridge::run(&args),
+        Task::NormExec(args) => norm_exec::run(&args),
         Task::Demo(args) => demo::run(&args),
         Task::Doctor(plan) => doctor::run(&plan),
         Task::Watch(args) => watch::run(&args),
-        Task::Laboratory(command, args) => laboratory::run(command, &args),
+        Task::Laboratory(other, command, args) => laboratory::run(other, command, &args),
         Task::Key(args) => fanfare_keys::key::run(&args),
         Task::Id(args) => fanfare_keys::identity::show(&args),
         Task::Trust(args) => fanfare_keys::trust::run(&args),

@@ -23,6 +23,8 @@
 //! - [`session`]: who gets a datagram, who speaks next. It holds no protocol rule. [`handle`]: the
 //!   commands of the application; `stream_commands`, `peer_commands`: those about streams, and about
 //!   receivers that help each other ([`peer_repair`]).
+//! - `roles`: sender and receiver of a session begin and end one by one; `tuning`: settings that
+//!   change while they run.
 //! - `fanfare-sender`: objects to send, repair, flush, watermark, squelch, GRTT, pacing: a file each.
 //! - `receiver`: what this node knows of each remote sender: sync, objects, NACK, loss, ACK: a file
 //!   each.
@@ -38,9 +40,11 @@ pub mod handle;
 mod id_conflict;
 mod peer_commands;
 mod receiver;
+mod roles;
 pub mod session;
 mod stray_sources;
 mod stream_commands;
+mod tuning;
 
 use fanfare_sender as sender;
 pub use fanfare_types::{
@@ -50,7 +54,7 @@ pub use fanfare_types::{
 use fanfare_types::{explicit_repair, fti, roll_call};
 
 pub use config::{
-    AckPolicy, FecConfig, FeedbackPath, FtiMode, JoinPolicy, ReceiverConfig, SenderConfig,
+    AckPolicy, FecConfig, FeedbackPath, FtiMode, JoinPolicy, Nacking, ReceiverConfig, SenderConfig,
     SessionConfig,
 };
 pub use congestion::CongestionControl;

@@ -206,6 +206,18 @@ pub enum AckPolicy {
     Confirmed,
 }
 
+/// What a receiver requests of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Nacking {
+    /// Nothing: what is lost stays lost.
+    None,
+    /// Its NORM_INFO alone.
+    InfoOnly,
+    /// All that is missing.
+    #[default]
+    Normal,
+}
+
 /// The configuration of a receiver.
 #[derive(Debug, Clone)]
 pub struct ReceiverConfig {
@@ -247,6 +259,9 @@ pub struct ReceiverConfig {
     /// nothing else of it is requested, and unheard objects are requested by their INFO first
     /// ([`crate::ReceiverHandle::ask_info_first`]). Default false.
     pub info_decides: bool,
+    /// What is requested of objects, unless it is said otherwise for a sender or an object. Default
+    /// all that is missing.
+    pub nacking: Nacking,
 }
 
 impl Default for ReceiverConfig {
@@ -267,6 +282,7 @@ impl Default for ReceiverConfig {
             grtt_max: Duration::from_secs(10),
             outlive_senders: false,
             info_decides: false,
+            nacking: Nacking::Normal,
         }
     }
 }

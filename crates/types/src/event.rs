@@ -49,6 +49,9 @@ pub enum Event {
     SenderRefused { sender: NodeId, source: SocketAddr, invitation: Option<Vec<u8>> },
     /// Receiving: an application command of a sender.
     Command { sender: NodeId, content: Vec<u8> },
+    /// Receiving: a watermark with a question of the sender's application is reached. It is
+    /// acknowledged when [`crate::ReceiverHandle::answer_watermark`] gives the answer.
+    WatermarkRequest { sender: NodeId, content: Vec<u8> },
 
     /// Sending: first feedback from this receiver.
     ReceiverNew { node: NodeId, source: SocketAddr },

@@ -49,6 +49,10 @@ pub struct EndpointConfig {
     /// group's port, from neighbours and private networks. Of several on one machine the last one
     /// hears it. Without effect for a unicast address. Default false.
     pub hears_direct: bool,
+    /// Where a [`Role::Member`] of a unicast address listens, instead of at that address. Default there.
+    pub listen: Option<SocketAddr>,
+    /// The port that everything is sent from; 0 leaves it to the system. Default 0.
+    pub sending_port: u16,
     /// Upper six bits of the traffic class (RFC 2474), 0 to 63. Default 0.
     pub dscp: u8,
     /// Bytes asked for each receiving socket; the system may give less (Linux:
@@ -77,6 +81,8 @@ impl Default for EndpointConfig {
             own: true,
             direct: false,
             hears_direct: false,
+            listen: None,
+            sending_port: 0,
             dscp: 0,
             receive_buffer: 4 << 20,
             send_buffer: 1 << 20,

@@ -9,6 +9,7 @@
 //! - [`belief`]: which messages are believed, and from which object on
 //! - [`assembly`]: what has arrived; [`stream`]: what is different of a stream, and reading it
 //! - [`repair`]: what is missing, and requesting it, of peers too
+//! - `tuning`: settings that change while it runs
 //! - [`answer`]: the other feedback to a sender, and its timers
 
 mod admission;
@@ -26,6 +27,7 @@ mod stream;
 mod stream_commands;
 #[cfg(test)]
 mod tests;
+mod tuning;
 mod way;
 
 use crate::{

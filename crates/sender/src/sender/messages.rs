@@ -256,7 +256,8 @@ impl Sender {
         if all && self.cache.newest_begun() == Some(point.ordinal) {
             self.flush.on_flushed(self.now, interval, self.answerable_from);
         }
-        self.flush_message(point.object, point.id).encode(None, &nodes, out);
+        let question = self.question.as_deref();
+        self.flush_message(point.object, point.id).encode(question, &nodes, out);
         true
     }
 

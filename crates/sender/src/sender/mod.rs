@@ -8,6 +8,7 @@
 //! - `ending`: the start of a transfer, watermarks, the end, good-bye
 //! - `group`: what is known of the receivers; `feedback` passes NACKs and ACKs to the machines
 //! - `stream`: what an application writes without an end
+//! - `tuning`: settings that change while it runs
 //! - `schedule`: which machine sends next; `messages`: writes the messages; `batch`: many at once
 
 mod batch;
@@ -18,6 +19,7 @@ mod messages;
 mod objects;
 mod schedule;
 mod stream;
+mod tuning;
 
 #[cfg(test)]
 mod tests;
@@ -75,7 +77,7 @@ use stream_detector::StreamDetector;
 /// nor within the least time. NRL's flow control factor is 2; but a receiver may be in hold-off for
 /// (K + 2) GRTT, back off for K, and be gathered for K + 1: 3 K + 4 in all, with the way there and
 /// back. With 2, 0.5 % of a row of small objects were purged before their first repair at 1 % loss.
-const FLOW_CONTROL_FACTOR: u32 = 4;
+const FLOW_CONTROL_FACTOR: f64 = 4.0;
 const FLOW_CONTROL_MIN: Duration = Duration::from_millis(20);
 /// A receiver's NACK cycle is a backoff of up to K and a hold-off of K + 2 GRTT (RFC 5740 5.3), and
 /// its request takes one to arrive.
@@ -139,6 +141,11 @@ pub struct Sender {
     /// Objects of no bytes are flushed, too.
     flushes_infos: bool,
     watermark: Watermark,
+    /// What those who acknowledge it are asked to answer.
+    question: Option<Vec<u8>>,
+    /// Cycles of requests that what was sent is kept for ([`FLOW_CONTROL_FACTOR`]); none: it may go
+    /// at once.
+    patience: f64,
     grtt: Grtt,
     probe: Probe,
     receivers: Receivers,
@@ -200,6 +207,8 @@ impl Sender {
             flush: Flush::new(config.robust_factor),
             flushes_infos: true,
             watermark: Watermark::new(config.robust_factor, config.patience),
+            question: None,
+            patience: FLOW_CONTROL_FACTOR,
             grtt: Grtt::new(now, config.grtt_initial, limits),
             probe: Probe::new(now, config.probe_min, config.probe_max, rng),
             receivers: Receivers::default(),
@@ -341,18 +350,23 @@ impl Sender {
     /// Asks `nodes` to acknowledge the last object enqueued and all before it.
     pub fn set_watermark(&mut self, now: Time, nodes: &[NodeId]) {
         self.now = self.now.max(now);
-        let newest =
-            self.cache.newest().map(|(ordinal, object)| (ordinal, object.stream.is_some()));
-        let point = match newest {
-            Some((ordinal, true)) => self.stream_point(ordinal),
-            Some((ordinal, false)) => self.cache.get(ordinal).map(|object| Point {
-                ordinal,
-                object: object.key.object,
-                id: object.partition.last(),
-                until: 0,
-            }),
-            None => None,
-        };
+        let newest = self.cache.newest().map(|(ordinal, _)| ordinal);
+        let point = newest.and_then(|ordinal| self.end_of(ordinal));
+        self.question = None;
+        self.begin_watermark(point, nodes);
+    }
+
+    /// Where an object ends; a stream as far as it was packed.
+    fn end_of(&mut self, ordinal: u64) -> Option<Point> {
+        let object = self.cache.get(ordinal)?;
+        if object.stream.is_some() {
+            return self.stream_point(ordinal);
+        }
+        let (key, id) = (object.key, object.partition.last());
+        Some(Point { ordinal, object: key.object, id, until: 0 })
+    }
+
+    fn begin_watermark(&mut self, point: Option<Point>, nodes: &[NodeId]) {
         let served = |node: &&NodeId| !self.slow.is_evicted(**node);
         let nodes: Vec<NodeId> = nodes.iter().filter(served).copied().collect();
         self.watermark.set(self.now, point, &nodes);
@@ -536,7 +550,11 @@ impl Sender {
 
     /// How long an object must have been quiet before it may give way to another.
     fn quiet(&self) -> Duration {
-        (self.grtt() * FLOW_CONTROL_FACTOR * (u32::from(self.backoff()) + 1)).max(FLOW_CONTROL_MIN)
+        if self.patience <= 0.0 {
+            return Duration::ZERO;
+        }
+        let cycles = self.patience * f64::from(self.backoff() + 1);
+        self.grtt().mul_f64(cycles).max(FLOW_CONTROL_MIN)
     }
 
     /// Interval of flushes and of requests for acknowledgement (RFC 5740 5.1, 5.5.3). The first after

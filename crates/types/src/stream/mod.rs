@@ -102,4 +102,8 @@ pub struct StreamView {
     pub offset: u64,
     /// Symbols that can be stored.
     pub slots: u64,
+    /// Symbols from the next one to be read to the last one heard of.
+    pub ahead: u64,
+    /// Symbols of a block.
+    pub block_len: u16,
 }

@@ -99,6 +99,11 @@ impl Watermark {
         }
     }
 
+    /// Each node is asked so often from now on.
+    pub(in crate::sender) fn set_robust(&mut self, robust: u32) {
+        self.robust = robust.max(1);
+    }
+
     /// Begins a watermark at `point`, replacing the one under way. Without a point (nothing was
     /// enqueued) the nodes wait for the next one.
     pub(in crate::sender) fn set(&mut self, now: Time, point: Option<Point>, nodes: &[NodeId]) {

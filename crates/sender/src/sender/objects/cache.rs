@@ -105,6 +105,16 @@ impl Cache {
         many || self.objects.len() >= self.max
     }
 
+    /// Other bounds from now on.
+    pub(in crate::sender) fn set_bounds(&mut self, max: usize, bytes_max: u64) {
+        (self.max, self.bytes_max) = (max.clamp(1, OBJECTS_LIMIT), bytes_max);
+    }
+
+    /// Whether the oldest idle object may give way now.
+    pub(in crate::sender) fn has_idle(&self, now: Time, quiet: Duration) -> bool {
+        self.next_room(quiet).is_some_and(|(at, _)| at <= now)
+    }
+
     pub(in crate::sender) fn len(&self) -> usize {
         self.objects.len()
     }
