@@ -17,6 +17,7 @@ pub mod connect;
 pub mod destination;
 pub mod event;
 pub mod far;
+mod far_flows;
 pub mod flows;
 pub mod frame;
 pub mod http_connect;

@@ -20,6 +20,7 @@ mod belief;
 mod commands;
 mod content;
 mod local;
+mod question;
 mod remote_sender;
 mod repair;
 mod sender_table;
