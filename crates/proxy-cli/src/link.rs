@@ -1,4 +1,7 @@
 //! `fanfare link`: a link to one other node, and messages over it.
+//!
+//! - `options`: how a node is; `accepting`: who may link to it; `sending`: messages to another
+//! - `telling`: what happens to links, as it is told
 
 mod accepting;
 mod options;

@@ -1,4 +1,7 @@
 //! `fanfare proxy`: TCP over a link.
+//!
+//! - `client`, `server`: its two ends; `limits`: what it needs of this machine, and lets through
+//! - `password`: files of users; `telling`: what happens to connections
 
 mod client;
 mod limits;

@@ -9,7 +9,7 @@
 //! - [`belief`]: which messages are believed, and from which object on
 //! - [`assembly`]: what has arrived; [`stream`]: what is different of a stream, and reading it
 //! - [`repair`]: what is missing, and requesting it, of peers too
-//! - `tuning`: settings that change while it runs
+//! - `tuning`: settings that change while it runs; `question`: what comes with a watermark
 //! - [`answer`]: the other feedback to a sender, and its timers
 
 mod admission;
