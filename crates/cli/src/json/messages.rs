@@ -12,6 +12,9 @@ pub(crate) struct Published {
     pub(crate) topic: String,
     pub(crate) id: u16,
     pub(crate) size: u64,
+    /// How many it is, where several travel together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) messages: Option<u32>,
 }
 
 /// All of a message of ours has been on its way once.

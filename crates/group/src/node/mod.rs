@@ -38,6 +38,7 @@ pub use outgoing::Wake;
 use self::announcements::SHORTS_MAX;
 use crate::{
     age::Age,
+    batch::Batch,
     cache::{Cache, CachePolicy, PriorityThenAge},
     coding::equations::Equations,
     coding::proactive::ProactiveSums,
@@ -48,6 +49,7 @@ use crate::{
     event::Event,
     forwarding::relay::Relay,
     lru_map::LruMap,
+    membership::flood::Flood,
     membership::holders::Holders,
     membership::members::Members,
     membership::trickle::Trickle,
@@ -151,6 +153,7 @@ pub struct GroupNode {
     /// Announcements to come that call on everybody.
     rolls: u32,
     trickle: Trickle,
+    flood: Flood,
     /// Greetings that are still to go out.
     greetings: u8,
     /// When one was answered last.
@@ -234,6 +237,7 @@ impl GroupNode {
             greetings: 0,
             welcomed: None,
             trickle,
+            flood: Flood::default(),
             spoken_of: NodeId::NONE,
             shorts: SHORTS_MAX,
             called: NodeId::NONE,
@@ -265,7 +269,7 @@ impl GroupNode {
     ) -> Result<Published, PublishError> {
         // One datagram needs no hash: its checksum is enough.
         let plain = Options { hash: None, ..options };
-        let inline = self.publisher.describe(topic, plain, Some(content))?;
+        let inline = self.publisher.describe(topic, plain, (Some(content), None))?;
         let fits = inline.encode().len() <= self.segment_size;
         if fits && content.len() <= self.config.inline_max {
             let key = self.enqueue(now, &inline, 0)?;
@@ -286,8 +290,34 @@ impl GroupNode {
         size: u64,
         options: Options,
     ) -> Result<ObjectKey, PublishError> {
-        let message = self.publisher.describe(topic, options, None)?;
+        let message = self.publisher.describe(topic, options, (None, None))?;
         self.enqueue(now, &message, size)
+    }
+
+    /// Publishes several messages as one: in its description, or as bytes that must be in storage (see
+    /// [`Published`]). `options` are those of the batch with the hash of its content. One message alone
+    /// ([`Batch::only`]) is published as such.
+    ///
+    /// # Errors
+    /// As [`Self::publish`].
+    pub fn publish_batch(
+        &mut self,
+        now: Time,
+        batch: &Batch,
+        options: Options,
+    ) -> Result<Published, PublishError> {
+        let Batch { topic, content, messages, .. } = batch;
+        let plain = Options { hash: None, ..options };
+        if content.len() <= self.segment_size.min(self.config.inline_max) {
+            let inline = self.publisher.describe(topic, plain, (Some(content), Some(*messages)))?;
+            if inline.encode().len() <= self.segment_size {
+                let key = self.enqueue(now, &inline, 0)?;
+                return Ok(Published { key, inline: true });
+            }
+        }
+        let message = self.publisher.describe(topic, options, (None, Some(*messages)))?;
+        let key = self.enqueue(now, &message, content.len() as u64)?;
+        Ok(Published { key, inline: false })
     }
 
     /// What the session need not say, or rarely, as others are there now.
@@ -354,7 +384,15 @@ impl GroupNode {
     pub fn ask_standings(&mut self, now: Time) {
         self.advance(now);
         if self.holders.watches() {
-            self.trickle.on_call(self.now, &mut self.rng);
+            self.on_call_of(self.session.node_id());
+        }
+    }
+
+    /// A publisher wants an announcement: the sooner, the more it has published since the last.
+    fn on_call_of(&mut self, publisher: NodeId) {
+        match self.flood.is_much(publisher, self.members.len()) {
+            true => self.trickle.on_flood(self.now, &mut self.rng),
+            false => self.trickle.on_call(self.now, &mut self.rng),
         }
     }
 

@@ -3,6 +3,7 @@
 mod ageing;
 mod announcing;
 mod answering;
+mod batches;
 mod bounds;
 mod coding;
 mod delivering;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fanfare_node::{
     Network,
-    group::{Body, Group, GroupEvent, GroupOptions, Watch},
+    group::{Group, GroupEvent, GroupOptions, Watch},
     messaging::{Filter, Options, Subscription, Topic},
     proto::{Bitrate, SenderConfig},
 };
@@ -35,11 +35,12 @@ fn publish(group: &Group, args: &PeerArgs) -> Outcome {
     // Members hear of each other before.
     std::thread::sleep(Duration::from_millis(500));
     let topic = Topic::new(&args.topic)?;
+    let sender = group.sender(topic, Options::default(), Watch::Holders);
     let mut stamper = Stamper::new(args.size, args.paced);
     for _ in 0..args.messages {
-        let body = Body::new(stamper.wait().to_vec());
-        group.publish(topic.clone(), body, Options::default(), Watch::Nothing)?;
+        sender.send(stamper.wait())?;
     }
+    sender.flush()?;
     stay();
     Ok(())
 }
@@ -48,9 +49,13 @@ fn subscribe(group: &Group, args: &PeerArgs) -> Outcome {
     group.subscribe(Subscription::new(Filter::new(&args.topic)?))?;
     let mut arrivals = Arrivals::default();
     while arrivals.count() < args.messages {
-        match group.next_event(SILENCE) {
+        match group.next_batch(SILENCE) {
             Ok(GroupEvent::Message(message)) => {
                 arrivals.on_message(now_ns(), message.body.bytes().unwrap_or_default());
+            }
+            Ok(GroupEvent::Batch(batch)) => {
+                let now = now_ns();
+                batch.iter().for_each(|(_, content)| arrivals.on_message(now, content));
             }
             Ok(_) => {}
             Err(_) => break,
