@@ -167,6 +167,7 @@ impl Batcher {
 mod tests {
     use super::*;
     use crate::batch::messages;
+    use alloc::vec;
     use proptest::prelude::*;
 
     fn at(us: u64) -> Time {

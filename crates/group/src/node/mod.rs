@@ -69,7 +69,7 @@ use alloc::{
     vec::Vec,
 };
 use fanfare_proto::{
-    Duration, FecConfig, FeedbackPath, Incarnation, InstanceId, JoinPolicy, NewObject, NodeId,
+    Bitrate, Duration, FecConfig, FeedbackPath, Incarnation, InstanceId, JoinPolicy, NewObject, NodeId,
     ObjectKey, ObjectKind, ObjectTransportId, SenderSummary, Session, SessionConfig, Time,
     rng::Rng,
 };
@@ -77,6 +77,10 @@ use fanfare_wire::{GroupSize, QuantizedRtt, Sequence, header::SenderFields};
 
 /// A node that says nothing for so many of the longest intervals has left: Trickle lets two pass.
 const LIVES: u32 = 3;
+/// The same where messages are wanted soon, on a link on which they cost nothing: the loss of the last one
+/// and of two flushes is known by the next announcement only, one time in a million at 1 % loss.
+const PROMPT_FLUSHES: u32 = 3;
+const PROMPT_RATE: Bitrate = Bitrate::mbps(5);
 /// Flushes behind the last message: announcements tell of it, too, for as long as anybody lacks it.
 const FLUSHES: u32 = 1;
 /// But that takes seconds. Where no others pass anything on there is one more for each so many of the last message's bytes, up
@@ -143,6 +147,8 @@ pub struct GroupNode {
     foretold: LruMap<Incarnation, ObjectTransportId>,
     proactive: ProactiveSums,
     round: RepairRound,
+    /// Its messages are published fast, and wanted soon.
+    prompt: bool,
     /// Messages of a flush without announcements.
     flushes_max: u32,
     /// Longest time between two probes of a small group.
@@ -208,6 +214,7 @@ impl GroupNode {
         Self {
             fields: own_fields(&session),
             reported: Sequence(0),
+            prompt: false,
             flushes_max,
             segment_size: session.sender.as_ref().map_or(0, |s| usize::from(s.segment_size)),
             fec: session.sender.as_ref().map_or_else(FecConfig::default, |s| s.fec),
@@ -320,6 +327,21 @@ impl GroupNode {
         Ok(Published { key, inline: false })
     }
 
+    /// Its messages are published fast from now on, and are wanted soon: where only a few nodes are there,
+    /// and all are group nodes, they are measured at once, and need not leave time to each other.
+    pub fn set_prompt(&mut self, now: Time) {
+        self.advance(now);
+        self.prompt = true;
+        self.count_few();
+    }
+
+    pub(super) fn count_few(&mut self) {
+        if self.prompt {
+            let few = Some(self.members.len()).filter(|_| self.members.are_in_group());
+            self.session.sender().set_few(few);
+        }
+    }
+
     /// What the session need not say, or rarely, as others are there now.
     fn spare_words(&mut self, size: u64) {
         if self.config.announces {
@@ -327,11 +349,13 @@ impl GroupNode {
             let probe_max = PROBE_EACH.saturating_mul(self.members.len() as u32);
             let probe_min =
                 if probe_max > self.probe_max { probe_max / PROBE_STEPS } else { Duration::ZERO };
+            let prompt = self.prompt;
             let mut sender = self.session.sender();
-            sender.set_flushes_infos(!passed_on);
+            let least = if prompt && sender.rate() >= PROMPT_RATE { PROMPT_FLUSHES } else { FLUSHES };
+            sender.set_flushes_infos(!passed_on || least > FLUSHES);
             let flushes = u32::try_from(size / FLUSH_EACH).unwrap_or(u32::MAX);
             let most = if passed_on { FLUSHES } else { self.flushes_max.max(FLUSHES) };
-            sender.set_flushes(flushes.clamp(FLUSHES, most));
+            sender.set_flushes(flushes.clamp(least, most.max(least)));
             sender.set_probe_range(probe_min, probe_max.max(self.probe_max));
         }
     }
@@ -343,6 +367,7 @@ impl GroupNode {
         size: u64,
     ) -> Result<ObjectKey, PublishError> {
         self.advance(now);
+        self.count_few();
         self.spare_words(size);
         let object = NewObject {
             kind: ObjectKind::Data,

@@ -37,6 +37,7 @@ impl GroupNode {
     pub fn handle_timeout(&mut self, now: Time, storage: &mut dyn Storage) {
         self.advance(now);
         let now = self.now;
+        self.count_few();
         self.session.handle_timeout(now, storage);
         for key in self.publisher.expire(now) {
             self.stats.expired += 1;

@@ -58,6 +58,8 @@ pub(crate) enum Command {
     AskStandings,
     Status(SyncSender<GroupStatus>),
     Flush(SyncSender<()>),
+    /// Messages will come fast.
+    Hasten,
 }
 
 /// The engine.
@@ -432,6 +434,7 @@ impl Engine for GroupEngine {
             Command::Cancel(tag, reply) => {
                 let _ = reply.try_send(self.node.cancel(tag));
             }
+            Command::Hasten => self.node.set_prompt(now),
             Command::Flush(reply) => {
                 self.publishing.begin_flush(reply);
                 self.take_messages(now);

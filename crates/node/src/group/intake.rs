@@ -8,7 +8,7 @@ use std::{
 
 use fanfare_group::{Batcher, Options, Topic, batch};
 
-use super::{Body, GroupError, GroupHandle, fates::Watch};
+use super::{Body, GroupError, GroupHandle, engine::Command, fates::Watch};
 use crate::waker::Waker;
 
 /// Bytes that wait before who publishes waits, too: some batches, so that the member always finds a
@@ -187,11 +187,15 @@ impl Drop for IntakeReader {
 }
 
 impl GroupHandle {
-    /// Publishes messages of one topic with these options from now on, fast. `watch`: what of them
+    /// Publishes messages of one topic with these options from now on, fast. From then on the member measures
+    /// how far the others are, so that losses are repaired within a few round trips. `watch`: what of them
     /// [`Self::fates`] tells; with [`Watch::Holders`] it also waits for subscribers that lag behind,
     /// as long as what they lack can be repaired.
     #[must_use]
     pub fn sender(&self, topic: Topic, options: Options, watch: Watch) -> MessageSender {
+        // A member that has ended says so when something is published.
+        let _ = self.commands.send(Command::Hasten);
+        self.stopper.wake();
         let line = Line { topic, options, watch, failed: Mutex::new(None) };
         MessageSender { line: Arc::new(line), group: self.clone() }
     }

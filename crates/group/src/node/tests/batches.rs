@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::{batch, batcher::Batcher};
-use proptest::prelude::*;
+use alloc::{borrow::ToOwned, string::String};
+use fanfare_proto::{Storage, rng::Rng};
+use proptest::prelude::{ProptestConfig, prop_assert_eq, proptest};
 
 /// What a subscriber was given, message by message.
 fn said(bus: &mut Bus, node: usize) -> Vec<(String, u64, Vec<u8>)> {

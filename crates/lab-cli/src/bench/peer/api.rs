@@ -32,10 +32,10 @@ pub(super) fn run(args: &PeerArgs) -> Outcome {
 }
 
 fn publish(group: &Group, args: &PeerArgs) -> Outcome {
-    // Members hear of each other before.
-    std::thread::sleep(Duration::from_millis(500));
     let topic = Topic::new(&args.topic)?;
     let sender = group.sender(topic, Options::default(), Watch::Holders);
+    // Members hear of each other before.
+    std::thread::sleep(Duration::from_secs(1));
     let mut stamper = Stamper::new(args.size, args.paced);
     for _ in 0..args.messages {
         sender.send(stamper.wait())?;
