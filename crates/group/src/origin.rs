@@ -111,7 +111,9 @@ mod tests {
         }
         known.insert(&message(1, "t/0", 1), 1);
         known.insert(&message(1, "one more", 0), 1);
-        assert!(known.contains(&message(1, "t/0", 0), 1) && !known.contains(&message(1, "t/1", 0), 1));
+        assert!(
+            known.contains(&message(1, "t/0", 0), 1) && !known.contains(&message(1, "t/1", 0), 1)
+        );
         let sizes = (known.streams.len(), known.forgotten());
         assert_eq!(sizes, (STREAMS_MAX, 1));
     }

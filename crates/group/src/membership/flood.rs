@@ -45,9 +45,9 @@ impl Flood {
     /// Whether it has said much, among so many nodes.
     pub(crate) fn is_much(&self, publisher: NodeId, nodes: usize) -> bool {
         let times = 1 + nodes as u64 / NODES;
-        self.said.get(&publisher).is_some_and(|said| {
-            said.datagrams >= DATAGRAMS * times || said.bytes >= BYTES * times
-        })
+        self.said
+            .get(&publisher)
+            .is_some_and(|said| said.datagrams >= DATAGRAMS * times || said.bytes >= BYTES * times)
     }
 }
 

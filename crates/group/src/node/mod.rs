@@ -69,8 +69,8 @@ use alloc::{
     vec::Vec,
 };
 use fanfare_proto::{
-    Bitrate, Duration, FecConfig, FeedbackPath, Incarnation, InstanceId, JoinPolicy, NewObject, NodeId,
-    ObjectKey, ObjectKind, ObjectTransportId, SenderSummary, Session, SessionConfig, Time,
+    Bitrate, Duration, FecConfig, FeedbackPath, Incarnation, InstanceId, JoinPolicy, NewObject,
+    NodeId, ObjectKey, ObjectKind, ObjectTransportId, SenderSummary, Session, SessionConfig, Time,
     rng::Rng,
 };
 use fanfare_wire::{GroupSize, QuantizedRtt, Sequence, header::SenderFields};
@@ -351,7 +351,8 @@ impl GroupNode {
                 if probe_max > self.probe_max { probe_max / PROBE_STEPS } else { Duration::ZERO };
             let prompt = self.prompt;
             let mut sender = self.session.sender();
-            let least = if prompt && sender.rate() >= PROMPT_RATE { PROMPT_FLUSHES } else { FLUSHES };
+            let least =
+                if prompt && sender.rate() >= PROMPT_RATE { PROMPT_FLUSHES } else { FLUSHES };
             sender.set_flushes_infos(!passed_on || least > FLUSHES);
             let flushes = u32::try_from(size / FLUSH_EACH).unwrap_or(u32::MAX);
             let most = if passed_on { FLUSHES } else { self.flushes_max.max(FLUSHES) };

@@ -126,7 +126,8 @@ impl MessagesArgs {
 }
 
 fn table(runs: &[MessageRun]) -> Table {
-    let columns = ["system", "to", "paced", "loss %", "msg/s", "p50 ms", "p99 ms", "max ms", "came"];
+    let columns =
+        ["system", "to", "paced", "loss %", "msg/s", "p50 ms", "p99 ms", "max ms", "came"];
     let mut table = Table::new(&columns);
     for run in runs {
         let latency = |at: usize| match run.latency_ms {

@@ -240,7 +240,12 @@ impl MessageBench {
     }
 
     /// The server of a system that has one, on the publisher's host.
-    fn server(&self, system: MessageSystem, star: &Star, directory: &Path) -> Result<Children, String> {
+    fn server(
+        &self,
+        system: MessageSystem,
+        star: &Star,
+        directory: &Path,
+    ) -> Result<Children, String> {
         let address = star.sender().address();
         let (name, settings) = match system {
             // Without the limit a subscriber that is behind for a moment is cut off.
@@ -276,7 +281,11 @@ impl MessageBench {
         let readers: Vec<JoinHandle<Option<String>>> =
             outputs.into_iter().map(|output| thread::spawn(move || last_line(output))).collect();
         thread::sleep(SETTLE);
-        children.start(self.peer(cell, "pub", star.sender(), star), Stdio::piped(), Stdio::null())?;
+        children.start(
+            self.peer(cell, "pub", star.sender(), star),
+            Stdio::piped(),
+            Stdio::null(),
+        )?;
         let limit = LIMIT + Duration::from_secs(cell.messages / cell.paced.max(1_000));
         await_all(&readers, limit);
         drop(children);
@@ -320,7 +329,10 @@ impl MessageBench {
         children.start(publisher, Stdio::from(from), Stdio::null())?;
         await_all(&readers, LIMIT);
         drop(children);
-        readers.into_iter().map(|reader| reader.join().map_err(|_| "a reader failed".to_owned())).collect()
+        readers
+            .into_iter()
+            .map(|reader| reader.join().map_err(|_| "a reader failed".to_owned()))
+            .collect()
     }
 
     fn line_commands(&self, cell: Cell, star: &Star) -> (Command, Vec<Command>) {

@@ -146,7 +146,9 @@ mod tests {
     fn three(members: Range<u32>) -> GroupEvent {
         let (topic, options) = (Topic::new("a").unwrap(), Options::default());
         let mut content = Vec::new();
-        ["one", "two", "three"].iter().for_each(|text| batch::append(text.as_bytes(), &mut content));
+        ["one", "two", "three"]
+            .iter()
+            .for_each(|text| batch::append(text.as_bytes(), &mut content));
         let object = ObjectTransportId(1);
         GroupEvent::Batch(Box::new(MessageBatch {
             subscription: SubscriptionId(1),

@@ -172,13 +172,7 @@ impl GroupEngine {
     }
 
     /// Follows messages of one object as far as their publisher wants.
-    pub(super) fn follow(
-        &mut self,
-        now: Time,
-        key: ObjectKey,
-        watch: Watch,
-        messages: (u32, u64),
-    ) {
+    pub(super) fn follow(&mut self, now: Time, key: ObjectKey, watch: Watch, messages: (u32, u64)) {
         if watch != Watch::Nothing {
             self.fates.begin(key, messages);
         }

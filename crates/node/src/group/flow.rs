@@ -84,7 +84,8 @@ impl Flow {
     pub(crate) fn on_left(&mut self, node: NodeId) {
         self.members.remove(&node);
         let members = &self.members;
-        let done = |lacked: &Lacked| !lacked.settled.is_empty() && members.is_subset(&lacked.settled);
+        let done =
+            |lacked: &Lacked| !lacked.settled.is_empty() && members.is_subset(&lacked.settled);
         let done = self.lacked.iter().filter(|(_, lacked)| done(lacked));
         let done: Vec<u64> = done.map(|(number, _)| *number).collect();
         done.into_iter().for_each(|number| self.forget(number));

@@ -244,7 +244,9 @@ mod tests {
     }
     fn taken(reader: &IntakeReader) -> Vec<Vec<u8>> {
         let chunks = std::iter::from_fn(|| reader.take());
-        chunks.flat_map(|c| batch::messages(&c.content).map(<[u8]>::to_vec).collect::<Vec<_>>()).collect()
+        chunks
+            .flat_map(|c| batch::messages(&c.content).map(<[u8]>::to_vec).collect::<Vec<_>>())
+            .collect()
     }
 
     #[test]

@@ -6,11 +6,7 @@ use std::{
     sync::{Arc, mpsc::SyncSender},
 };
 
-use fanfare_group::{
-    Batch, Batcher, Options, PublishError,
-    batch::messages,
-    batcher::BATCH_MAX,
-};
+use fanfare_group::{Batch, Batcher, Options, PublishError, batch::messages, batcher::BATCH_MAX};
 use fanfare_proto::{EnqueueError, NodeId, ObjectKey, Time};
 
 use super::{

@@ -81,7 +81,7 @@ fn of_messages_that_travel_together_only_the_last_is_the_latest() {
 
 #[test]
 fn a_late_subscriber_gets_messages_that_travelled_together_from_others_when_their_publisher_is_gone()
-{
+ {
     let mut bus = Bus::new(3);
     bus.subscribe(1, "#");
     bus.publish_batch(0, &batch_of("a", &[b"one", b"two"]));

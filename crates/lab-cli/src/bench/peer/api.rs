@@ -10,8 +10,9 @@ use fanfare_node::{
 };
 
 use super::{
-    End, Outcome, PeerArgs, stay,
+    End, Outcome, PeerArgs,
     stamps::{Arrivals, Stamper, now_ns},
+    stay,
 };
 
 /// No message for so long: no more come.

@@ -29,7 +29,8 @@ impl Stamper {
 
     /// Whether it is early for the next one.
     pub(super) fn pause(&self) -> Option<Duration> {
-        let at = Duration::from_nanos(self.number.checked_mul(1_000_000_000)?.checked_div(self.paced)?);
+        let at =
+            Duration::from_nanos(self.number.checked_mul(1_000_000_000)?.checked_div(self.paced)?);
         Some(at.saturating_sub(self.begun.elapsed())).filter(|pause| !pause.is_zero())
     }
 
