@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn who_says_nothing_holds_nobody_up_for_ever() {
-        let mut flow = flow(1_000);
+        let flow = flow(1_000);
         assert!(!flow.has_room(at(9_999)) && flow.has_room(at(10_000)));
         assert!(flow.next_timeout().is_some());
     }
@@ -185,6 +185,7 @@ mod tests {
     fn others_are_asked_where_much_is_under_way_and_not_all_the_time() {
         let mut flow = flow(300);
         assert!(flow.poll_ask(at(100)) && !flow.poll_ask(at(110)) && flow.poll_ask(at(125)));
-        assert!(!super::tests::flow(10).poll_ask(at(100)));
+        let mut little = self::flow(10);
+        assert!(!little.poll_ask(at(100)));
     }
 }

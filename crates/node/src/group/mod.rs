@@ -5,7 +5,8 @@
 //! - [`MessageSender`] (`intake`): many messages, fast; [`MessageBatch`] (`batch`): as they come;
 //!   `publishing`: into the session; `flow`: no faster than subscribers follow
 //! - `engine`: its node in the driver's hands; `store`: the bytes there; `checker`: are they right?
-//! - `handover`: what subscriptions are still to be given; `gate`: how much of it at once
+//! - `handover`: what subscriptions are still to be given; `giving`: with its bytes; `gate`: how much of
+//!   it at once
 //! - `fates`: what has become of own messages; `refusals`: of others' that are too long
 //! - `keeper`: messages that outlive the process; `revival`: putting them back
 
@@ -18,6 +19,7 @@ pub mod event;
 mod fates;
 mod flow;
 mod gate;
+mod giving;
 mod handover;
 pub mod inbox;
 mod intake;
