@@ -9,7 +9,7 @@ use std::{
 
 use fanfare_node::{
     group::{Body, BodyError, Group, GroupError, Watch},
-    proto::{NodeId, ObjectKey},
+    proto::NodeId,
 };
 
 use super::{
@@ -84,17 +84,20 @@ impl<'a> Sending<'a> {
         let (size, topic) = (body.len(), self.plan.topic.clone());
         let key = self.group.publish(topic, body, self.plan.options, self.plan.watch)?;
         self.tally.on_published(Instant::now(), key, (1, size));
-        self.show_published(key, 1, size);
+        self.show(&News::Published(key, 1, size));
         Ok(())
     }
 
-    fn show_published(&self, key: ObjectKey, messages: u32, size: u64) {
-        if self.output.tells_events() {
-            let topic = self.plan.topic.as_str().to_owned();
-            let messages = Some(messages).filter(|messages| *messages > 1);
-            let id = key.object.0;
-            self.output.event(&Line::Published(Published { topic, id, size, messages }));
-        }
+    fn show(&self, news: &News) {
+        self.output.event(&match *news {
+            News::Published(key, messages, size) => {
+                let topic = self.plan.topic.as_str().to_owned();
+                let messages = Some(messages).filter(|messages| *messages > 1);
+                Line::Published(Published { topic, id: key.object.0, size, messages })
+            }
+            News::Sent(key) => Line::Sent(Sent { id: key.object.0 }),
+            News::Held(key, node) => Line::Held(Held { id: key.object.0, node: node.0 }),
+        });
     }
 
     /// Each line is a message. Where they come fast, many travel together.
@@ -132,21 +135,8 @@ impl<'a> Sending<'a> {
     fn look(&mut self) -> Result<BTreeSet<NodeId>, GroupError> {
         self.looked = Instant::now();
         let seen = self.tally.changes();
-        for fate in self.group.fates()? {
-            for news in self.tally.on_fate(self.looked, &fate) {
-                if !self.output.tells_events() {
-                    continue;
-                }
-                self.output.event(&match news {
-                    News::Published(key, messages, size) => {
-                        self.show_published(key, messages, size);
-                        continue;
-                    }
-                    News::Sent(key) => Line::Sent(Sent { id: key.object.0 }),
-                    News::Held(key, node) => Line::Held(Held { id: key.object.0, node: node.0 }),
-                });
-            }
-        }
+        let news = self.tally.on_fates(self.looked, &self.group.fates()?);
+        news.into_iter().filter(|_| self.output.tells_events()).for_each(|news| self.show(&news));
         if self.tally.changes() != seen {
             self.ask.1 = ASK_MIN;
         }

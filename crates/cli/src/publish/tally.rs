@@ -95,13 +95,22 @@ impl Tally {
         self.changes += 1;
     }
 
-    /// Something is new of an object. Gives what there is to see of it.
-    pub(super) fn on_fate(&mut self, now: Instant, fate: &Fate) -> Vec<News> {
+    /// Something is new of these objects. Gives what there is to see of it.
+    pub(super) fn on_fates(&mut self, now: Instant, fates: &[Fate]) -> Vec<News> {
         let mut news = Vec::new();
-        if !self.courses.contains_key(&fate.key) {
-            self.on_published(now, fate.key, (u64::from(fate.messages), fate.bytes));
-            news.push(News::Published(fate.key, fate.messages, fate.bytes));
+        // First of all that are on their way: which is the newest decides what is replaced.
+        for Fate { key, messages, bytes, .. } in fates {
+            if !self.courses.contains_key(key) {
+                self.on_published(now, *key, (u64::from(*messages), *bytes));
+                news.push(News::Published(*key, *messages, *bytes));
+            }
         }
+        news.extend(fates.iter().flat_map(|fate| self.on_fate(now, fate)));
+        news
+    }
+
+    fn on_fate(&mut self, now: Instant, fate: &Fate) -> Vec<News> {
+        let mut news = Vec::new();
         let Some(course) = self.courses.get_mut(&fate.key) else { return news };
         if fate.sent && !course.sent {
             course.sent = true;
@@ -259,9 +268,10 @@ mod tests {
     fn messages_that_travel_together_are_known_from_when_they_are_on_their_way_and_all_count() {
         let (mut tally, now) = (Tally::new(None, false), Instant::now());
         let batch = Fate { messages: 300, bytes: 30_000, sent: false, ..fate(0, &[]) };
-        assert_eq!(tally.on_fate(now, &batch), [News::Published(key(0), 300, 30_000)]);
+        let news = tally.on_fates(now, std::slice::from_ref(&batch));
+        assert_eq!(news, [News::Published(key(0), 300, 30_000)]);
         assert!(!tally.is_sent());
-        let news = tally.on_fate(now, &Fate { sent: true, ..batch });
+        let news = tally.on_fates(now, &[Fate { sent: true, ..batch }]);
         assert_eq!(news, [News::Sent(key(0))]);
         tally.on_fate(now, &fate(0, &[(7, Standing::Holds)]));
         assert_eq!((tally.counts(), tally.bytes()), ((300, 300, 0), 30_000));
@@ -290,6 +300,14 @@ mod tests {
         let news = tally.on_fate(now, &fate(2, &[(7, Standing::Holds)]));
         assert_eq!(news, [News::Sent(key(2)), News::Held(key(2), NodeId(7))]);
         assert!(tally.is_sent() && tally.is_settled(now + ROLL, &members(&[7])));
+        assert_eq!(tally.counts(), (3, 1, 2));
+    }
+
+    #[test]
+    fn of_messages_that_are_known_and_replaced_at_once_all_but_the_newest_are_replaced() {
+        let (mut tally, now) = (Tally::new(None, true), Instant::now());
+        let gone = |object| Fate { gone: true, ..fate(object, &[]) };
+        tally.on_fates(now, &[gone(0), gone(1), fate(2, &[(7, Standing::Holds)])]);
         assert_eq!(tally.counts(), (3, 1, 2));
     }
 
