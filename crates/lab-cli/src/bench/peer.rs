@@ -45,7 +45,6 @@ pub(super) struct PeerArgs {
     group: String,
     /// The broker
     #[arg(long)]
-    #[cfg_attr(not(feature = "nats"), expect(dead_code, reason = "only NATS has one"))]
     server: String,
     /// Rate that the group is told, bit/s
     #[arg(long)]
