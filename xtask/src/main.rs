@@ -12,6 +12,7 @@ mod simulated_crash;
 mod small_files;
 mod step;
 mod tidy;
+mod web;
 
 use std::process::ExitCode;
 use step::{Outcome, Step};
@@ -31,6 +32,8 @@ const USAGE: &str = "usage: cargo xtask <task>
   reproduce two cells of the papers' tables in the laboratory, Fanfare and NORM (root)
   rate      `fanfare send` without --rate beside told rates, on five networks, with wide margins (root)
   fuzz      each fuzz target for a few seconds (needs nightly and cargo-fuzz)
+  web       the live page in the tree is what its sources make (needs npm); `web` builds it anew,
+             `web --check` compares
   api-update  not in ci: writes public-api.txt anew
   crash     not in ci: kill sender or receiver and resume, [--rounds 20 | --kills N] [--seed 1]
              [--jobs N] [--scene KIND] [--keep DIR]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
@@ -72,6 +75,7 @@ fn steps() -> Vec<Step> {
         }),
         Step::new("api", api::check),
         Step::new("deny", deny::check),
+        Step::new("web", web::check),
         Step::new("no-io", no_io::check),
         Step::new("interop", interop).within(40),
         Step::new("reproduce", reproduce).within(50),
@@ -186,6 +190,8 @@ enum Asked<'a> {
     ApiUpdate,
     Crash(&'a [String]),
     SmallFiles(&'a [String]),
+    /// The page is built anew.
+    Web,
     /// All steps, or the one of this name.
     Steps(Option<&'a str>),
 }
@@ -204,6 +210,8 @@ impl<'a> Asked<'a> {
             "crash" => return Ok(Self::Crash(options)),
             "small-files" => return Ok(Self::SmallFiles(options)),
             "api-update" => Self::ApiUpdate,
+            "web" if options == ["--check"] => return Ok(Self::Steps(Some("web"))),
+            "web" => Self::Web,
             "ci" => Self::Steps(None),
             name if steps.contains(&name) => Self::Steps(Some(name)),
             name => return Err(format!("task '{name}': no such task")),
@@ -225,6 +233,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Asked::ApiUpdate) => api::update(),
+        Ok(Asked::Web) => step::run_all(vec![Step::new("web", web::build)]),
         Ok(Asked::Crash(options)) => {
             simulated_crash::run(options).unwrap_or_else(|| crash::run(options))
         }
@@ -261,7 +270,9 @@ mod tests {
         assert_eq!(parse("ci").as_deref(), Ok("Steps(None)"));
         assert_eq!(parse("tidy").as_deref(), Ok("Steps(Some(\"tidy\"))"));
         assert!(parse("crash --rounds 3").is_ok());
-        for line in ["", "fly", "ci --quick", "ci fmt", "tidy --fix"] {
+        assert_eq!(parse("web").as_deref(), Ok("Web"));
+        assert_eq!(parse("web --check").as_deref(), Ok("Steps(Some(\"web\"))"));
+        for line in ["", "fly", "ci --quick", "ci fmt", "tidy --fix", "web --fix"] {
             assert!(parse(line).is_err(), "{line}");
         }
     }

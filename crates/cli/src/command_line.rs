@@ -31,6 +31,7 @@ use crate::{
     receive::ReceivePlan,
     send::{SendPlan, StreamPlan, StreamsPlan},
     subscribe::SubArgs,
+    watch::WatchCommandArgs,
 };
 
 /// Without the options that every program has: the commands fill the screen.
@@ -80,6 +81,7 @@ enum Command {
     Pipe(PipeArgs),
     Demo(DemoArgs),
     Doctor(DoctorArgs),
+    Watch(WatchCommandArgs),
     Pub(PubArgs),
     Sub(SubArgs),
     Node(NodeArgs),
@@ -145,6 +147,7 @@ pub(crate) enum Task {
     Bridge(BridgeArgs),
     Demo(DemoArgs),
     Doctor(DoctorPlan),
+    Watch(WatchCommandArgs),
     Laboratory(&'static str, LaboratoryArgs),
     Key(KeyCommandArgs),
     Id(IdArgs),
@@ -218,6 +221,7 @@ pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
         Command::Doctor(args) => Task::Doctor(
             examinations(&args).map_err(|failures| Refused::Doctor(failures, args.shown()))?,
         ),
+        Command::Watch(args) => Task::Watch(args),
         Command::Pub(args) => Task::Publish(Box::new(args)),
         Command::Sub(args) => Task::Subscribe(Box::new(args)),
         Command::Bridge(args) => Task::Bridge(args),

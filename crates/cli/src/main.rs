@@ -7,6 +7,7 @@
 //! - `keys`: keys, signatures, and receipts verified later
 //! - `demo`, `doctor`, `parts`: a file per command; `laboratory`: commands of `fanfare-lab`
 //! - `estimate`: how long it will take; `json`: lines of `--json`; `warnings`: what more than one command warns of
+//! - `watching`: the page of a transfer; `watch`: pages in a terminal
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -32,11 +33,15 @@ mod subscribe;
 #[cfg(test)]
 mod usage_tests;
 mod warnings;
+mod watch;
+mod watching;
 
 use command_line::{GRAMMAR, Refused, Task, program, understand};
 use fanfare_command::{
     Exit, Output, end, generate, give_up, give_up_all, interrupt, misunderstood,
 };
+use fanfare_watch::transfer::Kind;
+use watching::watched;
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
@@ -56,12 +61,14 @@ fn run(task: Task) -> Exit {
     match task {
         Task::Send(plan, reload) => {
             let output = Output::new(plan.output).per_file();
-            send::run(*plan, reload, &output)
+            let page = plan.watch.clone();
+            watched(page, Kind::Send, output, |output| send::run(*plan, reload, output))
         }
         Task::SendStreams(plan, shown) => send::run_streams(plan, shown, &Output::new(shown)),
         Task::Receive(plan, reload) => {
             let output = Output::new(plan.output).per_file();
-            receive::run(*plan, reload, &output)
+            let page = plan.watch.clone();
+            watched(page, Kind::Receive, output, |output| receive::run(*plan, reload, output))
         }
         Task::PipeSend(plan) => {
             let output = Output::new(plan.output);
@@ -85,6 +92,7 @@ fn run(task: Task) -> Exit {
         Task::Bridge(args) => bridge::run(&args),
         Task::Demo(args) => demo::run(&args),
         Task::Doctor(plan) => doctor::run(&plan),
+        Task::Watch(args) => watch::run(&args),
         Task::Laboratory(command, args) => laboratory::run(command, &args),
         Task::Key(args) => keys::run(&args),
         Task::Id(args) => keys::identity::show(&args),

@@ -1,10 +1,11 @@
 //! What people see while it runs: text and a bar on standard error, JSON on standard output.
 
 use std::{
+    fmt,
     io::{self, ErrorKind, Write},
     process::exit,
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering},
     },
     time::{Duration, Instant},
@@ -69,6 +70,18 @@ pub struct Output {
     stream: Option<String>,
     /// It is a group of a node of several.
     is_group: bool,
+    /// Who is told each event, too.
+    listener: Option<Listener>,
+}
+
+/// Is given lines as `--json` prints them.
+#[derive(Clone)]
+struct Listener(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Listener")
+    }
 }
 
 impl Output {
@@ -86,7 +99,14 @@ impl Output {
             rows: Some(rows),
             stream: None,
             is_group: false,
+            listener: None,
         }
+    }
+
+    /// Tells each event to `listener`, too, as a line of `--json`.
+    #[must_use]
+    pub fn heard_by(self, listener: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self { listener: Some(Listener(Arc::new(listener))), ..self }
     }
 
     /// With `-v` it prints a line for each file, and events only with `-vv`.
@@ -130,6 +150,9 @@ impl Output {
 
     /// Prints `line` with `--json`, and shows the event with `-v`.
     pub fn event<L: Serialize>(&self, line: &L) {
+        if let Some(Listener(tell)) = &self.listener {
+            tell(&to_text(line));
+        }
         if self.args.json {
             print_line(&self.line_text(line));
         }
@@ -142,9 +165,14 @@ impl Output {
         self.verbose.load(Ordering::Relaxed) >= self.events_from && !self.args.json
     }
 
-    /// Somebody reads events, as JSON or with `-v`.
+    /// Somebody reads events, as JSON, with `-v` or on a page.
     pub fn tells_events(&self) -> bool {
-        self.args.json || self.shows_events()
+        self.args.json || self.shows_events() || self.listener.is_some()
+    }
+
+    /// Somebody reads how it ended: as JSON, or on a page.
+    pub fn tells_result(&self) -> bool {
+        self.args.json || self.listener.is_some()
     }
 
     /// A line for people that only `-v` prints.

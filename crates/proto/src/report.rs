@@ -22,6 +22,9 @@ pub struct ReceiverReport {
     pub reception: Option<Reception>,
     /// NACKs heard from it.
     pub nacks: u64,
+    /// How often its receive buffer ran over since it heard this sender: its machine was behind, not the
+    /// network. Only receivers of ours tell it.
+    pub overruns: u32,
     /// When it was last heard.
     pub heard: Time,
     /// It was evicted: nothing it says counts any more.

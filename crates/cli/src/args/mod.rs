@@ -22,3 +22,4 @@ pub(crate) mod receive;
 pub(crate) mod send;
 pub(crate) mod signing;
 mod streams;
+mod watch;

@@ -11,6 +11,7 @@ use super::{
     metadata::TakeArgs,
     network::{NameArgs, NetArgs, parse_node_id},
     signing::IdentityArgs,
+    watch::WatchArgs,
 };
 use crate::{config::FileArgs, receive::ReceivePlan};
 
@@ -187,6 +188,8 @@ pub(crate) struct RecvArgs {
     #[command(flatten)]
     identity: IdentityArgs,
     #[command(flatten)]
+    watch: WatchArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -229,6 +232,7 @@ impl RecvArgs {
             options: self.options()?,
             signing: self.identity.signing(),
             timeout: self.timeout.clone().unwrap_or_default(),
+            watch: self.watch.plan()?,
             output: self.output,
         })
     }

@@ -17,6 +17,7 @@ use super::{
     network::{NameArgs, NetArgs},
     signing::SigningArgs,
     streams::StreamsArgs,
+    watch::WatchArgs,
 };
 use crate::{
     config::FileArgs,
@@ -193,6 +194,8 @@ pub(crate) struct SendArgs {
     #[command(flatten)]
     signing: SigningArgs,
     #[command(flatten)]
+    watch: WatchArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -275,6 +278,7 @@ impl SendArgs {
             layered,
             place: (self.net.group()?.group, self.net.interface()),
             hosts: (hosts, self.hosts.with_group()),
+            watch: self.watch.plan()?,
             output: self.output,
         })
     }

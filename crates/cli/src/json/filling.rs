@@ -106,6 +106,8 @@ impl Line {
                 bytes: one.bytes,
                 rate_bps: one.rate.map(Bitrate::as_bps),
                 loss: rounded(one.loss),
+                rtt: one.rtt.map(|rtt| rounded(rtt.as_secs_f64())),
+                overruns: Some(one.overruns).filter(|overruns| *overruns > 0),
             }
         };
         let receivers = each.iter().map(line).collect();

@@ -77,6 +77,10 @@ pub(crate) struct ReceiverProgressLine {
     pub(crate) bytes: Option<u64>,
     pub(crate) rate_bps: Option<u64>,
     pub(crate) loss: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rtt: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) overruns: Option<u32>,
 }
 
 /// A receiver gets less than it should, or enough again.

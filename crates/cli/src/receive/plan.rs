@@ -6,7 +6,7 @@ use fanfare_command::{Failure, Output, OutputArgs};
 use fanfare_files::{ReceiveOptions, Transfer};
 use fanfare_node::Network;
 
-use crate::{args::signing::Signing, config::Live};
+use crate::{args::signing::Signing, config::Live, watching::WatchPlan};
 
 /// One receiver.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub(crate) struct ReceivePlan {
     pub(crate) signing: Signing,
     /// As it was given.
     pub(crate) timeout: String,
+    /// A page for browsers.
+    pub(crate) watch: Option<WatchPlan>,
     pub(crate) output: OutputArgs,
 }
 

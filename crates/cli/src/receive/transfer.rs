@@ -282,7 +282,7 @@ fn conclude(output: &Output, finished: Finished, keys: KeyMistake, timeout: &str
         Some(failure) if exit != Exit::Interrupted => output.failure(failure),
         _ => {}
     }
-    if output.is_json() {
+    if output.tells_result() {
         output.event(&Line::receive_result(&report, finished.overruns, exit as u8));
     }
     exit

@@ -24,7 +24,7 @@ pub(super) fn conclude(
         Some(failure) if exit != Exit::Interrupted => output.failure(failure),
         _ => {}
     }
-    if output.is_json() {
+    if output.tells_result() {
         output.event(&Line::send_result(&report, finished.stats.bytes_sent, exit as u8));
     }
     exit

@@ -12,7 +12,7 @@ use fanfare_files::{
 };
 use fanfare_node::proto::{Bitrate, CongestionControl};
 
-use crate::{args::signing::Signing, config::Live};
+use crate::{args::signing::Signing, config::Live, watching::WatchPlan};
 
 /// One sending.
 #[derive(Debug)]
@@ -44,6 +44,8 @@ pub(crate) struct SendPlan {
     pub(crate) place: (SocketAddr, Option<String>),
     /// Single hosts to send to, and whether the group is sent to, too.
     pub(crate) hosts: (Vec<SocketAddr>, bool),
+    /// A page for browsers.
+    pub(crate) watch: Option<WatchPlan>,
     pub(crate) output: OutputArgs,
 }
 

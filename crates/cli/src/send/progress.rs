@@ -135,7 +135,15 @@ mod tests {
             free: None,
         };
         let (bytes, rate) = (Some(bytes), Some(Bitrate::mbps(93)));
-        ReceiverProgress { receiver, bytes, rate, loss: 0.02, outcome: None }
+        ReceiverProgress {
+            receiver,
+            bytes,
+            rate,
+            loss: 0.02,
+            rtt: None,
+            overruns: 0,
+            outcome: None,
+        }
     }
 
     #[test]

@@ -127,6 +127,10 @@ fn check_shared(each: &[StreamPlan]) -> Result<(), Failure> {
         {
             return refused("paths (-)".to_owned(), before, "Standard input is read but once");
         }
+        if send.watch.is_some() {
+            let text = format!("watch at {place}: a page shows one transfer. Leave it out");
+            return Err(Failure::usage("streams.invalid", text));
+        }
         if send.layered.is_some() {
             let text = format!(
                 "layers at {place}: one of several streams goes by a rate of its sender. Send over \

@@ -22,3 +22,4 @@ mod stream;
 mod streams;
 mod transfer;
 mod trees;
+mod watch;

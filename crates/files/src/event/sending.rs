@@ -144,6 +144,10 @@ pub struct ReceiverProgress {
     pub rate: Option<Bitrate>,
     /// Its loss, as a fraction, as it reported last.
     pub loss: f64,
+    /// Its RTT, once measured.
+    pub rtt: Option<Duration>,
+    /// How often its receive buffer ran over: its machine was behind, not the network.
+    pub overruns: u32,
     /// How it ended, once that is known.
     pub outcome: Option<Outcome>,
 }

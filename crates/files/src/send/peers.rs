@@ -82,7 +82,7 @@ impl Peers {
             status.received.iter().for_each(|bytes| peer.pace.on_count(now, *bytes));
             peer.held = status.held;
             for failure in &status.failures {
-                if peer.reported.insert(failure.object, failure.reason).is_none() {
+                if peer.report(failure) {
                     news.reported.push((failure.object, failure.reason));
                 }
             }
@@ -293,6 +293,8 @@ impl Peers {
             bytes: peer.pace.bytes(),
             rate: peer.pace.rate(),
             loss: reports.get(node).map_or(0.0, |report| loss_of(report)),
+            rtt: reports.get(node).and_then(|report| report.rtt),
+            overruns: reports.get(node).map_or(0, |report| report.overruns),
             outcome: peer.outcome.as_ref().map(|(outcome, _)| outcome.clone()),
         };
         self.peers.iter().map(progress).collect()
@@ -349,6 +351,16 @@ impl Peers {
 }
 
 impl Peer {
+    /// Keeps what a receiver says of an object. A failure is not forgotten for a remark about the same
+    /// object. Returns whether it is the first of its object.
+    fn report(&mut self, failure: &Failure) -> bool {
+        let known = self.reported.get(&failure.object);
+        if known.is_some_and(|known| known.is_failure()) && !failure.reason.is_failure() {
+            return false;
+        }
+        self.reported.insert(failure.object, failure.reason).is_none()
+    }
+
     fn lacking(&self) -> u64 {
         self.reported.values().filter(|reason| reason.is_failure()).count() as u64
     }
@@ -394,6 +406,14 @@ mod tests {
         let results = peers.results(Time::ZERO, &[], |n| format!("object {n}"));
         let failures = BTreeMap::from([("object 5".to_owned(), Reason::DiskFull)]);
         assert_eq!(results[0].outcome, Outcome::Partial { held: 2, failures });
+    }
+
+    #[test]
+    fn a_failure_is_not_forgotten_for_a_remark_about_the_same_object() {
+        let mut peers = Peers::default();
+        let mut both = status(2, &[5]);
+        both.failures.push(Failure { object: 5, reason: Reason::MetadataRefused });
+        assert!(hear(&mut peers, &both).settled);
     }
 
     #[test]

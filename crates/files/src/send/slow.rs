@@ -207,6 +207,7 @@ mod tests {
             loss,
             reception: None,
             nacks: 0,
+            overruns: 0,
             heard: at(second),
             evicted: false,
         }

@@ -70,6 +70,15 @@ fn a_receiver_refuses_links_that_lead_out_unless_it_is_told_otherwise() {
 }
 
 #[test]
+fn links_and_owners_that_a_receiver_refuses_both_end_the_transfer() {
+    let stage = with_links_out();
+    let (sent, received) = pass(&stage, &["--archive"], &[]);
+    sent.expect(3);
+    received.expect(3);
+    assert_eq!(entries(&stage.path("in/t")), ["f"]);
+}
+
+#[test]
 fn a_planted_link_in_the_place_of_a_directory_leads_nowhere() {
     let stage = Stage::new();
     stage.file("out/t/d/f", 10);

@@ -238,6 +238,7 @@ impl Receivers {
             loss: receiver.loss.to_fraction(),
             reception: receiver.tally.latest(),
             nacks: receiver.nacks,
+            overruns: receiver.overruns,
             heard: receiver.heard,
             evicted: slow.is_evicted(*node),
         };

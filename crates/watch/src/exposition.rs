@@ -1,0 +1,165 @@
+//! The document as metrics, in the text format of Prometheus.
+
+use std::fmt::{Display, Write as _};
+
+use serde_json::{Value, json};
+
+/// Lines about each receiver are written for so many: a store keeps a series for each.
+const RECEIVERS_MAX: usize = 256;
+
+/// All metrics of a document.
+pub(crate) fn text(document: &Value) -> String {
+    let mut page = Page::default();
+    let version = document["version"].as_str().unwrap_or_default();
+    let kind = document["kind"].as_str().unwrap_or_default();
+    page.family("build_info", "gauge", "Which program this is.");
+    page.line("build_info", &[("version", version), ("kind", kind)], 1);
+    transfer(document, &mut page);
+    alerts(document, &mut page);
+    receivers(document, &mut page);
+    page.text
+}
+
+/// Whether there is something to worry about, for probes.
+pub(crate) fn health(document: &Value) -> String {
+    let alerts = document["alerts"].as_object().map_or(0, serde_json::Map::len);
+    json!({"phase": document["phase"], "alerts": alerts}).to_string()
+}
+
+fn transfer(document: &Value, page: &mut Page) {
+    let sending = &document["sending"];
+    page.one("transfer_size_bytes", "gauge", "Bytes of all files.", &document["total_bytes"]);
+    page.one(
+        "transfer_done_bytes",
+        "gauge",
+        "Bytes of files sent once, or received.",
+        &document["done_bytes"],
+    );
+    page.one(
+        "wire_bytes_total",
+        "counter",
+        "Bytes sent, without headers of UDP and below.",
+        &sending["wire_bytes"],
+    );
+    page.one("repair_bytes_total", "counter", "Bytes of repair sent.", &sending["repair_bytes"]);
+    page.one("rate_bits_per_second", "gauge", "The sending rate in force.", &sending["rate_bps"]);
+    page.one(
+        "goodput_bits_per_second",
+        "gauge",
+        "How fast files get further.",
+        &document["pace_bps"],
+    );
+    page.one("loss_ratio", "gauge", "Loss that this receiver sees.", &document["loss"]);
+    page.one("receivers", "gauge", "Receivers heard.", &sending["heard"]);
+    page.one(
+        "receivers_complete",
+        "gauge",
+        "Receivers that have everything.",
+        &sending["complete"],
+    );
+    if let Some(limit) = sending["limit"].as_str() {
+        page.family("rate_limit_reason", "gauge", "1 for what limits the rate now.");
+        page.line("rate_limit_reason", &[("reason", limit)], 1);
+    }
+}
+
+fn alerts(document: &Value, page: &mut Page) {
+    let each = || document["alerts"].as_object().into_iter().flatten().map(|(_, alert)| alert);
+    page.family("alerts_active", "gauge", "Alerts that hold now, by cause.");
+    let mut causes: Vec<&str> = each().filter_map(|alert| alert["cause"].as_str()).collect();
+    causes.sort_unstable();
+    for group in causes.chunk_by(|a, b| a == b) {
+        page.line("alerts_active", &[("cause", group[0])], group.len());
+    }
+    page.family("alerts_total", "counter", "Alerts since the start, by cause.");
+    for (cause, count) in document["alerts_raised"].as_object().into_iter().flatten() {
+        page.line("alerts_total", &[("cause", cause)], count);
+    }
+}
+
+fn receivers(document: &Value, page: &mut Page) {
+    let each = || document["receivers"].as_object().into_iter().flatten().take(RECEIVERS_MAX);
+    let fields = [
+        ("receiver_bytes", "bytes", "Bytes that a receiver has."),
+        ("receiver_rate_bits_per_second", "rate_bps", "How fast that grows."),
+        ("receiver_loss_ratio", "loss", "Loss on the path to a receiver."),
+        ("receiver_rtt_seconds", "rtt", "Round trip to a receiver."),
+        ("receiver_overruns", "overruns", "How often a receiver's buffer ran over."),
+    ];
+    for (name, field, help) in fields {
+        if each().any(|(_, one)| one[field].is_number()) {
+            page.family(name, "gauge", help);
+        }
+        for (id, one) in each().filter(|(_, one)| one[field].is_number()) {
+            let label = one["label"].as_str().unwrap_or_default();
+            page.line(name, &[("receiver", label), ("id", id)], &one[field]);
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = write!(self.text, "# HELP fanfare_{name} {help}\n# TYPE fanfare_{name} {kind}\n");
+    }
+
+    fn line(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
+        let label = |(name, value): &(&str, &str)| format!("{name}=\"{}\"", escaped(value));
+        let labels: Vec<String> = labels.iter().map(label).collect();
+        let labels =
+            if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        let _ = writeln!(self.text, "fanfare_{name}{labels} {value}");
+    }
+
+    /// One number, if there is one.
+    fn one(&mut self, name: &str, kind: &str, help: &str, value: &Value) {
+        if value.is_number() {
+            self.family(name, kind, help);
+            self.line(name, &[], value);
+        }
+    }
+}
+
+/// Names come by the network: a quote or a line end in one must not end the line.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_become_lines_and_names_cannot_break_them() {
+        let document = json!({
+            "version": "1", "kind": "send", "total_bytes": 10,
+            "sending": {"rate_bps": 5, "limit": "loss"},
+            "alerts": {"a": {"cause": "lossy-path"}, "b": {"cause": "lossy-path"}},
+            "alerts_raised": {"lossy-path": 3},
+            "receivers": {"7": {"label": "a\"}\n\\b", "loss": 0.5}},
+        });
+        let text = text(&document);
+        for line in [
+            "fanfare_build_info{version=\"1\",kind=\"send\"} 1",
+            "fanfare_transfer_size_bytes 10",
+            "fanfare_rate_bits_per_second 5",
+            "fanfare_rate_limit_reason{reason=\"loss\"} 1",
+            "fanfare_alerts_active{cause=\"lossy-path\"} 2",
+            "fanfare_alerts_total{cause=\"lossy-path\"} 3",
+            "fanfare_receiver_loss_ratio{receiver=\"a\\\"}\\n\\\\b\",id=\"7\"} 0.5",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
+        }
+        assert!(text.lines().all(|line| line.starts_with('#') || line.starts_with("fanfare_")));
+    }
+
+    #[test]
+    fn what_is_not_known_has_no_line() {
+        let text = text(&json!({"version": "1", "kind": "recv"}));
+        assert!(!text.contains("rate") && !text.contains("receiver"), "{text}");
+    }
+}

@@ -1,0 +1,174 @@
+//! What each path answers.
+
+use std::{sync::Arc, time::Instant};
+
+use super::{
+    access::{Access, Verdict},
+    request::Request,
+    response::{Response, Status},
+};
+use crate::{Board, assets, exposition};
+
+/// What is served, and to whom.
+#[derive(Debug)]
+pub(super) struct Site {
+    pub(super) access: Access,
+    pub(super) board: Arc<Board>,
+}
+
+/// How a request is answered.
+pub(super) enum Answer {
+    Whole(Response),
+    /// With events, as they come.
+    Stream,
+}
+
+/// Of the text format of Prometheus.
+const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+const JSON: &str = "application/json";
+const FORM: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
+    <meta name=\"viewport\" content=\"width=device-width\"><title>Fanfare</title>\
+    <link rel=\"stylesheet\" href=\"/page.css\"><main class=\"login\"><h1>Fanfare</h1>\
+    <form method=\"post\" action=\"/login\"><label>Token <input type=\"password\" name=\"token\" \
+    autocomplete=\"current-password\" required autofocus></label> <button>Show</button></form></main></html>";
+
+impl Site {
+    pub(super) fn answer(&self, request: &Request) -> Answer {
+        let now = Instant::now();
+        if request.method == "POST" && request.path == "/login" {
+            return Answer::Whole(self.login(request, now));
+        }
+        let verdict = self.access.check(request, now);
+        if !matches!(&*request.method, "GET" | "HEAD") {
+            let why = "this page only shows: GET and HEAD are answered";
+            return Answer::Whole(Response::refused(Status::WrongMethod, why));
+        }
+        // The form has a style, and needs no token for it.
+        let is_open = request.path == "/page.css";
+        match verdict {
+            Verdict::Welcome => {}
+            Verdict::NoToken if is_open => {}
+            Verdict::NoToken if request.path == "/" => {
+                return Answer::Whole(Response::new("text/html; charset=utf-8", FORM));
+            }
+            verdict => return Answer::Whole(refusal(&verdict)),
+        }
+        self.page(request)
+    }
+
+    fn page(&self, request: &Request) -> Answer {
+        Answer::Whole(match &*request.path {
+            "/api/stream" if request.method == "GET" => return Answer::Stream,
+            "/api/state" => Response::new(JSON, self.board.now().document.to_string()),
+            "/metrics" => {
+                let text = exposition::text(&self.board.now().document);
+                Response::new(METRICS, text)
+            }
+            "/healthz" => Response::new(JSON, exposition::health(&self.board.now().document)),
+            path => match assets::find(path) {
+                Some(asset) => Response::new(asset.kind, asset.bytes),
+                None => Response::refused(Status::NotFound, "there is nothing of this name"),
+            },
+        })
+    }
+
+    fn login(&self, request: &Request, now: Instant) -> Response {
+        match self.access.login(request, now) {
+            Ok(cookie) => Response {
+                status: Status::SeeOther,
+                more: vec![format!("Set-Cookie: {cookie}"), "Location: /".to_owned()],
+                ..Response::new("text/plain", "")
+            },
+            Err(_) if !self.access.has_token() => {
+                Response::refused(Status::NotFound, "no token is needed here")
+            }
+            Err(verdict) => refusal(&verdict),
+        }
+    }
+}
+
+fn refusal(verdict: &Verdict) -> Response {
+    match verdict {
+        Verdict::WrongHost => {
+            Response::refused(Status::WrongHost, "this server does not have this name")
+        }
+        Verdict::TooManyTries => {
+            Response::refused(Status::TooManyTries, "too many wrong tokens: wait a minute")
+        }
+        Verdict::NoToken => Response::refused(Status::Unauthorized, "a token is needed"),
+        Verdict::Welcome => Response::refused(Status::Forbidden, "not here"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn ask(line: &str, headers: &str) -> (Status, Vec<u8>) {
+        let board = Arc::new(Board::new(json!({"kind": "send", "phase": "sending"})));
+        let site = Site { access: Access::local(), board };
+        let text = format!("{line} HTTP/1.1\r\n{headers}\r\n");
+        match site.answer(&Request::read(&mut text.as_bytes()).unwrap()) {
+            Answer::Whole(response) => (response.status, response.body),
+            Answer::Stream => (Status::Fine, b"stream".to_vec()),
+        }
+    }
+
+    fn status(line: &str) -> Status {
+        ask(line, "Host: localhost\r\n").0
+    }
+
+    #[test]
+    fn each_path_has_its_answer_and_others_have_none() {
+        for path in
+            ["/", "/page.js", "/page.css", "/api/state", "/api/stream", "/metrics", "/healthz"]
+        {
+            assert_eq!(status(&format!("GET {path}")), Status::Fine, "{path}");
+        }
+        for path in ["/..", "/../Cargo.toml", "/%2e%2e/x", "/page.js/", "/login"] {
+            assert_eq!(status(&format!("GET {path}")), Status::NotFound, "{path}");
+        }
+    }
+
+    #[test]
+    fn nothing_can_be_changed() {
+        for method in ["POST", "PUT", "DELETE", "OPTIONS", "get"] {
+            assert_eq!(status(&format!("{method} /")), Status::WrongMethod, "{method}");
+        }
+    }
+
+    #[test]
+    fn a_request_for_another_host_is_refused_whatever_it_asks_for() {
+        for path in ["/", "/page.css", "/api/state", "/api/stream", "/metrics"] {
+            let (status, _) = ask(&format!("GET {path}"), "Host: evil.example\r\n");
+            assert_eq!(status, Status::WrongHost, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_state_is_the_document() {
+        let (_, body) = ask("GET /api/state", "Host: [::1]:7979\r\n");
+        let state: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(state["phase"], "sending");
+    }
+
+    #[test]
+    fn without_the_token_there_is_a_form_and_nothing_else() {
+        let token = "0123456789abcdef0123456789abcdef".to_owned();
+        let board = Arc::new(Board::new(json!({"secret": 1})));
+        let site = Site { access: Access::by_token(token, None), board };
+        let ask = |path: &str| {
+            let text = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            match site.answer(&Request::read(&mut text.as_bytes()).unwrap()) {
+                Answer::Whole(response) => (response.status, response.body),
+                Answer::Stream => (Status::Fine, Vec::new()),
+            }
+        };
+        assert!(String::from_utf8(ask("/").1).unwrap().contains("<form"));
+        for path in ["/api/state", "/api/stream", "/metrics", "/page.js"] {
+            assert_eq!(ask(path).0, Status::Unauthorized, "{path}");
+        }
+    }
+}

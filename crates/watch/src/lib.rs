@@ -1,0 +1,26 @@
+//! A live page for one transfer or one group, and the same for programs and terminals.
+//!
+//! Whoever has something to show keeps a [`Board`] up to date: one JSON document, published about twice a
+//! second. The server hands it out on loopback as a page, as a stream of changes, as JSON and as metrics.
+//!
+//! - `board`: the document that is shown, and who waits for news of it; `patch`: what differs between two
+//! - `transfer`: one transfer, made of the lines of `--json`: how far each receiver is, and why it is late
+//! - `page`: the server with a transfer behind it, as `fanfare send --watch` uses it
+//! - `http`: the server: requests, who may ask, streams; `assets`: the page's files
+//! - `exposition`: the same as metrics, in the text format of Prometheus
+//! - `client`: reads such a stream; `terminal`: shows it as lines of text
+
+mod assets;
+mod board;
+pub mod client;
+mod exposition;
+pub mod http;
+mod page;
+mod patch;
+pub mod terminal;
+pub mod transfer;
+
+pub use board::Board;
+pub use http::{Access, ListenError, Server};
+pub use page::TransferPage;
+pub use patch::{apply, patch};
