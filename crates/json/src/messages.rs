@@ -12,6 +12,9 @@ pub struct Published {
     pub topic: String,
     pub id: u16,
     pub size: u64,
+    /// How many it is, where several travel together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<u32>,
 }
 
 /// All of a message of ours has been on its way once.

@@ -342,7 +342,10 @@ impl Server {
         let size = body.len();
         let published = self.groups[place].group.publish(parsed, body, options, Watch::Nothing);
         let key = self.taken(place, published)?;
-        Ok(self.text(place, &Line::Published(Published { topic, id: key.object.0, size })))
+        Ok(self.text(
+            place,
+            &Line::Published(Published { topic, id: key.object.0, size, messages: None }),
+        ))
     }
 
     /// A message of a group, for whoever subscribed so.

@@ -60,7 +60,7 @@ pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
             output.warn("interface.up", interface_up(interface));
         }
         GroupEvent::NotOpened { code, text, .. } => output.warn(code, text.clone()),
-        GroupEvent::Message(_) | GroupEvent::Sent { .. } => return false,
+        GroupEvent::Message(_) | GroupEvent::Batch(_) | GroupEvent::Sent { .. } => return false,
     }
     true
 }

@@ -2,7 +2,7 @@
 
 use std::{
     path::Path,
-    sync::mpsc::{Receiver, RecvTimeoutError},
+    sync::mpsc::RecvTimeoutError,
     thread::{self, Scope, ScopedJoinHandle},
     time::Duration,
 };
@@ -12,7 +12,7 @@ use fanfare_json::{GatewayLine, Line, Sent};
 use fanfare_local::server::{self, Served, Server};
 use fanfare_node::{
     gateway::{Ear, Gateway, GatewayEvent},
-    group::{Group, GroupEvent, GroupHandle},
+    group::{Group, GroupEvent, GroupEvents, GroupHandle},
     messaging::{GroupIndex, Subscription},
 };
 
@@ -59,7 +59,7 @@ fn serve(plan: NodePlan, output: &Output) -> Result<Exit, Failure> {
     let NodePlan { socket, groups, gateways, output: shown } = plan;
     let mut members = join_all(groups, &gateways, shown)?;
     let events = members.iter_mut().filter_map(|member| member.group.take_events());
-    let events: Vec<Receiver<GroupEvent>> = events.collect();
+    let events: Vec<GroupEvents> = events.collect();
     let served =
         |member: &Member| Served { name: member.name.clone(), group: member.group.handle() };
     let server = Server::listen(&socket, members.iter().map(served).collect())?;
@@ -187,7 +187,7 @@ fn open(settings: &GatewayPlan, members: &[Member], server: &Server) -> Result<C
 }
 
 /// Hands out what a group tells, until it ends.
-fn follow(place: usize, events: &Receiver<GroupEvent>, server: &Server, output: &Output) {
+fn follow(place: usize, events: &GroupEvents, server: &Server, output: &Output) {
     while let Ok(event) = events.recv() {
         match event {
             GroupEvent::Message(message) => server.hand_out(place, message),

@@ -58,6 +58,7 @@ impl GroupNode {
         }
         // Beyond its rate a sender's link may have no room for it: what queues up there tells a longer round trip.
         self.session.sender().on_spoken(buf.len());
+        self.flood.on_announced();
         self.stats.states_sent += 1;
         self.stats.state_bytes_sent += buf.len() as u64;
         true
@@ -129,7 +130,7 @@ impl GroupNode {
             self.shorts = SHORTS_MAX;
             match greeting::is_greeting(state) && self.config.greets {
                 true => self.welcome(),
-                false => self.trickle.on_call(self.now, &mut self.rng),
+                false => self.on_call_of(from),
             }
         }
         if state.unread {

@@ -39,7 +39,8 @@ pub(crate) mod tests {
     pub(crate) const SOURCE: Source = (NodeId(1), InstanceId(1));
 
     pub(crate) fn at(index: u64, topic: u32, number: u64) -> Place {
-        Place { source: SOURCE, index, topic, number }
+        let next_number = number.saturating_add(1);
+        Place { source: SOURCE, index, topic, number, next_number }
     }
     pub(crate) fn drain(order: &mut dyn Order) -> Vec<u64> {
         core::iter::from_fn(|| order.poll()).map(|place| place.index).collect()

@@ -15,8 +15,9 @@ pub(crate) struct Place {
     pub(crate) index: u64,
     /// The topic, as the node numbers them.
     pub(crate) topic: u32,
-    /// Its number on that topic.
+    /// Its number on that topic, and that of the next.
     pub(crate) number: u64,
+    pub(crate) next_number: u64,
 }
 
 /// One rule, for one subscription.

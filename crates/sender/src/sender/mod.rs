@@ -101,6 +101,8 @@ pub struct Sender {
     config: SenderConfig,
     /// The session has one receiver.
     unicast: bool,
+    /// So many listen, and all of them are known.
+    few: Option<usize>,
     coding: Coding,
     now: Time,
     /// When the machines were last told the time.
@@ -181,6 +183,7 @@ impl Sender {
         let mut sender = Self {
             node_id,
             unicast,
+            few: None,
             coding: Coding::new(&config),
             now,
             ticked: None,
@@ -523,7 +526,7 @@ impl Sender {
 
     /// Whoever was heard without a measure when data began to flow may be measured now.
     fn settle_grtt(&mut self) {
-        if !self.held && self.is_small_group() && self.receivers.all_measured() {
+        if !self.held && self.is_small_group() && self.all_measured() {
             self.grtt.settle(self.now);
         }
     }
@@ -532,8 +535,22 @@ impl Sender {
     /// and is waited for. Whoever else listens makes itself heard by its answer to a probe.
     fn is_small_group(&self) -> bool {
         let count = self.receivers.len();
+        if let Some(few) = self.few {
+            return count <= few;
+        }
         let known = |node| self.receivers.is_ours(node) && self.watermark.has(node);
         (1..=SMALL_GROUP).contains(&count) && self.receivers.nodes().all(known)
+    }
+
+    /// Whether the round trip to each receiver that is known has been measured.
+    fn all_measured(&self) -> bool {
+        self.receivers.len() >= self.few.unwrap_or(0) && self.receivers.all_measured()
+    }
+
+    /// Just so many listen from now on, as somebody knows who hears them otherwise; `None`: nobody knows.
+    /// More than are a small group do not count.
+    pub fn set_few(&mut self, few: Option<usize>) {
+        self.few = few.filter(|few| (1..=SMALL_GROUP).contains(few));
     }
 
     fn cycle_timing(&self) -> CycleTiming {

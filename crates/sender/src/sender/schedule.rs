@@ -57,7 +57,7 @@ impl Sender {
     /// While receivers are gathered a probe goes with each call: the answer tells the round trip. Of
     /// few that have answered without having heard one, the next request shall tell it.
     fn probe_at(&self) -> Time {
-        let unmeasured = !self.held && self.is_small_group() && !self.receivers.all_measured();
+        let unmeasured = !self.held && self.is_small_group() && !self.all_measured();
         let soon = match self.held {
             true => self.roll_call.due_at().map(|call| call.max(self.probe.renewable_at())),
             false => unmeasured.then(|| self.probe.renewable_at()),
@@ -101,7 +101,8 @@ impl Sender {
 
     /// Whether receivers are waited for or served: only then probes go.
     fn is_working(&self) -> bool {
-        !self.is_settled() || !self.watermark.is_done() || self.roll_call.is_on()
+        let measures = self.few.is_some() && !self.all_measured() && self.probe.is_trying();
+        !self.is_settled() || !self.watermark.is_done() || self.roll_call.is_on() || measures
     }
 
     /// Nothing left to send, repair, flush, have acknowledged, or take leave of.

@@ -22,6 +22,8 @@ pub struct Publication {
     pub size: u64,
     /// How many.
     pub count: u64,
+    /// So many messages of `size` travel as one each time; 1: alone.
+    pub together: u32,
     /// None after this time of the run.
     pub until: Duration,
     /// One such time after the other; without it one after the other as fast as they may be sent.
@@ -35,7 +37,7 @@ impl Publication {
     #[must_use]
     pub fn new(topic: Topic, size: u64, count: u64) -> Self {
         let (until, every) = (Duration::MAX, None);
-        Self { topic, size, count, until, every, options: Options::default() }
+        Self { topic, size, count, together: 1, until, every, options: Options::default() }
     }
     /// What is published when, the first at `at`.
     pub(crate) fn pieces(&self, at: Duration) -> Vec<(Duration, Self)> {

@@ -11,6 +11,8 @@ use fanfare_wire::header::SendTime;
 const FIRST_PROBES: u32 = 4;
 /// Growth of the interval (RFC 5740 5.5.1; NRL's is 1.5).
 const GROWTH: u32 = 2;
+/// Probes that go for nothing but to measure: in some seconds each of a few receivers has heard one.
+const TRIES: u32 = 16;
 /// A probe that was sent so lately still serves.
 const FRESH: Duration = Duration::from_millis(50);
 /// Who has not answered for long is not asked more often than this.
@@ -72,6 +74,11 @@ impl Probe {
     pub(in crate::sender) fn renewable_at(&self) -> Time {
         let tried = self.last.zip(self.first_sent).map(|(last, first)| (last, last.since(first)));
         tried.map_or(self.next, |(last, tried)| last + tried.clamp(FRESH, FRESH_MAX))
+    }
+
+    /// Whether another is worthwhile where nothing is sent yet.
+    pub(in crate::sender) fn is_trying(&self) -> bool {
+        self.sent < TRIES
     }
 
     /// Probes go each `interval` now: the next does not wait for what was a guess.
