@@ -2,11 +2,13 @@
 
 use crate::step::{self, Outcome};
 
-const CORE: [&str; 7] = [
+const CORE: [&str; 9] = [
     "fanfare-units",
     "fanfare-wire",
     "fanfare-fec",
     "fanfare-congestion",
+    "fanfare-types",
+    "fanfare-sender",
     "fanfare-proto",
     "fanfare-group",
     "fanfare-monitor",

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, give_up, interrupt};
+use fanfare_json::Line;
 
 use crate::{
     args::{
@@ -10,7 +11,6 @@ use crate::{
         network::{GROUP, NameArgs, NetArgs},
     },
     group::events,
-    json::Line,
     monitoring,
 };
 

@@ -1,13 +1,17 @@
 //! `fanfare proxy`: TCP over a link.
+//!
+//! - `client`, `server`: its two ends; `limits`: what it needs of this machine, and lets through
+//! - `password`: files of users; `telling`: what happens to connections
 
 mod client;
+mod limits;
 mod password;
 mod server;
 mod telling;
 
 use clap::{Args, Subcommand};
-use fanfare_command::{Exit, Failure, Help};
-use fanfare_proxy::Rule;
+use fanfare_command::{Exit, Help};
+use limits::{raise_descriptors, rule};
 use serde_json::Value;
 
 use crate::{
@@ -67,17 +71,4 @@ fn describe(answer: &Value) -> Vec<String> {
         all.push(format!("connections: {connections} open, {} so far", answer["requests"]));
     }
     all
-}
-
-/// A rule, as an option gives it.
-fn rule(option: &str, text: &str) -> Result<Rule, Failure> {
-    text.parse().map_err(|why| Failure::usage("rule.invalid", format!("{option} ({text}): {why}")))
-}
-
-/// Ten thousand connections need as many descriptors: the soft limit becomes the hard one.
-fn raise_descriptors() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    // With what it has it works, too, with fewer connections.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }

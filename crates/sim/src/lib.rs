@@ -7,12 +7,12 @@
 //! # Map, in reading order
 //! - [`plan`]: what is to be simulated, in chained calls; [`scenario`]: the same from a file
 //! - [`link`]: one direction of a path; [`network`]: who hears whom over which path
-//! - [`topology`]: a network of shared hops instead; [`hop`] and [`queue`]: one of them;
+//! - `place`, [`topology`]: a network of shared hops instead; [`hop`] and [`queue`]: one of them;
 //!   [`medium`]: a radio; [`path_loss`]: a radio whose nodes move; [`packet`]: what travels;
 //!   `port`, `fabric`: the same while it runs; [`flow`]: other traffic
 //! - [`event_queue`]: future events
 //! - `node`: drives one session or group node (`protocol_node`) by its `clock`; [`content`]:
-//!   objects' bytes, computed instead of stored
+//!   objects' bytes, computed instead of stored; `monitor_report`: what its monitor came to
 //! - `simulation`: the run itself
 //! - [`emulation`]: the network alone, with a driver's clock and real packets
 //! - [`tcp`]: flows to compete with
@@ -34,10 +34,12 @@ pub mod flow;
 pub mod hop;
 pub mod link;
 pub mod medium;
+mod monitor_report;
 pub mod network;
 mod node;
 pub mod packet;
 pub mod path_loss;
+mod place;
 pub mod plan;
 mod port;
 mod protocol_node;
@@ -58,10 +60,13 @@ pub use flow::{
 pub use hop::Hop;
 pub use link::{Link, Loss, TraceId};
 pub use medium::Medium;
+pub use monitor_report::MonitorReport;
 pub use network::{Host, Hosts};
 pub use node::{Completion, OfferedObject, PublishedMessage};
 pub use packet::FlowId;
 pub use path_loss::{Mobility, PathLoss, Reach};
+pub use place::Place;
+pub use place::Router;
 pub use plan::{Change, GatewayPlan, GatewayReport, Object, Plan, Publication, Until};
 pub use queue::{Limit, Queue, Red};
 pub use results::{
@@ -77,4 +82,3 @@ pub use results::{
     traffic::{Count, Kind, Traffic},
 };
 pub use scenario::{ExpectedExit, Program, ProgramCommand, Scenario, Values};
-pub use topology::{Place, Router};

@@ -10,10 +10,11 @@ use publishing::Publishing;
 use crate::{
     clock::Clock,
     content::{CheckedStorage, HostStorage},
+    monitor_report::MonitorReport,
     network::Host,
     plan::{GroupPlan, HostPlan, Object},
     protocol_node::{ProtocolEvent, ProtocolNode},
-    results::{monitor::MonitorReport, series::Series},
+    results::series::Series,
 };
 use fanfare_group::{Delivered, Event as GroupEvent, Filter, GroupStats};
 use fanfare_proto::{

@@ -2,66 +2,15 @@
 //! as frames. Without one nothing is measured and nothing is sent.
 
 use super::GroupNode;
-use crate::{frames::frame::Kind, membership::delivery_ratio::DeliveryRatio};
-use alloc::{boxed::Box, vec::Vec};
-use fanfare_monitor::{Config, Facts, Hearing, Monitor};
-use fanfare_proto::{Duration, NodeId, Time};
+use crate::{
+    frames::frame::Kind,
+    membership::delivery_ratio::DeliveryRatio,
+    monitoring::{HEARING_EACH, LOOKS},
+};
+use alloc::vec::Vec;
+use fanfare_monitor::{Facts, Hearing, Monitor};
+use fanfare_proto::{NodeId, Time};
 use fanfare_wire::ext::Extensions;
-
-/// What the node knows of itself is looked at so often.
-const LOOKS: Duration = Duration::from_secs(1);
-/// Who hears whom changes more slowly, and is much in a large group.
-const HEARING_EACH: Duration = Duration::from_secs(5);
-/// Rates are over about so many looks: what is published every ten seconds is then a rate, and no news.
-const RATES_OVER: f64 = 30.0;
-
-/// A monitor, and what is needed to feed it.
-#[derive(Debug)]
-pub(super) struct Monitoring {
-    pub(super) monitor: Monitor,
-    looked: Time,
-    /// Bytes sent and received, by the last look, without notes: a monitor that watches itself never rests.
-    bytes: (u64, u64),
-    /// Bits per second.
-    rates: (f64, f64),
-    /// Of the machine, as its driver says.
-    host: Facts,
-    /// Of notes heard, since the last look.
-    heard_notes: u64,
-    /// When it was told who hears whom.
-    told_hearing: Option<Time>,
-}
-
-impl Monitoring {
-    pub(super) fn new(config: Config, own: NodeId, seed: u64, now: Time) -> Box<Self> {
-        Box::new(Self {
-            monitor: Monitor::new(config, own, "", seed, now),
-            looked: now,
-            bytes: (0, 0),
-            rates: (0.0, 0.0),
-            host: Facts::default(),
-            heard_notes: 0,
-            told_hearing: None,
-        })
-    }
-
-    fn is_due(&self, now: Time) -> bool {
-        now.since(self.looked) >= LOOKS
-    }
-
-    /// The rates by now.
-    fn rates(&mut self, now: Time, bytes: (u64, u64)) -> (f64, f64) {
-        let span = now.since(self.looked).as_secs_f64().max(1e-3);
-        let mean = |old: f64, before: u64, after: u64| {
-            let measured = after.saturating_sub(before) as f64 * 8.0 / span;
-            old + (measured - old) / RATES_OVER
-        };
-        self.rates.0 = mean(self.rates.0, self.bytes.0, bytes.0);
-        self.rates.1 = mean(self.rates.1, self.bytes.1, bytes.1);
-        (self.looked, self.bytes) = (now, bytes);
-        self.rates
-    }
-}
 
 impl GroupNode {
     /// What the nodes of the group tell of themselves, if this node has a monitor.

@@ -1,31 +1,12 @@
 //! Figures of monitors: what their notes cost, and what they know.
 
-use fanfare_group::GroupNode;
-use fanfare_monitor::{Block, Stats};
-use fanfare_proto::{Duration, Time};
+use fanfare_monitor::Stats;
+use fanfare_proto::Time;
 
-use crate::results::{metrics::Metric, report::Report};
-
-/// What a node's monitor has come to.
-#[derive(Debug, Clone)]
-pub struct MonitorReport {
-    /// How old what it knows of each other node is, through how many others it came.
-    pub ages: Vec<(Duration, u8)>,
-    /// Its counters.
-    pub stats: Stats,
-}
-
-impl MonitorReport {
-    pub(crate) fn of(node: &GroupNode) -> Option<Self> {
-        let monitor = node.monitor()?;
-        let (now, own) = (node.now(), monitor.own());
-        let world = monitor.world();
-        let others = world.nodes().into_iter().filter(|other| *other != own);
-        let sectors = others.filter_map(|other| world.get(other, Block::Node));
-        let ages = sectors.map(|known| (known.age(now), known.hop)).collect();
-        Some(Self { ages, stats: monitor.stats() })
-    }
-}
+use crate::{
+    monitor_report::MonitorReport,
+    results::{metrics::Metric, report::Report},
+};
 
 impl Report {
     /// Figures of a run with monitors; none of any other. What is sent is of the whole run, ages are those at

@@ -8,18 +8,18 @@ use fanfare_proto::{Duration, Event, ObjectKey, Stats, Time};
 
 use crate::{
     flow::{FlowReport, layered::LayeredReport},
+    monitor_report::MonitorReport,
     network::{Host, PathCounts},
     node::{Completion, Node, OfferedObject, PublishedMessage},
     path_loss::Contacts,
+    place::Place,
     plan::GatewayReport,
     results::{
         hop_report::HopReport,
-        monitor::MonitorReport,
         series::Series,
         table::Table,
         traffic::{Kind, Traffic},
     },
-    topology::Place,
 };
 
 /// Rows of hosts that are printed; the rest is in the sums.
