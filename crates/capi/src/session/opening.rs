@@ -7,7 +7,10 @@ use fanfare_udp::{Endpoint, EndpointConfig, OpenError, Role, choose_interface};
 
 use crate::{handle::Handle, instance::desk::Desk};
 
-use super::{Sending, Session, settings::SenderStart};
+use super::{
+    Sending, Session,
+    settings::{FLOW_CONTROL, SenderStart},
+};
 
 /// Why a session does not begin.
 #[derive(Debug)]
@@ -135,7 +138,7 @@ impl Session {
         self.open(hears).map_err(Refusal::Open)?;
         self.block = (start.segment, start.source);
         self.sending.proto.start_sender(now, config);
-        self.sending.proto.sender().set_repair_cycles(self.settings.flow_control * 2.0);
+        self.sending.proto.sender().set_repair_cycles(self.settings.flow_control * FLOW_CONTROL);
         self.tx = Sending::default();
         Ok(())
     }

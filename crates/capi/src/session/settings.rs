@@ -12,6 +12,16 @@ use crate::kinds::{Probing, SyncPolicy, Tracking};
 
 /// The rate of a program that sets none (NRL's).
 const RATE: f64 = 64_000.0;
+/// A first guess of the round trip, in seconds. Until it is measured, a stream takes one buffer in twenty
+/// of them: with NRL's quarter of a second a program that writes fast stood still for five.
+const GRTT: f64 = 0.05;
+/// Seconds between probes, at least and at most. A guess that was too long, or a moment in which the
+/// machine was busy, wears off by a tenth with each.
+const PROBES: (f64, f64) = (0.1, 1.0);
+/// NRL's factor of flow control counts cycles of GRTT times K + 1. A request may come after 3 K + 4 GRTT:
+/// back-off, hold-off, gathering, and the way there and back. For K = 4 these are 3.2 cycles where NRL
+/// waits for 2.
+pub(crate) const FLOW_CONTROL: f64 = 1.6;
 /// The most that a program gets that lets congestion control decide.
 const RATE_MAX: u64 = 40_000_000_000;
 /// Longest segment: with all headers in one datagram.
@@ -93,10 +103,10 @@ impl Default for Settings {
             flow_control: 2.0,
             cache: (20 << 20, 8, 256),
             auto_parity: 0,
-            grtt: 0.25,
+            grtt: GRTT,
             grtt_max: 10.0,
             probing: Probing::Active,
-            probes: (1.0, 30.0),
+            probes: PROBES,
             backoff: 4,
             group_size: 1000,
             tx_robust: 20,
