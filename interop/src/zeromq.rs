@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::impair::{self, Loss};
 use crate::lab::{Family, Host, Lab};
 use crate::report::Head;
 use crate::scratch::Scratch;
@@ -52,8 +53,8 @@ pub struct Cell {
     pause: u32,
     /// Subscribers come so long after the first message.
     late: Option<Duration>,
-    /// Percent of what a subscriber receives that is lost; ours loses it by an option.
-    loss: u32,
+    /// Of a thousand datagrams that a subscriber receives so many are lost.
+    inbound_permille: u32,
     /// Whether it is in the short list.
     pub quick: bool,
 }
@@ -77,7 +78,7 @@ pub fn all() -> Vec<Cell> {
         bytes: 100,
         pause: 300,
         late: None,
-        loss: 0,
+        inbound_permille: 0,
         quick: true,
     };
     let slow = Cell { quick: false, ..base.clone() };
@@ -98,9 +99,13 @@ pub fn all() -> Vec<Cell> {
         .flat_map(|cell| {
             pairs.map(|(publisher, subscriber)| Cell { publisher, subscriber, ..cell.clone() })
         })
+        // ZeroMQ 4.3.4 aborts a late subscriber on NRL's library (norm_engine.cpp, line 471).
+        .filter(|cell| cell.late.is_none() || cell.subscriber == Library::Ours)
         .collect();
-    for publisher in [Library::Ours, Library::Nrl] {
-        cells.push(Cell { name: "loss-5", loss: 5, publisher, ..slow.clone() });
+    // With NRL's sender messages are lost, whoever receives: NRL's subscriber gets none of them, ours 1974 of
+    // 2000.
+    for subscriber in [Library::Ours, Library::Nrl] {
+        cells.push(Cell { name: "loss-5", inbound_permille: 50, subscriber, ..slow.clone() });
     }
     cells.push(Cell { name: "no-pause", pause: 0, messages: 50_000, bytes: 1000, ..slow });
     cells
@@ -155,9 +160,6 @@ impl Peer {
         let ours = (library == Library::Ours).then(|| self.ours.clone());
         let path = std::env::join_paths(ours.into_iter().chain(self.libraries.clone()));
         command.env("LD_LIBRARY_PATH", path.unwrap_or_default());
-        if !sends && cell.loss > 0 {
-            command.env("FANFARE_NORM_OPTIONS", format!("loss={}", cell.loss));
-        }
         let verb = match (sends, cell.crossed) {
             (true, false) => "pub",
             (true, true) => "xpub",
@@ -221,6 +223,10 @@ pub fn run(cell: &Cell, peer: &Peer, scratch: &Scratch) -> Result<Outcome, ToolE
             })
             .collect()
     };
+    let loss = Loss { inbound_permille: cell.inbound_permille, ..Loss::default() };
+    for host in hosts.iter().filter(|_| cell.inbound_permille > 0) {
+        impair::apply(host, loss)?;
+    }
     let mut subscribers = if cell.late.is_none() { start_all()? } else { Vec::new() };
     if cell.late.is_none() {
         std::thread::sleep(Duration::from_millis(400));
