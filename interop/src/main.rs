@@ -17,7 +17,7 @@ use fanfare_interop::report::{self, Head};
 use fanfare_interop::run::{self, Options, Peers};
 use fanfare_interop::streams::{self, Stream};
 use fanfare_interop::tool::{self, ToolError};
-use fanfare_interop::{cells, decode, power, scratch, tcp, zeromq};
+use fanfare_interop::{cells, decode, examples, power, scratch, tcp, zeromq};
 
 /// Runs our program against NRL's NORM in network namespaces. Needs root.
 #[derive(Parser)]
@@ -39,6 +39,8 @@ enum Verb {
     Streams(StreamsArguments),
     /// Run ZeroMQ over NORM on our libnorm.so.1 and on NRL's; a full run writes results/zeromq.md.
     Zeromq(StreamsArguments),
+    /// Run NRL's example programs on our libnorm.so.1.
+    Examples,
     /// Capture a lossy run and let tshark decode every packet.
     Decode(DecodeArguments),
     /// Fail the power of a receiver at many moments of a transfer: its disk must be safe to come
@@ -179,6 +181,7 @@ fn main() -> ExitCode {
         Verb::Congestion(arguments) => run_congestion(&arguments),
         Verb::Streams(arguments) => run_streams(&arguments),
         Verb::Zeromq(arguments) => run_zeromq(&arguments),
+        Verb::Examples => run_examples(),
         Verb::Decode(arguments) => run_decode(&arguments),
         Verb::Power(arguments) => run_power(&arguments),
         Verb::Tcp(arguments) => run_tcp(&arguments),
@@ -359,6 +362,27 @@ fn run_zeromq(arguments: &StreamsArguments) -> Result<bool, ToolError> {
         write(&zeromq::place(), &zeromq::page(&head, &rows))?;
     }
     Ok(!rows.is_empty() && rows.iter().all(|(_, outcome)| outcome.is_ok()))
+}
+
+fn run_examples() -> Result<bool, ToolError> {
+    let programs = match examples::Programs::build()? {
+        Ok(programs) => programs,
+        Err(zeromq::Skipped(why)) => {
+            println!("SKIPPED: NRL's examples were not run. {why}");
+            return Ok(true);
+        }
+    };
+    let mut failed = false;
+    for example in examples::ALL {
+        match examples::run(example, &programs)? {
+            Ok(()) => println!("pass  {}", example.name),
+            Err(why) => {
+                println!("FAIL  {}: {why}", example.name);
+                failed = true;
+            }
+        }
+    }
+    Ok(!failed)
 }
 
 fn run_decode(arguments: &DecodeArguments) -> Result<bool, ToolError> {

@@ -141,14 +141,10 @@ impl Peer {
                 format!("no zmq.h in {}: install libzmq3-dev, or set {ROOT}", include.display());
             return Ok(Err(Skipped(what)));
         }
-        let Some(library) = own_library() else {
+        let Some(ours) = private_folder(scratch)? else {
             let what = format!("no libnorm.so of ours: build fanfare-capi, or set {LIBRARY}");
             return Ok(Err(Skipped(what)));
         };
-        let ours = scratch.path().join("norm");
-        std::fs::create_dir_all(&ours).map_err(tool::at(ours.display()))?;
-        let link = ours.join("libnorm.so.1");
-        std::os::unix::fs::symlink(&library, &link).map_err(tool::at(link.display()))?;
         let program = scratch.path().join("zmq_peer");
         compile(&program, &include, libraries.as_deref())?;
         Ok(Ok(Self { program, libraries, ours }))
@@ -174,6 +170,19 @@ impl Peer {
 fn library_folder(root: &Path) -> PathBuf {
     let triplet = root.join("lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
     if triplet.exists() { triplet } else { root.join("lib") }
+}
+
+/// A folder with our library under the name that the loader looks for. `None`: it is not built.
+///
+/// # Errors
+/// When the folder cannot be made.
+pub fn private_folder(scratch: &Scratch) -> Result<Option<PathBuf>, ToolError> {
+    let Some(library) = own_library() else { return Ok(None) };
+    let ours = scratch.path().join("norm");
+    std::fs::create_dir_all(&ours).map_err(tool::at(ours.display()))?;
+    let link = ours.join("libnorm.so.1");
+    std::os::unix::fs::symlink(&library, &link).map_err(tool::at(link.display()))?;
+    Ok(Some(ours))
 }
 
 /// Named, or beside this program.

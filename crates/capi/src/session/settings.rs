@@ -136,7 +136,7 @@ pub struct SenderStart {
     pub source: u16,
     /// Parity symbols that a block can have.
     pub parity: u16,
-    /// Encoding id; 0 leaves it open.
+    /// Encoding id; any but 2, 5 and 129 leaves it open.
     pub fec_id: u8,
 }
 
@@ -145,12 +145,13 @@ impl SenderStart {
     fn fec(&self) -> Option<(FecId, FieldSize)> {
         let symbols = u32::from(self.source) + u32::from(self.parity);
         let code = match self.fec_id {
-            0 if symbols <= 255 => (FecId::ReedSolomon8, FieldSize::M8),
-            0 | 2 if symbols > 255 => (FecId::ReedSolomonM, FieldSize::M16),
+            2 if symbols > 255 => (FecId::ReedSolomonM, FieldSize::M16),
             2 => (FecId::ReedSolomonM, FieldSize::M8),
             5 => (FecId::ReedSolomon8, FieldSize::M8),
             129 => (FecId::SmallBlockSystematic, FieldSize::M8),
-            _ => return None,
+            // Bindings leave the last argument out, and anything may stand there.
+            _ if symbols > 255 => (FecId::ReedSolomonM, FieldSize::M16),
+            _ => (FecId::ReedSolomon8, FieldSize::M8),
         };
         let most = if code.1 == FieldSize::M16 { 65_535 } else { 255 };
         let odd = code.1 == FieldSize::M16 && !self.segment.is_multiple_of(2);
@@ -265,7 +266,6 @@ mod tests {
             (200, 100, 1400, 5),
             (200, 100, 1400, 129),
             (40_000, 30_000, 1400, 0),
-            (16, 4, 1400, 1),
             (300, 10, 1401, 0),
         ] {
             let start = start(source, parity, segment, fec_id);
