@@ -55,6 +55,8 @@ pub struct Cell {
     late: Option<Duration>,
     /// Of a thousand datagrams that a subscriber receives so many are lost.
     inbound_permille: u32,
+    /// Settings of ours.
+    options: Option<&'static str>,
     /// Whether it is in the short list.
     pub quick: bool,
 }
@@ -66,9 +68,19 @@ impl Cell {
     }
 }
 
-/// Every cell, in the order of the table.
-pub fn all() -> Vec<Cell> {
-    let base = Cell {
+/// As fast as it goes, with a library on both sides: so many messages of so many bytes.
+pub fn fast(
+    library: Library,
+    (messages, bytes): (u32, u32),
+    options: Option<&'static str>,
+) -> Cell {
+    let (publisher, subscriber, pause) = (library, library, 0);
+    let name = "as fast as it goes";
+    Cell { name, publisher, subscriber, pause, messages, bytes, options, ..base() }
+}
+
+fn base() -> Cell {
+    Cell {
         name: "pub-sub",
         publisher: Library::Ours,
         subscriber: Library::Ours,
@@ -79,8 +91,14 @@ pub fn all() -> Vec<Cell> {
         pause: 300,
         late: None,
         inbound_permille: 0,
+        options: None,
         quick: true,
-    };
+    }
+}
+
+/// Every cell, in the order of the table.
+pub fn all() -> Vec<Cell> {
+    let base = base();
     let slow = Cell { quick: false, ..base.clone() };
     let pairs = [
         (Library::Ours, Library::Ours),
@@ -150,10 +168,18 @@ impl Peer {
         Ok(Ok(Self { program, libraries, ours }))
     }
 
+    /// A folder with our library.
+    pub fn ours(&self) -> &Path {
+        &self.ours
+    }
+
     fn command(&self, host: &Host, cell: &Cell, sends: bool) -> Command {
         let mut command = host.command(&self.program);
         let library = if sends { cell.publisher } else { cell.subscriber };
         let ours = (library == Library::Ours).then(|| self.ours.clone());
+        if let Some(options) = cell.options {
+            command.env("FANFARE_NORM_OPTIONS", options);
+        }
         let path = std::env::join_paths(ours.into_iter().chain(self.libraries.clone()));
         command.env("LD_LIBRARY_PATH", path.unwrap_or_default());
         let verb = match (sends, cell.crossed) {
