@@ -15,9 +15,9 @@ const RATE: f64 = 64_000.0;
 /// A first guess of the round trip, in seconds. Until it is measured, a stream takes one buffer in twenty
 /// of them: with NRL's quarter of a second a program that writes fast stood still for five.
 const GRTT: f64 = 0.05;
-/// Seconds between probes, at least and at most. A guess that was too long, or a moment in which the
-/// machine was busy, wears off by a tenth with each.
-const PROBES: (f64, f64) = (0.1, 1.0);
+/// Seconds between probes, at least and at most; they take no more than one part in 2000 of the rate. A
+/// guess that was too long, or a moment in which the machine was busy, wears off by a tenth with each.
+const PROBES: (f64, f64) = (0.02, 0.02);
 /// NRL's factor of flow control counts cycles of GRTT times K + 1. A request may come after 3 K + 4 GRTT:
 /// back-off, hold-off, gathering, and the way there and back. For K = 4 these are 3.2 cycles where NRL
 /// waits for 2.
