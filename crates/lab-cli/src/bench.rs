@@ -1,7 +1,9 @@
 //! `fanfare bench`: how fast this machine is.
 
 mod lines;
+mod messages;
 mod packets;
+mod peer;
 mod pipes;
 mod rate;
 mod stamps;
@@ -24,7 +26,10 @@ enum What {
     Streams(pipes::PipesArgs),
     Packets(packets::PacketsArgs),
     Rate(rate::RateArgs),
+    Messages(messages::MessagesArgs),
     Stamps(stamps::StampsArgs),
+    #[command(hide = true)]
+    MessagePeer(peer::PeerArgs),
 }
 
 pub(crate) fn run(args: &BenchArgs) -> Exit {
@@ -33,6 +38,8 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
         What::Streams(args) => pipes::run(args),
         What::Packets(args) => packets::run(args),
         What::Rate(args) => rate::run(args),
+        What::Messages(args) => messages::run(args),
         What::Stamps(args) => stamps::run(args),
+        What::MessagePeer(args) => peer::run(args),
     }
 }

@@ -2,9 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use crate::error::OpenError;
-use crate::follow::Awaited;
-use crate::interface::Interface;
+use crate::{error::OpenError, interface::Interface};
 
 /// What an endpoint hears beside the answers to its own datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,4 +108,13 @@ pub(crate) fn check(config: &EndpointConfig) -> Result<(), OpenError> {
         }
         _ => Ok(()),
     }
+}
+
+/// What an endpoint on the loopback interface waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// Any other interface that serves the group. Until then members on this machine are heard.
+    Any,
+    /// The interface of this name or address. Until then nothing is heard.
+    Named(String),
 }

@@ -5,18 +5,20 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use crate::choice::{choose_interface, route_source};
-use crate::config::{EndpointConfig, Role, check};
-use crate::direct;
-use crate::ecn::Ecn;
-use crate::error::OpenError;
-use crate::follow::Awaited;
-use crate::group::{GroupSocket, scoped};
-use crate::interface::Interface;
-use crate::layers::Layers;
-use crate::receive::{self, Buffers, ReceiveSocket, RecvMeta, Via};
-use crate::transmit::Transmitter;
-use crate::wait::{self, Ready};
+use super::config::Awaited;
+use crate::{
+    choice::{choose_interface, route_source},
+    config::{EndpointConfig, Role, check},
+    direct,
+    ecn::Ecn,
+    error::OpenError,
+    group::{GroupSocket, scoped},
+    interface::Interface,
+    layers::Layers,
+    receive::{self, Buffers, ReceiveSocket, RecvMeta, Via},
+    transmit::Transmitter,
+    wait::{self, Ready},
+};
 
 /// The sockets of one node in one group.
 ///

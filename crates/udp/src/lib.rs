@@ -44,11 +44,12 @@ mod watch;
 
 pub use address::{GroupSpec, GroupSpecError};
 pub use choice::{choose_interface, interface_towards};
+pub use config::Awaited;
 pub use config::{EndpointConfig, Role};
 pub use ecn::Ecn;
 pub use endpoint::Endpoint;
 pub use error::OpenError;
-pub use follow::{Awaited, Change};
+pub use follow::Change;
 pub use interface::{Interface, interfaces};
 pub use receive::{RecvMeta, TURN, Via};
 pub use transmit::MAX_GSO_SEGMENTS;

@@ -2,30 +2,24 @@
 //!
 //! - [`desk`]: what events name, and their queue
 //! - `state`: what is behind the lock
-//! - `driver`: the thread; `port`: the sockets of a session, which only the thread uses
+//! - `starting`: how it begins; `driver`: the thread; `port`: the sockets of a session, which only the thread uses
 
 pub mod desk;
 mod driver;
 mod port;
+mod starting;
 mod state;
 
 use std::{
-    io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
     time::Instant,
 };
 
 use fanfare_proto::Time;
-use rustix::event::{EventfdFlags, eventfd};
 
-use crate::{
-    handle::Handle,
-    instance::desk::{Desk, Event},
-    options::Options,
-    registry,
-};
+use crate::instance::desk::Event;
 
 pub(crate) use port::happens;
 pub(crate) use state::{Phase, State};
@@ -44,36 +38,6 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Begins an instance with its thread.
-    ///
-    /// # Errors
-    /// When the system gives no descriptor or no thread.
-    pub(crate) fn start(options: &Options) -> Option<io::Result<Handle>> {
-        let made = registry::insert(|place| {
-            let desk = Desk::new(place)?;
-            io::Result::Ok(Arc::new(Self {
-                state: Mutex::new(State::new(place, desk, options.clone())),
-                changed: Condvar::new(),
-                resumed: Condvar::new(),
-                waker: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
-                thread: Mutex::new(None),
-                began: Instant::now(),
-            }))
-        })?;
-        Some(made.and_then(|(handle, shared)| {
-            let driven = Arc::clone(&shared);
-            let thread = thread::Builder::new().name("norm".into());
-            match thread.spawn(move || driver::run(&driven)) {
-                Ok(thread) => *lock(&shared.thread) = Some(thread),
-                Err(error) => {
-                    registry::remove(handle);
-                    return Err(error);
-                }
-            }
-            Ok(handle)
-        }))
-    }
-
     pub(crate) fn now(&self) -> Time {
         Time::ZERO.plus(self.began.elapsed())
     }

@@ -10,7 +10,8 @@ use crate::{
     kinds::{EventType, ObjectType},
 };
 
-use super::{Half, Session, incoming::InStream, node::COMMANDS_MAX, object::Object};
+use super::in_stream::InStream;
+use super::{Half, Session, node::COMMANDS_MAX, object::Object};
 
 /// A rate that differs by less is not told.
 const RATE_STEP: f64 = 0.01;

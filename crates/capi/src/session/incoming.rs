@@ -2,6 +2,7 @@
 
 use fanfare_proto::{Nacking, ObjectKey, StreamRead, Time};
 
+use super::in_stream::InStream;
 use crate::{
     handle::Handle,
     instance::desk::{Desk, Event},
@@ -10,43 +11,12 @@ use crate::{
 
 use super::{Half, Session};
 
-/// What a stream to read has beside what the engine knows.
-#[derive(Debug, Default)]
-pub(crate) struct InStream {
-    /// The symbol under way, and how much of it was read.
-    symbol: Vec<u8>,
-    read: usize,
-    /// Where in it the first message begins.
-    start: Option<usize>,
-    /// Position of the next byte.
-    offset: u64,
-    /// Something was read of it.
-    begun: bool,
-    /// Its beginning was missed, and the program was not told.
-    missed: bool,
-    /// A gap was found behind bytes that were just given.
-    gap: bool,
-    ended: bool,
-}
-
 /// What the next symbol of a stream is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     Symbol,
     Gap,
     Nothing,
-}
-
-impl InStream {
-    fn rest(&self) -> &[u8] {
-        &self.symbol[self.read..]
-    }
-
-    fn pass(&mut self, count: usize) {
-        self.read += count;
-        self.offset += count as u64;
-        self.start = self.start.filter(|start| *start >= self.read);
-    }
 }
 
 impl Session {
@@ -203,17 +173,5 @@ impl Session {
         desk.post(Event { kind, session: self.handle, node: sender, object: handle });
         self.completed = self.completed.wrapping_add(1);
         desk.end_object(handle);
-    }
-}
-
-impl InStream {
-    /// Position of the next byte, as the interface tells it.
-    pub(crate) fn offset(&self) -> u32 {
-        self.offset as u32
-    }
-
-    /// Whether something of a symbol waits to be read.
-    pub(crate) fn has_rest(&self) -> bool {
-        !self.rest().is_empty()
     }
 }

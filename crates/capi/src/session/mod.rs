@@ -1,24 +1,31 @@
 //! A session: settings, sockets, objects, streams, acknowledgements.
 //!
 //! - [`settings`]: what a program has set
-//! - `opening`: sockets; how sending and receiving begin and end
+//! - `opening`, `sockets`: sockets; how sending and receiving begin and end
 //! - `turn`: datagrams in and out, and time; `happenings`: what has happened becomes events
 //! - [`object`], [`node`]: what handles name; `objects`: data and files
-//! - `outgoing`, `incoming`: streams; `store`: where bytes are
-//! - `acking`: watermarks; `command`: commands of the program to its receivers
+//! - `outgoing`, `incoming`: streams (`out_stream`, `in_stream`: what is kept of each); `store`: where
+//!   bytes are
+//! - `acking`, `watermarks`: who is asked, and what is told of it; `command`, `commands`: commands of the
+//!   program to its receivers
 
 pub(crate) mod acking;
 mod command;
+mod commands;
 mod happenings;
+mod in_stream;
 mod incoming;
 pub mod node;
 pub mod object;
 mod objects;
 pub(crate) mod opening;
+mod out_stream;
 mod outgoing;
 pub mod settings;
+mod sockets;
 pub(crate) mod store;
 mod turn;
+mod watermarks;
 
 use std::{
     collections::{BTreeMap, HashMap},

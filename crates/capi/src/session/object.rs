@@ -6,7 +6,9 @@ use fanfare_proto::ObjectKey;
 
 use crate::{handle::Handle, kinds::ObjectType};
 
-use super::{incoming::InStream, outgoing::OutStream, store::Body};
+use super::in_stream::InStream;
+use super::out_stream::OutStream;
+use super::store::Body;
 
 /// What stands behind a NormObjectHandle.
 #[derive(Debug)]

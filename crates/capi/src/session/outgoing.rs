@@ -10,25 +10,6 @@ use crate::{
 
 use super::{Half, Session, object::Object};
 
-/// What a stream to send has beside what the engine knows.
-#[derive(Debug, Default)]
-pub(crate) struct OutStream {
-    /// How each write is flushed.
-    auto_flush: Flush,
-    /// The last write found no room for all of it: its message goes on.
-    short: bool,
-    /// It is to end as soon as there is room for the end.
-    closing: bool,
-    /// It has its end.
-    closed: bool,
-}
-
-impl OutStream {
-    pub(crate) fn is_closed(&self) -> bool {
-        self.closed
-    }
-}
-
 impl Session {
     /// Opens a stream with so many bytes that can be repaired. Null when that is not possible.
     pub(crate) fn open_stream(

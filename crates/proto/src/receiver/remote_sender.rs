@@ -1,6 +1,7 @@
 //! What this node knows of one remote sender. It owns the machines and passes each message to those
 //! that need it.
 
+use super::question::Question;
 use super::{
     Local,
     ack::WatermarkAck,
@@ -19,7 +20,6 @@ use super::{
     status::Status,
     suppression::Suppression,
     timing::Timing,
-    tuning::Question,
     way::Way,
 };
 use crate::{

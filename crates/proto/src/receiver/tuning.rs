@@ -16,15 +16,6 @@ use crate::{
 use alloc::vec::Vec;
 use fanfare_wire::{InstanceId, NodeId};
 
-/// A watermark that comes with a question to this node's application.
-#[derive(Debug, Default)]
-pub(super) struct Question {
-    /// The one that was told, and not answered.
-    told: Option<Watermark>,
-    /// The one that was answered last.
-    answered: Option<Watermark>,
-}
-
 impl RemoteSenders {
     pub(crate) fn set_join(&mut self, join: JoinPolicy) {
         self.local.config.join = join;
