@@ -6,7 +6,8 @@
 //! list of them, [`company`] group nodes beside one, [`run`] carries one out, [`matrix`] all of them, [`report`] writes the table,
 //! [`decode`] asks `tshark` whether it understands us, [`efficiency`] counts bytes under loss,
 //! [`congestion`] fills a narrow line, [`streams`] sends what has no end, [`zeromq`] runs ZeroMQ on
-//! our libnorm.so.1, [`power`] fails the power
+//! our libnorm.so.1, [`examples`] NRL's examples, [`rates`] measures
+//! both libraries, [`power`] fails the power
 //! of a receiver, [`tcp`] compares the simulator's TCP with this kernel's.
 //!
 //! Needs root and the packages that [`tool::PACKAGES`] names; installs nothing itself.
@@ -17,6 +18,7 @@ pub mod company;
 pub mod congestion;
 pub mod decode;
 pub mod efficiency;
+pub mod examples;
 pub mod fanfare;
 pub mod impair;
 pub mod lab;
@@ -25,6 +27,7 @@ pub mod nrl;
 pub mod payload;
 pub mod power;
 pub mod process;
+pub mod rates;
 pub mod report;
 pub mod run;
 pub mod scratch;

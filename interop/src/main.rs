@@ -2,6 +2,8 @@
 //!
 //! Exit codes: 0 all passed, 1 a cell failed or a tool is missing, 2 usage, 130 interrupted.
 
+mod libnorm;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -17,7 +19,7 @@ use fanfare_interop::report::{self, Head};
 use fanfare_interop::run::{self, Options, Peers};
 use fanfare_interop::streams::{self, Stream};
 use fanfare_interop::tool::{self, ToolError};
-use fanfare_interop::{cells, decode, power, scratch, tcp, zeromq};
+use fanfare_interop::{cells, decode, power, scratch, tcp};
 
 /// Runs our program against NRL's NORM in network namespaces. Needs root.
 #[derive(Parser)]
@@ -39,6 +41,14 @@ enum Verb {
     Streams(StreamsArguments),
     /// Run ZeroMQ over NORM on our libnorm.so.1 and on NRL's; a full run writes results/zeromq.md.
     Zeromq(StreamsArguments),
+    /// Measure streams and ZeroMQ on our libnorm.so.1 and on NRL's; writes results/libnorm.md.
+    Rates {
+        /// Runs of each stream; a median is told.
+        #[arg(long, default_value_t = 3)]
+        runs: usize,
+    },
+    /// Run NRL's example programs on our libnorm.so.1.
+    Examples,
     /// Capture a lossy run and let tshark decode every packet.
     Decode(DecodeArguments),
     /// Fail the power of a receiver at many moments of a transfer: its disk must be safe to come
@@ -178,7 +188,9 @@ fn main() -> ExitCode {
         Verb::Efficiency(arguments) => run_efficiency(&arguments),
         Verb::Congestion(arguments) => run_congestion(&arguments),
         Verb::Streams(arguments) => run_streams(&arguments),
-        Verb::Zeromq(arguments) => run_zeromq(&arguments),
+        Verb::Zeromq(arguments) => libnorm::run_zeromq(&arguments),
+        Verb::Rates { runs } => libnorm::run_rates(runs),
+        Verb::Examples => libnorm::run_examples(),
         Verb::Decode(arguments) => run_decode(&arguments),
         Verb::Power(arguments) => run_power(&arguments),
         Verb::Tcp(arguments) => run_tcp(&arguments),
@@ -324,39 +336,6 @@ fn run_streams(arguments: &StreamsArguments) -> Result<bool, ToolError> {
     }
     if !arguments.quick && arguments.filter.is_empty() && !tool::interrupted() {
         write(&streams::place(), &streams::page(&head(&peers)?, &rows))?;
-    }
-    Ok(!rows.is_empty() && rows.iter().all(|(_, outcome)| outcome.is_ok()))
-}
-
-fn run_zeromq(arguments: &StreamsArguments) -> Result<bool, ToolError> {
-    for program in ["ip", "cc"] {
-        tool::require(program)?;
-    }
-    let scratch = scratch::Scratch::new()?;
-    let peer = match zeromq::Peer::build(&scratch)? {
-        Ok(peer) => peer,
-        Err(zeromq::Skipped(why)) => {
-            println!("SKIPPED: ZeroMQ was not run. {why}");
-            return Ok(true);
-        }
-    };
-    let wanted = |cell: &zeromq::Cell| {
-        (cell.quick || !arguments.quick) && cell.name().contains(&arguments.filter)
-    };
-    let mut rows = Vec::new();
-    for cell in zeromq::all().into_iter().filter(wanted) {
-        let outcome = zeromq::run(&cell, &peer, &scratch)?;
-        match &outcome {
-            Ok(rate) => println!("pass  {} {rate:.0} messages/s", cell.name()),
-            Err(why) => println!("FAIL  {}: {why}", cell.name()),
-        }
-        rows.push((cell, outcome));
-    }
-    if !arguments.quick && arguments.filter.is_empty() && !tool::interrupted() {
-        let nrl = tool::output("dpkg-query", &["-W", "-f", "${Version}", "libnorm1"])
-            .unwrap_or_else(|_| "unknown".into());
-        let head = Head { command: command(), date: today()?, nrl_version: nrl };
-        write(&zeromq::place(), &zeromq::page(&head, &rows))?;
     }
     Ok(!rows.is_empty() && rows.iter().all(|(_, outcome)| outcome.is_ok()))
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::impair::{self, Loss};
 use crate::lab::{Family, Host, Lab};
 use crate::report::Head;
 use crate::scratch::Scratch;
@@ -52,8 +53,10 @@ pub struct Cell {
     pause: u32,
     /// Subscribers come so long after the first message.
     late: Option<Duration>,
-    /// Percent of what a subscriber receives that is lost; ours loses it by an option.
-    loss: u32,
+    /// Of a thousand datagrams that a subscriber receives so many are lost.
+    inbound_permille: u32,
+    /// Settings of ours.
+    options: Option<&'static str>,
     /// Whether it is in the short list.
     pub quick: bool,
 }
@@ -65,9 +68,19 @@ impl Cell {
     }
 }
 
-/// Every cell, in the order of the table.
-pub fn all() -> Vec<Cell> {
-    let base = Cell {
+/// As fast as it goes, with a library on both sides: so many messages of so many bytes.
+pub fn fast(
+    library: Library,
+    (messages, bytes): (u32, u32),
+    options: Option<&'static str>,
+) -> Cell {
+    let (publisher, subscriber, pause) = (library, library, 0);
+    let name = "as fast as it goes";
+    Cell { name, publisher, subscriber, pause, messages, bytes, options, ..base() }
+}
+
+fn base() -> Cell {
+    Cell {
         name: "pub-sub",
         publisher: Library::Ours,
         subscriber: Library::Ours,
@@ -77,9 +90,15 @@ pub fn all() -> Vec<Cell> {
         bytes: 100,
         pause: 300,
         late: None,
-        loss: 0,
+        inbound_permille: 0,
+        options: None,
         quick: true,
-    };
+    }
+}
+
+/// Every cell, in the order of the table.
+pub fn all() -> Vec<Cell> {
+    let base = base();
     let slow = Cell { quick: false, ..base.clone() };
     let pairs = [
         (Library::Ours, Library::Ours),
@@ -98,9 +117,13 @@ pub fn all() -> Vec<Cell> {
         .flat_map(|cell| {
             pairs.map(|(publisher, subscriber)| Cell { publisher, subscriber, ..cell.clone() })
         })
+        // ZeroMQ 4.3.4 aborts a late subscriber on NRL's library (norm_engine.cpp, line 471).
+        .filter(|cell| cell.late.is_none() || cell.subscriber == Library::Ours)
         .collect();
-    for publisher in [Library::Ours, Library::Nrl] {
-        cells.push(Cell { name: "loss-5", loss: 5, publisher, ..slow.clone() });
+    // With NRL's sender messages are lost, whoever receives: NRL's subscriber gets none of them, ours 1974 of
+    // 2000.
+    for subscriber in [Library::Ours, Library::Nrl] {
+        cells.push(Cell { name: "loss-5", inbound_permille: 50, subscriber, ..slow.clone() });
     }
     cells.push(Cell { name: "no-pause", pause: 0, messages: 50_000, bytes: 1000, ..slow });
     cells
@@ -136,28 +159,29 @@ impl Peer {
                 format!("no zmq.h in {}: install libzmq3-dev, or set {ROOT}", include.display());
             return Ok(Err(Skipped(what)));
         }
-        let Some(library) = own_library() else {
+        let Some(ours) = private_folder(scratch)? else {
             let what = format!("no libnorm.so of ours: build fanfare-capi, or set {LIBRARY}");
             return Ok(Err(Skipped(what)));
         };
-        let ours = scratch.path().join("norm");
-        std::fs::create_dir_all(&ours).map_err(tool::at(ours.display()))?;
-        let link = ours.join("libnorm.so.1");
-        std::os::unix::fs::symlink(&library, &link).map_err(tool::at(link.display()))?;
         let program = scratch.path().join("zmq_peer");
         compile(&program, &include, libraries.as_deref())?;
         Ok(Ok(Self { program, libraries, ours }))
+    }
+
+    /// A folder with our library.
+    pub fn ours(&self) -> &Path {
+        &self.ours
     }
 
     fn command(&self, host: &Host, cell: &Cell, sends: bool) -> Command {
         let mut command = host.command(&self.program);
         let library = if sends { cell.publisher } else { cell.subscriber };
         let ours = (library == Library::Ours).then(|| self.ours.clone());
+        if let Some(options) = cell.options {
+            command.env("FANFARE_NORM_OPTIONS", options);
+        }
         let path = std::env::join_paths(ours.into_iter().chain(self.libraries.clone()));
         command.env("LD_LIBRARY_PATH", path.unwrap_or_default());
-        if !sends && cell.loss > 0 {
-            command.env("FANFARE_NORM_OPTIONS", format!("loss={}", cell.loss));
-        }
         let verb = match (sends, cell.crossed) {
             (true, false) => "pub",
             (true, true) => "xpub",
@@ -172,6 +196,19 @@ impl Peer {
 fn library_folder(root: &Path) -> PathBuf {
     let triplet = root.join("lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
     if triplet.exists() { triplet } else { root.join("lib") }
+}
+
+/// A folder with our library under the name that the loader looks for. `None`: it is not built.
+///
+/// # Errors
+/// When the folder cannot be made.
+pub fn private_folder(scratch: &Scratch) -> Result<Option<PathBuf>, ToolError> {
+    let Some(library) = own_library() else { return Ok(None) };
+    let ours = scratch.path().join("norm");
+    std::fs::create_dir_all(&ours).map_err(tool::at(ours.display()))?;
+    let link = ours.join("libnorm.so.1");
+    std::os::unix::fs::symlink(&library, &link).map_err(tool::at(link.display()))?;
+    Ok(Some(ours))
 }
 
 /// Named, or beside this program.
@@ -221,6 +258,10 @@ pub fn run(cell: &Cell, peer: &Peer, scratch: &Scratch) -> Result<Outcome, ToolE
             })
             .collect()
     };
+    let loss = Loss { inbound_permille: cell.inbound_permille, ..Loss::default() };
+    for host in hosts.iter().filter(|_| cell.inbound_permille > 0) {
+        impair::apply(host, loss)?;
+    }
     let mut subscribers = if cell.late.is_none() { start_all()? } else { Vec::new() };
     if cell.late.is_none() {
         std::thread::sleep(Duration::from_millis(400));

@@ -8,7 +8,7 @@ use crate::{
     kinds::Probing,
     session::{
         opening::Refusal,
-        settings::{SenderStart, Settings, bits, seconds},
+        settings::{FLOW_CONTROL, SenderStart, Settings, bits, seconds},
     },
 };
 
@@ -141,8 +141,7 @@ pub extern "C" fn NormSetFlowControl(session: Word, factor: f64) {
     on("NormSetFlowControl", session, (), |at| {
         let Some(factor) = seconds(factor) else { return set_errno(libc::EINVAL) };
         at.session.settings.flow_control = factor;
-        // NRL's cycle is half as long as ours.
-        at.session.sending.proto.sender().set_repair_cycles(factor * 2.0);
+        at.session.sending.proto.sender().set_repair_cycles(factor * FLOW_CONTROL);
         at.wakes = true;
     });
 }

@@ -255,7 +255,10 @@ impl Session {
             Told::WatermarkAck { node, app, .. } => self.on_acknowledged(node, app),
             Told::WatermarkDone { outcomes } => self.on_watermark_done(desk, &outcomes),
             Told::ObjectSent { key } => {
-                if let Some(handle) = self.sending.by_key.get(&key).copied() {
+                let handle = self.sending.by_key.get(&key).copied().unwrap_or_default();
+                // Of a stream it is never told.
+                let is_stream = |object: &Object| object.kind == ObjectType::Stream;
+                if desk.objects.get(handle).is_some_and(|object| !is_stream(object)) {
                     self.tell(desk, EventType::TxObjectSent, none, handle);
                 }
             }

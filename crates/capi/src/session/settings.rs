@@ -12,6 +12,16 @@ use crate::kinds::{Probing, SyncPolicy, Tracking};
 
 /// The rate of a program that sets none (NRL's).
 const RATE: f64 = 64_000.0;
+/// A first guess of the round trip, in seconds. Until it is measured, a stream takes one buffer in twenty
+/// of them: with NRL's quarter of a second a program that writes fast stood still for five.
+const GRTT: f64 = 0.05;
+/// Seconds between probes, at least and at most; they take no more than one part in 2000 of the rate. A
+/// guess that was too long, or a moment in which the machine was busy, wears off by a tenth with each.
+const PROBES: (f64, f64) = (0.02, 0.02);
+/// NRL's factor of flow control counts cycles of GRTT times K + 1. A request may come after 3 K + 4 GRTT:
+/// back-off, hold-off, gathering, and the way there and back. For K = 4 these are 3.2 cycles where NRL
+/// waits for 2.
+pub(crate) const FLOW_CONTROL: f64 = 1.6;
 /// The most that a program gets that lets congestion control decide.
 const RATE_MAX: u64 = 40_000_000_000;
 /// Longest segment: with all headers in one datagram.
@@ -93,10 +103,10 @@ impl Default for Settings {
             flow_control: 2.0,
             cache: (20 << 20, 8, 256),
             auto_parity: 0,
-            grtt: 0.25,
+            grtt: GRTT,
             grtt_max: 10.0,
             probing: Probing::Active,
-            probes: (1.0, 30.0),
+            probes: PROBES,
             backoff: 4,
             group_size: 1000,
             tx_robust: 20,
@@ -126,7 +136,7 @@ pub struct SenderStart {
     pub source: u16,
     /// Parity symbols that a block can have.
     pub parity: u16,
-    /// Encoding id; 0 leaves it open.
+    /// Encoding id; any but 2, 5 and 129 leaves it open.
     pub fec_id: u8,
 }
 
@@ -135,12 +145,13 @@ impl SenderStart {
     fn fec(&self) -> Option<(FecId, FieldSize)> {
         let symbols = u32::from(self.source) + u32::from(self.parity);
         let code = match self.fec_id {
-            0 if symbols <= 255 => (FecId::ReedSolomon8, FieldSize::M8),
-            0 | 2 if symbols > 255 => (FecId::ReedSolomonM, FieldSize::M16),
+            2 if symbols > 255 => (FecId::ReedSolomonM, FieldSize::M16),
             2 => (FecId::ReedSolomonM, FieldSize::M8),
             5 => (FecId::ReedSolomon8, FieldSize::M8),
             129 => (FecId::SmallBlockSystematic, FieldSize::M8),
-            _ => return None,
+            // Bindings leave the last argument out, and anything may stand there.
+            _ if symbols > 255 => (FecId::ReedSolomonM, FieldSize::M16),
+            _ => (FecId::ReedSolomon8, FieldSize::M8),
         };
         let most = if code.1 == FieldSize::M16 { 65_535 } else { 255 };
         let odd = code.1 == FieldSize::M16 && !self.segment.is_multiple_of(2);
@@ -255,7 +266,6 @@ mod tests {
             (200, 100, 1400, 5),
             (200, 100, 1400, 129),
             (40_000, 30_000, 1400, 0),
-            (16, 4, 1400, 1),
             (300, 10, 1401, 0),
         ] {
             let start = start(source, parity, segment, fec_id);

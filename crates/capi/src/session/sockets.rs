@@ -3,7 +3,7 @@
 use super::{
     Sending, Session,
     opening::{Hears, Opening, Refusal},
-    settings::SenderStart,
+    settings::{FLOW_CONTROL, SenderStart},
 };
 use crate::{handle::Handle, instance::desk::Desk};
 use fanfare_proto::{FeedbackPath, OnlyFrom, Time};
@@ -103,7 +103,7 @@ impl Session {
         self.open(hears).map_err(Refusal::Open)?;
         self.block = (start.segment, start.source);
         self.sending.proto.start_sender(now, config);
-        self.sending.proto.sender().set_repair_cycles(self.settings.flow_control * 2.0);
+        self.sending.proto.sender().set_repair_cycles(self.settings.flow_control * FLOW_CONTROL);
         self.tx = Sending::default();
         Ok(())
     }

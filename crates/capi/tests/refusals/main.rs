@@ -263,7 +263,6 @@ fn codes_and_segments_that_there_are_none_of_do_not_begin() {
         (1400, 0, 4, 0),
         (1400, 200, 100, 5),
         (1400, 40_000, 30_000, 0),
-        (1400, 16, 4, 77),
     ] {
         assert!(!NormStartSender(session, 1, 1 << 20, segment, source, parity, fec_id));
     }

@@ -51,6 +51,7 @@ impl Sender {
         let mut reading = Reading::new(&nack.requests, &self.coding, &self.cache);
         (0..reading.ignored).for_each(|_| ctx.stats.drop(DropReason::RepairRequest));
         self.squelch.on_gone(&reading.gone);
+        self.on_late_requests(&reading.gone);
         self.keep_wanted(&reading.demand);
         let put_off = self.put_off_history(ctx, nack.feedback.source_id, &mut reading.demand);
         if !put_off && !reading.demand.is_empty() {

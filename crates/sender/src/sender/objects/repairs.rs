@@ -68,7 +68,13 @@ impl TransmitObject {
             self.repeat(first, end, coding);
         }
         // It is active since it was requested.
-        demand.symbols.keys().for_each(|block| self.touch(self.active, *block));
+        let active = self.active;
+        for block in demand.symbols.keys() {
+            if let Some(stream) = &mut self.stream {
+                stream.on_request(active, *block);
+            }
+            self.touch(active, *block);
+        }
         for (block, wanted) in &demand.symbols {
             if *block <= self.cursor.0 && !self.repeats.contains(*block) {
                 self.demand_block(*block, wanted, coding);

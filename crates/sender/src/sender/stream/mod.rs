@@ -189,6 +189,16 @@ impl Sender {
         }
     }
 
+    /// Of these, something is requested that is gone: of a stream that is still here, too soon.
+    pub(in crate::sender) fn on_late_requests(&mut self, gone: &[ObjectTransportId]) {
+        let (now, quiet) = (self.now, self.quiet());
+        for id in gone {
+            if let Some((_, TransmitObject { stream: Some(stream), .. })) = self.stream_mut(*id) {
+                stream.on_late_request(now, quiet);
+            }
+        }
+    }
+
     /// When a stream that took less than was offered may be written to again.
     pub(in crate::sender) fn streams_writable_at(&self) -> Option<Time> {
         let quiet = self.quiet();

@@ -9,6 +9,11 @@ use crate::{
 use alloc::collections::{BTreeMap, VecDeque};
 use fanfare_wire::{STREAM_HEADER, StreamSymbol};
 
+/// Nobody is waited for longer because of late requests.
+const LATE_MAX: Duration = Duration::from_millis(250);
+/// Without a later request, half of it is forgotten after so long.
+const LATE_FORGOTTEN: Duration = Duration::from_secs(2);
+
 /// A stream that is being sent.
 #[derive(Debug)]
 pub(in crate::sender) struct SendStream {
@@ -34,6 +39,8 @@ pub(in crate::sender) struct SendStream {
     released: (u64, u64),
     /// Watermarks: symbols and bytes before them.
     marks: VecDeque<(u64, u64)>,
+    /// How late requests come after a block was sent or requested last, and since when.
+    late: (Duration, Time),
     /// A write found no room.
     pub(in crate::sender) refused: bool,
     /// What was flushed last is to be told at once.
@@ -81,6 +88,7 @@ impl SendStream {
             short: BTreeMap::new(),
             released: (0, 0),
             marks: VecDeque::new(),
+            late: (Duration::ZERO, Time::ZERO),
             refused: false,
             hurried: false,
             ended: false,
@@ -114,6 +122,31 @@ impl SendStream {
         end.saturating_sub(self.written)
     }
 
+    /// How long the lowest block is left alone: as long as `quiet`, and twice as long as requests have
+    /// taken lately. A receiver on a busy machine asks late however short the round trip is.
+    fn patience(&self, quiet: Duration) -> Duration {
+        quiet.max(self.late.0.saturating_mul(2))
+    }
+
+    /// Something of `block` is requested.
+    pub(in crate::sender) fn on_request(&mut self, now: Time, block: u32) {
+        let at = block.checked_sub(self.low).and_then(|at| self.touched.get(at as usize));
+        if let Some(age) = at.map(|at| now.since(*at)) {
+            self.be_late(now, age);
+        }
+    }
+
+    /// Something is requested that is gone: whoever asks took longer than `quiet`.
+    pub(in crate::sender) fn on_late_request(&mut self, now: Time, quiet: Duration) {
+        self.be_late(now, self.patience(quiet));
+    }
+
+    fn be_late(&mut self, now: Time, age: Duration) {
+        if age >= self.late.0 {
+            self.late = (age.min(LATE_MAX), now);
+        }
+    }
+
     /// When the lowest block may give way, if time alone stands against it.
     fn free_from(&self, standing: Standing, quiet: Duration) -> Option<Time> {
         let busy = standing.repair == Some(self.low) || standing.cursor <= self.low;
@@ -124,7 +157,8 @@ impl SendStream {
             StreamPolicy::Lossless => None,
             StreamPolicy::Repaired if busy => None,
             StreamPolicy::Repaired => {
-                Some(self.touched.front().map_or(Time::ZERO, |at| *at + quiet))
+                let patience = self.patience(quiet);
+                Some(self.touched.front().map_or(Time::ZERO, |at| *at + patience))
             }
         }
     }
@@ -150,6 +184,9 @@ impl SendStream {
         standing: Standing,
         quiet: Duration,
     ) -> bool {
+        if self.late.0 > Duration::ZERO && now.since(self.late.1) > LATE_FORGOTTEN {
+            self.late = (self.late.0 / 2, now);
+        }
         while !self.has_place() {
             if self.free_from(standing, quiet).is_none_or(|at| now < at) {
                 return false;
@@ -341,6 +378,22 @@ mod tests {
         assert_eq!((stream.released(), fill(&mut stream, &mut storage, late, sent)), (0, 0));
         stream.release(32);
         assert_eq!((stream.released(), fill(&mut stream, &mut storage, late, sent)), (320, 320));
+    }
+
+    #[test]
+    fn where_requests_come_late_blocks_are_left_alone_for_longer() {
+        let (mut stream, mut storage) = stream(StreamPolicy::Repaired);
+        fill(&mut stream, &mut storage, Time::ZERO, NOT_SENT);
+        (0..8).for_each(|block| stream.touch(Time::ZERO, block));
+        let (sent, late) = (Standing { cursor: 8, repair: None }, Duration::from_millis(50));
+        stream.on_request(Time::ZERO + late, 3);
+        stream.refused = true;
+        assert_eq!(stream.writable_at(sent, QUIET), Some(Time::ZERO + late * 2));
+        stream.on_late_request(Time::ZERO + late, QUIET);
+        assert_eq!(stream.writable_at(sent, QUIET), Some(Time::ZERO + late * 4));
+        let long_after = Time::ZERO + Duration::from_secs(60);
+        stream.make_place(long_after, NOT_SENT, QUIET);
+        assert_eq!(stream.writable_at(sent, QUIET), Some(Time::ZERO + late * 2));
     }
 
     #[test]
