@@ -5,10 +5,12 @@ mod password;
 mod server;
 mod telling;
 
-use clap::{Args, Subcommand};
-use fanfare_command::{Exit, Failure, Help};
-use fanfare_proxy::Rule;
-use serde_json::Value;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand, ValueEnum};
+use fanfare_command::{Exit, Failure, Help, units};
+use fanfare_proxy::{CongestionControl, Peering, Rule, Sending};
+use serde_json::{Value, json};
 
 use crate::{
     EXITS, lines, running,
@@ -63,10 +65,74 @@ pub(crate) fn run(args: &ProxyArgs) -> Exit {
 fn describe(answer: &Value) -> Vec<String> {
     let mut all: Vec<String> =
         answer["links"].as_array().into_iter().flatten().map(lines::status_text).collect();
+    for norm in answer["norm"].as_array().into_iter().flatten() {
+        all.push(format!(
+            "{}: sends at {:.0} kbit/s ({}), {} connections by NORM",
+            norm["peer"].as_str().unwrap_or("-"),
+            norm["rate"].as_f64().unwrap_or(0.0) / 1e3,
+            norm["rate_reason"].as_str().unwrap_or("-"),
+            norm["connections"],
+        ));
+    }
     if let Some(connections) = answer["connections"].as_u64() {
         all.push(format!("connections: {connections} open, {} so far", answer["requests"]));
     }
     all
+}
+
+/// How connections are sent to the other side.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Rate")]
+struct SendingArgs {
+    /// Congestion control of what this side sends
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = Control::Auto)]
+    cc: Control,
+    /// Send at most this rate, for all connections together
+    #[arg(long, value_name = "RATE", default_value = "1G")]
+    limit: String,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Control {
+    /// By the queue on the path; loss alone does not count
+    Auto,
+    /// By routers' marks
+    Ecn,
+    /// As TCP, but for isolated losses
+    LossTolerant,
+    /// As TCP (NORM-CC)
+    Norm,
+    /// The rate of --limit, whatever happens
+    Fixed,
+}
+
+impl SendingArgs {
+    fn sending(&self) -> Result<Sending, Failure> {
+        let control = match self.cc {
+            Control::Auto => CongestionControl::Auto,
+            Control::Ecn => CongestionControl::Ecn,
+            Control::LossTolerant => CongestionControl::LossTolerant,
+            Control::Norm => CongestionControl::Norm,
+            Control::Fixed => CongestionControl::Fixed,
+        };
+        Ok(Sending { control, limit: units::rate(&self.limit)? })
+    }
+}
+
+/// How the sessions of all peers are.
+fn peerings_status(peerings: &[Arc<Peering>]) -> Value {
+    let one = |peering: &Arc<Peering>| {
+        let norm = peering.norm();
+        json!({
+            "peer": peering.link().name(),
+            "rate": norm.rate,
+            "rate_reason": norm.reason,
+            "rtt_ms": norm.round_trip.as_secs_f64() * 1e3,
+            "spans": norm.kept,
+            "connections": norm.connections,
+        })
+    };
+    peerings.iter().map(one).collect()
 }
 
 /// A rule, as an option gives it.

@@ -2,7 +2,7 @@
 
 use fanfare_link::quinn::{RecvStream, SendStream, VarInt};
 
-use crate::frame::FRAME_MAX;
+use crate::{frame::FRAME_MAX, norm::Handle};
 
 /// The other end's TCP connection was reset, or cannot be written to any more.
 const RESET: VarInt = VarInt::from_u32(1);
@@ -27,6 +27,8 @@ pub enum Read {
 pub enum Writer {
     /// A stream of QUIC.
     Quic(SendStream),
+    /// Spans of NORM.
+    Norm(Handle),
 }
 
 /// The direction from the other end.
@@ -34,6 +36,8 @@ pub enum Writer {
 pub enum Reader {
     /// A stream of QUIC.
     Quic(RecvStream),
+    /// Spans of NORM.
+    Norm(Handle),
 }
 
 impl Writer {
@@ -44,6 +48,7 @@ impl Writer {
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), Reset> {
         match self {
             Self::Quic(stream) => stream.write_all(bytes).await.map_err(|_| Reset),
+            Self::Norm(handle) => handle.write(bytes).await,
         }
     }
 
@@ -54,6 +59,7 @@ impl Writer {
     pub fn finish(&mut self) -> Result<(), Reset> {
         match self {
             Self::Quic(stream) => stream.finish().map_err(|_| Reset),
+            Self::Norm(handle) => handle.finish(),
         }
     }
 
@@ -62,6 +68,7 @@ impl Writer {
         match self {
             // It may be over already.
             Self::Quic(stream) => drop(stream.reset(RESET)),
+            Self::Norm(handle) => handle.reset(),
         }
     }
 
@@ -69,6 +76,7 @@ impl Writer {
     pub async fn stopped(&self) -> bool {
         match self {
             Self::Quic(stream) => matches!(stream.stopped().await, Ok(None)),
+            Self::Norm(handle) => handle.stopped().await,
         }
     }
 }
@@ -85,6 +93,7 @@ impl Reader {
                 Ok(None) => Ok(Read::End),
                 Err(_) => Err(Reset),
             },
+            Self::Norm(handle) => handle.read().await,
         }
     }
 
@@ -93,6 +102,7 @@ impl Reader {
         match self {
             // It may be over already.
             Self::Quic(stream) => drop(stream.stop(RESET)),
+            Self::Norm(handle) => handle.reset(),
         }
     }
 }
