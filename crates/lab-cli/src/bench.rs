@@ -3,6 +3,7 @@
 mod lines;
 mod packets;
 mod pipes;
+mod proxy;
 mod rate;
 mod stamps;
 mod streams;
@@ -24,6 +25,7 @@ enum What {
     Streams(pipes::PipesArgs),
     Packets(packets::PacketsArgs),
     Rate(rate::RateArgs),
+    Proxy(proxy::ProxyBenchArgs),
     Stamps(stamps::StampsArgs),
 }
 
@@ -33,6 +35,7 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
         What::Streams(args) => pipes::run(args),
         What::Packets(args) => packets::run(args),
         What::Rate(args) => rate::run(args),
+        What::Proxy(args) => proxy::run(args),
         What::Stamps(args) => stamps::run(args),
     }
 }

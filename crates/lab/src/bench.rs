@@ -8,11 +8,12 @@
 //! - `star`: the bridge and its hosts; `raw`: UDP without a protocol; `transfer`: one file to all
 //!   receivers; `first_packet`: when its data began to flow; `receive_cost`: what a byte costs any
 //!   receiver; `streams`: several streams of one process
-//! - `pipes`: a stream, of ours and of libnorm's
+//! - `pipes`: a stream, of ours and of libnorm's; `proxy`: `curl` over a bad road, by TCP and through it
 //! - `rate`: the rate that `fanfare send` finds by itself, compared with fixed rates and with TCP
 
 mod first_packet;
 mod pipes;
+mod proxy;
 mod rate;
 mod raw;
 mod receive_cost;
@@ -31,6 +32,7 @@ use crate::{
     trials,
 };
 pub use pipes::{PipeBench, PipeRun};
+pub use proxy::{ProxyBench, ProxyRun, Way};
 pub use rate::{
     Buffer, Condition, RateBench, RateCell, RateCheck, RateRow, RateSender, RateTold, RateTransfer,
     Reaction, Shortfall, Spread,

@@ -129,6 +129,10 @@ fn peerings_status(peerings: &[Arc<Peering>]) -> Value {
             "rate_reason": norm.reason,
             "rtt_ms": norm.round_trip.as_secs_f64() * 1e3,
             "spans": norm.kept,
+            "messages": norm.sent[0],
+            "messages_source": norm.sent[1],
+            "messages_parity": norm.sent[2],
+            "messages_repair": norm.sent[3],
             "connections": norm.connections,
         })
     };

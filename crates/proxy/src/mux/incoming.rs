@@ -12,7 +12,10 @@ use super::span::Record;
 /// Credit of a connection at least.
 pub(crate) const CREDIT_MIN: u64 = 64 << 10;
 /// And at most.
-pub(crate) const CREDIT_MAX: u64 = 4 << 20;
+pub(crate) const CREDIT_MAX: u64 = 16 << 20;
+/// A lost piece comes again a round trip later, and with bad luck two; what is behind it waits, and
+/// credit takes a round trip to arrive: so many round trips of what is read have to be granted.
+const ROUNDS: f64 = 4.0;
 
 /// One direction.
 #[derive(Debug)]
@@ -135,8 +138,8 @@ impl Incoming {
         Some(bytes)
     }
 
-    /// More credit, when half of it is used up: what was fetched in a round trip, twice. `room`: what all
-    /// connections together may still be granted.
+    /// More credit, when half of it is used up: what was fetched in a round trip, several times. `room`:
+    /// what all connections together may still be granted.
     pub fn grant(&mut self, now: Time, round_trip: Duration, room: u64) -> Option<u64> {
         if self.end.is_some() {
             return None;
@@ -146,9 +149,13 @@ impl Incoming {
         if elapsed >= round_trip {
             let of_round = (self.fetched - fetched) as f64 * round_trip.as_secs_f64()
                 / elapsed.as_secs_f64().max(1e-6);
-            let wanted = ((2.0 * of_round) as u64).clamp(CREDIT_MIN, CREDIT_MAX);
-            // It grows with need, and shrinks slowly.
-            self.window = wanted.max(self.window / 2).min(self.window + room).max(CREDIT_MIN);
+            let wanted = ((ROUNDS * of_round) as u64).clamp(CREDIT_MIN, CREDIT_MAX);
+            self.window = if room > 0 {
+                // It does not shrink while there is room: a slow round may have been bad luck.
+                wanted.max(self.window).min(self.window + room)
+            } else {
+                wanted.max(self.window / 2).min(self.window)
+            };
             self.measured = (now, self.fetched);
         }
         let wanted = self.fetched + self.window;
@@ -215,8 +222,18 @@ mod tests {
         incoming.on_record(&record(0, &bytes, false)).unwrap();
         assert_eq!(incoming.grant(at(2), round_trip, room), None);
         incoming.fetch();
-        assert_eq!(incoming.grant(at(3), round_trip, room), Some(2 * CREDIT_MIN));
+        // 64 KiB in the last second, so 32 in a round trip: four times that from here on.
+        assert_eq!(incoming.grant(at(3), round_trip, room), Some(3 * CREDIT_MIN));
         assert_eq!(incoming.grant(at(4), round_trip, room), None);
+        incoming.on_record(&record(CREDIT_MIN, &bytes, false)).unwrap();
+        incoming.fetch();
+        let soon = at(4) + Duration::from_millis(500);
+        assert_eq!(incoming.grant(soon, round_trip, room), Some(6 * CREDIT_MIN));
+        // Without room for all connections it shrinks.
+        incoming.on_record(&record(2 * CREDIT_MIN, &bytes, false)).unwrap();
+        incoming.on_record(&record(3 * CREDIT_MIN, &bytes, false)).unwrap();
+        incoming.grant(at(60), round_trip, 0);
+        assert_eq!(incoming.window(), 2 * CREDIT_MIN);
     }
 
     proptest! {

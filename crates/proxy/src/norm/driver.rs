@@ -8,6 +8,7 @@ use std::{
 
 use fanfare_link::{
     Attached, Bulk, Class, Event, Link, Options, SendError,
+    quinn::{ConnectionError, VarInt},
     seal::{Key, Moment, Seal, Settings, system_salt},
     socket::Sealed,
 };
@@ -38,6 +39,9 @@ const FULL: Duration = Duration::from_millis(1);
 /// Control goes before other messages.
 const PRIORITY: u8 = 200;
 
+/// The session cannot go on: both ends begin anew.
+const BROKEN: VarInt = VarInt::from_u32(2);
+
 /// What is said about connections comes as messages.
 pub(super) async fn hear(norm: Arc<Norm>, link: Link) {
     let mut events = link.events();
@@ -51,7 +55,8 @@ pub(super) async fn hear(norm: Arc<Norm>, link: Link) {
             event = events.recv() => {
                 use tokio::sync::broadcast::error::RecvError;
                 match event {
-                    Ok(Event::Ended | Event::Restarted) => norm.reset_all(),
+                    // A process that was started anew is seen by its new connection.
+                    Ok(Event::Ended) => norm.reset_all(),
                     Err(RecvError::Closed) => return,
                     _ => {}
                 }
@@ -65,7 +70,7 @@ fn break_off(norm: &Norm, link: &Link, broken: Broken) {
     norm.reset_all();
     if let Some(attached) = link.connections().borrow().as_ref() {
         let reason = format!("connections broken: {broken:?}");
-        attached.connection.close(2u32.into(), reason.as_bytes());
+        attached.connection.close(BROKEN, reason.as_bytes());
     }
 }
 
@@ -90,12 +95,18 @@ pub(super) async fn run(norm: Arc<Norm>, link: Link, role: u64, sending: Sending
                 Engine::new(norm.clock.now(), ends(&attached, role), sending, seal)
             }
         };
-        match serve(&norm, &link, &attached, &mut current).await {
-            Ok(()) => engine = Some(current),
-            Err(broken) => break_off(&norm, &link, broken),
+        let served = serve(&norm, &link, &attached, &mut current).await;
+        if let Err(broken) = served {
+            break_off(&norm, &link, broken);
         }
         // Until the link has seen that it is gone, too.
-        attached.connection.closed().await;
+        match attached.connection.closed().await {
+            ConnectionError::ApplicationClosed(closed) if closed.error_code == BROKEN => {
+                norm.reset_all();
+            }
+            _ if served.is_ok() => engine = Some(current),
+            _ => {}
+        }
         let over =
             |now: &Option<Attached>| now.as_ref().is_none_or(|now| now.epoch != attached.epoch);
         if connections.wait_for(over).await.is_err() {
@@ -116,7 +127,8 @@ fn ends(attached: &Attached, role: u64) -> Ends {
     let young = stats.sent_plpmtud_probes == 0 || attached.age() < DISCOVERY;
     Ends {
         role,
-        instance: u16::from_be_bytes([own[0], own[1]]),
+        // Another one for each session of this process.
+        instance: u16::from_be_bytes([own[0], own[1]]).wrapping_add(attached.epoch as u16),
         round_trip: attached.connection.rtt(),
         segment: if young { SEGMENT } else { found.clamp(512, SEGMENT) },
         seed: u64::from_be_bytes([own[2], own[3], own[4], own[5], own[6], own[7], own[8], own[9]]),
@@ -198,7 +210,8 @@ fn turn(
     let (rate, reason, round_trip, kept) = engine.status();
     let connections = norm.with(|mux| mux.len());
     let rate = rate.as_bps();
-    *lock(&norm.status) = NormStatus { rate, reason, round_trip, kept, connections };
+    let sent = engine.sent();
+    *lock(&norm.status) = NormStatus { rate, reason, round_trip, kept, connections, sent };
     Ok(false)
 }
 

@@ -202,7 +202,8 @@ impl Engine {
 
     fn make_spans(&mut self, now: Time, mux: &mut Mux) {
         let ahead = self.session.sender().rate().bytes_in(AHEAD).max(self.segment as u64);
-        let most = (ahead as usize).clamp(self.segment, SPAN_MAX);
+        // Whole segments: a short one at the end costs as many headers as a long one.
+        let most = (ahead as usize).clamp(self.segment, SPAN_MAX) / self.segment * self.segment;
         while mux.has_data()
             && self.enqueued.saturating_sub(self.session.sender().progress()) < ahead
         {
@@ -270,6 +271,13 @@ impl Engine {
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         let session = self.session.poll_timeout().map(|(at, _)| at);
         [session, self.seal.next_timeout()].into_iter().flatten().min()
+    }
+
+    /// What the session has sent: datagrams, source, parity unasked, repairs.
+    pub(crate) fn sent(&self) -> [u64; 4] {
+        let stats = self.session.stats();
+        let repairs = stats.parity_repair_sent + stats.explicit_repair_sent;
+        [stats.datagrams_sent, stats.source_sent, stats.proactive_sent, repairs]
     }
 
     /// Rate, its reason, the round trip, and objects that are kept.

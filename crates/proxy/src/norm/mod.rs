@@ -48,6 +48,8 @@ pub struct NormStatus {
     pub kept: usize,
     /// Connections.
     pub connections: usize,
+    /// Messages sent: all, those with source symbols, with parity unasked, and repairs.
+    pub sent: [u64; 4],
 }
 
 /// All connections of a link that go by NORM.
