@@ -5,7 +5,8 @@
 //! the two peers, [`payload`] the files that travel and [`scratch`] where they lie, [`cell`] one experiment as data, [`cells`] the
 //! list of them, [`company`] group nodes beside one, [`run`] carries one out, [`matrix`] all of them, [`report`] writes the table,
 //! [`decode`] asks `tshark` whether it understands us, [`efficiency`] counts bytes under loss,
-//! [`congestion`] fills a narrow line, [`streams`] sends what has no end, [`power`] fails the power
+//! [`congestion`] fills a narrow line, [`streams`] sends what has no end, [`zeromq`] runs ZeroMQ on
+//! our libnorm.so.1, [`power`] fails the power
 //! of a receiver, [`tcp`] compares the simulator's TCP with this kernel's.
 //!
 //! Needs root and the packages that [`tool::PACKAGES`] names; installs nothing itself.
@@ -30,3 +31,4 @@ pub mod scratch;
 pub mod streams;
 pub mod tcp;
 pub mod tool;
+pub mod zeromq;

@@ -17,7 +17,7 @@ use fanfare_interop::report::{self, Head};
 use fanfare_interop::run::{self, Options, Peers};
 use fanfare_interop::streams::{self, Stream};
 use fanfare_interop::tool::{self, ToolError};
-use fanfare_interop::{cells, decode, power, scratch, tcp};
+use fanfare_interop::{cells, decode, power, scratch, tcp, zeromq};
 
 /// Runs our program against NRL's NORM in network namespaces. Needs root.
 #[derive(Parser)]
@@ -37,6 +37,8 @@ enum Verb {
     Congestion(CongestionArguments),
     /// Pipe streams to and from NRL's NORM; a full run writes results/streams.md.
     Streams(StreamsArguments),
+    /// Run ZeroMQ over NORM on our libnorm.so.1 and on NRL's; a full run writes results/zeromq.md.
+    Zeromq(StreamsArguments),
     /// Capture a lossy run and let tshark decode every packet.
     Decode(DecodeArguments),
     /// Fail the power of a receiver at many moments of a transfer: its disk must be safe to come
@@ -75,7 +77,7 @@ struct StreamsArguments {
     /// Only the short list.
     #[arg(long)]
     quick: bool,
-    /// Only streams whose name contains this.
+    /// Only those whose name contains this.
     #[arg(long, default_value = "")]
     filter: String,
 }
@@ -176,6 +178,7 @@ fn main() -> ExitCode {
         Verb::Efficiency(arguments) => run_efficiency(&arguments),
         Verb::Congestion(arguments) => run_congestion(&arguments),
         Verb::Streams(arguments) => run_streams(&arguments),
+        Verb::Zeromq(arguments) => run_zeromq(&arguments),
         Verb::Decode(arguments) => run_decode(&arguments),
         Verb::Power(arguments) => run_power(&arguments),
         Verb::Tcp(arguments) => run_tcp(&arguments),
@@ -321,6 +324,39 @@ fn run_streams(arguments: &StreamsArguments) -> Result<bool, ToolError> {
     }
     if !arguments.quick && arguments.filter.is_empty() && !tool::interrupted() {
         write(&streams::place(), &streams::page(&head(&peers)?, &rows))?;
+    }
+    Ok(!rows.is_empty() && rows.iter().all(|(_, outcome)| outcome.is_ok()))
+}
+
+fn run_zeromq(arguments: &StreamsArguments) -> Result<bool, ToolError> {
+    for program in ["ip", "cc"] {
+        tool::require(program)?;
+    }
+    let scratch = scratch::Scratch::new()?;
+    let peer = match zeromq::Peer::build(&scratch)? {
+        Ok(peer) => peer,
+        Err(zeromq::Skipped(why)) => {
+            println!("SKIPPED: ZeroMQ was not run. {why}");
+            return Ok(true);
+        }
+    };
+    let wanted = |cell: &zeromq::Cell| {
+        (cell.quick || !arguments.quick) && cell.name().contains(&arguments.filter)
+    };
+    let mut rows = Vec::new();
+    for cell in zeromq::all().into_iter().filter(wanted) {
+        let outcome = zeromq::run(&cell, &peer, &scratch)?;
+        match &outcome {
+            Ok(rate) => println!("pass  {} {rate:.0} messages/s", cell.name()),
+            Err(why) => println!("FAIL  {}: {why}", cell.name()),
+        }
+        rows.push((cell, outcome));
+    }
+    if !arguments.quick && arguments.filter.is_empty() && !tool::interrupted() {
+        let nrl = tool::output("dpkg-query", &["-W", "-f", "${Version}", "libnorm1"])
+            .unwrap_or_else(|_| "unknown".into());
+        let head = Head { command: command(), date: today()?, nrl_version: nrl };
+        write(&zeromq::place(), &zeromq::page(&head, &rows))?;
     }
     Ok(!rows.is_empty() && rows.iter().all(|(_, outcome)| outcome.is_ok()))
 }

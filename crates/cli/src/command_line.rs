@@ -7,6 +7,12 @@ use fanfare_command::{
     Exit, Failure, Help, OutputArgs,
     generate::{CompletionsArgs, ManArgs},
 };
+use fanfare_config::{
+    ConfigArgs, Found, GatewayPlan, Grammar, Loaded, Named, Refusal, Reload, StreamWords, Table,
+};
+use fanfare_keys::{
+    identity::IdArgs, key::KeyCommandArgs, receipts::ReceiptsArgs, trust::TrustArgs,
+};
 
 use crate::{
     args::{
@@ -18,14 +24,11 @@ use crate::{
         send::SendArgs,
     },
     bridge::BridgeArgs,
-    config::{
-        self, ConfigArgs, Found, Grammar, Loaded, Named, Refusal, Reload, StreamWords, Table,
-    },
     demo::DemoArgs,
     doctor::{DoctorPlan, Shown},
-    keys::{KeyCommandArgs, identity::IdArgs, receipts::ReceiptsArgs, trust::TrustArgs},
     laboratory::{LaboratoryArgs, Other},
-    node::{self, GatewayPlan, GroupPlan, NodePlan},
+    node::{self, GroupPlan, NodePlan},
+    norm_exec::NormExecArgs,
     pipe::{PipeReceivePlan, PipeSendPlan},
     publish::PubArgs,
     receive::ReceivePlan,
@@ -92,6 +95,7 @@ enum Command {
     Sub(SubArgs),
     Node(NodeArgs),
     Bridge(BridgeArgs),
+    NormExec(NormExecArgs),
     Key(KeyCommandArgs),
     Id(IdArgs),
     Trust(TrustArgs),
@@ -157,6 +161,7 @@ pub(crate) enum Task {
     Node(NodePlan),
     NodeStatus(StatusArgs),
     Bridge(BridgeArgs),
+    NormExec(NormExecArgs),
     Demo(DemoArgs),
     Doctor(DoctorPlan),
     Watch(WatchCommandArgs),
@@ -208,7 +213,7 @@ impl From<Refusal> for Refused {
 /// Understands the command line and the file that it may name.
 pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
     let (mut loaded, mut groups, mut gateways, mut streams) = (None, vec![], vec![], vec![]);
-    let cli = match config::load(words, &GRAMMAR)? {
+    let cli = match fanfare_config::load(words, &GRAMMAR)? {
         Found::Nothing => Cli::try_parse_from(words)?,
         Found::Config(file, of_node, between) => {
             let cli = Cli::try_parse_from(file.words())?;
@@ -237,6 +242,7 @@ pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
         Command::Pub(args) => Task::Publish(Box::new(args)),
         Command::Sub(args) => Task::Subscribe(Box::new(args)),
         Command::Bridge(args) => Task::Bridge(args),
+        Command::NormExec(args) => Task::NormExec(args),
         Command::Demo(args) => Task::Demo(args),
         Command::Lab(args) => Task::Laboratory(Other::Lab, "lab", args),
         Command::Sim(args) => Task::Laboratory(Other::Lab, "sim", args),
@@ -307,7 +313,7 @@ fn examinations(args: &DoctorArgs) -> Result<DoctorPlan, Vec<Failure>> {
     let one = |failure| vec![failure];
     let Some(path) = &args.node else { return args.plan().map_err(one) };
     let mut subjects = Vec::new();
-    for (name, words) in config::node_groups(path, &GRAMMAR)? {
+    for (name, words) in fanfare_config::node_groups(path, &GRAMMAR)? {
         let node = node_args(&words).map_err(|error| one(Failure::from(&error)))?;
         subjects.push(args.subject(name, node.place().map_err(one)?).map_err(one)?);
     }

@@ -83,7 +83,10 @@ pub mod stream {
 pub mod groups {
     pub use fanfare_node::{
         JoinError, Stopper, bridge, gateway,
-        group::{Body, BodyError, Fate, Gap, GroupError, GroupHandle, Inbox, Message, Watch},
+        group::{
+            Body, BodyError, Fate, Gap, GroupError, GroupEvents, GroupHandle, Inbox, Message,
+            MessageBatch, MessageSender, Watch,
+        },
         messaging::{Filter, History, Options, Ordering, Subscription, Topic, TopicError},
     };
 }

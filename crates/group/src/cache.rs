@@ -284,7 +284,7 @@ mod tests {
     fn info(priority: u8, expiry: Option<Duration>) -> Vec<u8> {
         let options = Options { priority, expiry, ..Options::default() };
         let topic = Topic::new("a").unwrap();
-        Description { topic, number: 0, options, content: None }.encode()
+        Description { topic, number: 0, options, batch: None, content: None }.encode()
     }
     /// Of so many bytes for so many objects.
     fn cache(bytes: u64, objects: u64) -> Cache {

@@ -51,7 +51,8 @@ impl Subscribed {
 
     /// Whether it has it already, perhaps from another gateway.
     fn has(&self, message: &Description, key: ObjectKey) -> bool {
-        !self.subscription.copies && self.taken.contains(&message.identity(key))
+        !self.subscription.copies
+            && self.taken.contains(&message.identity(key), u64::from(message.messages()))
     }
 
     fn take(
@@ -64,14 +65,16 @@ impl Subscribed {
         let new = !self.has(message, key);
         let wanted = self.wants(message, at) && new;
         if wanted {
-            self.taken.insert(&message.identity(key));
+            self.taken.insert(&message.identity(key), u64::from(message.messages()));
             let mut place = place;
             if let Some(origin) = message.options.origin
                 && self.subscription.ordering == Ordering::Latest
             {
                 // What is newest of whom does not depend on who carried it.
                 let source = (origin.node, origin.instance);
-                place = Place { source, index: origin.number, number: origin.number, ..place };
+                let number = origin.number;
+                let next_number = number.saturating_add(u64::from(message.messages()));
+                place = Place { source, index: number, number, next_number, ..place };
             }
             self.held.insert(place, (key, size, message.clone()));
             self.order.on_message(place);
@@ -177,7 +180,8 @@ impl Delivery {
             *next_topic = next_topic.wrapping_add(1);
             *next_topic
         });
-        Place { source: at.source, index: at.index, topic, number: message.number }
+        let (number, next_number) = (message.number, message.next_number());
+        Place { source: at.source, index: at.index, topic, number, next_number }
     }
 
     /// Messages that wait to be delivered.
@@ -203,7 +207,11 @@ impl Delivery {
         for (id, known) in &mut self.subscriptions {
             while let Some(place) = known.order.poll() {
                 if let Some((key, size, description)) = known.held.remove(&place) {
-                    return Some(Delivered { subscription: *id, key, size, description });
+                    // Of several as one only the last is the latest.
+                    let all = description.messages();
+                    let latest = known.subscription.ordering == Ordering::Latest;
+                    let members = if latest { all.saturating_sub(1)..all } else { 0..all };
+                    return Some(Delivered { subscription: *id, key, size, description, members });
                 }
             }
         }
@@ -222,7 +230,7 @@ mod tests {
 
     fn message(topic: &str, number: u64) -> Description {
         let topic = Topic::new(topic).unwrap();
-        Description { topic, number, options: Options::default(), content: None }
+        Description { topic, number, options: Options::default(), batch: None, content: None }
     }
     fn filtered(filter: &str) -> Subscription {
         Subscription::new(Filter::new(filter).unwrap())

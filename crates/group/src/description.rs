@@ -4,15 +4,19 @@
 //! "FG" | version 2 (8) | flags (8) | number (varint)
 //! | priority (8) if 01 | expiry ms (varint) if 02 | tag (varint) if 04 | hash (16 bytes) if 10
 //! | origin if 40: node (32) | instance (16) | number (varint) | hops (8)
-//! | topic length (8) | topic | content if 20
+//! | topic length (8) | topic | messages (varint) if 80 | content if 20
 //! ```
 //!
 //! A message that fits beside its description travels in it. Its object is then empty, and one
 //! datagram carries all of it. The INFO of an object that is no message (such as a file's name)
-//! begins otherwise. If a description has a flag that this version does not know, the node repairs
-//! the message for others but delivers it to nobody.
+//! begins otherwise.
+//!
+//! With flag 80 several messages travel as one ([`crate::batch`]): the content has each of them with
+//! its length, and their numbers begin with the one here. Nodes of earlier versions do not know this
+//! flag: they repair such messages for others but deliver them to nobody.
 
 use crate::{
+    batch,
     frames::varint::{array, put, split, take},
     origin::{Identity, Origin},
     topic::Topic,
@@ -32,7 +36,7 @@ const REPLACES: u8 = 0x08;
 const HASH: u8 = 0x10;
 const INLINE: u8 = 0x20;
 const ORIGIN: u8 = 0x40;
-const KNOWN: u8 = 0x7f;
+const BATCH: u8 = 0x80;
 
 /// The middle of 0 to 10, as in DisService: what most messages have costs no byte.
 pub const PRIORITY_DEFAULT: u8 = 5;
@@ -80,11 +84,40 @@ pub struct Description {
     pub number: u64,
     /// What else the publisher says of it.
     pub options: Options,
+    /// How many messages of its topic it is, numbered from `number` on, when several travel as one
+    /// ([`crate::batch`]).
+    pub batch: Option<u32>,
     /// The message itself, when it travels here.
     pub content: Option<Vec<u8>>,
 }
 
 impl Description {
+    /// How many messages it is.
+    #[must_use]
+    pub fn messages(&self) -> u32 {
+        self.batch.unwrap_or(1)
+    }
+
+    /// The number of the next message on its topic.
+    #[must_use]
+    pub fn next_number(&self) -> u64 {
+        self.number.saturating_add(u64::from(self.messages()))
+    }
+
+    /// What it says of one of its messages, from 0, alone.
+    #[must_use]
+    pub fn member(&self, member: u32) -> Self {
+        let after = |number: u64| number.saturating_add(u64::from(member));
+        let mut options = self.options;
+        if self.batch.is_some() {
+            options.hash = None;
+        }
+        options.origin =
+            options.origin.map(|origin| Origin { number: after(origin.number), ..origin });
+        let (topic, number) = (self.topic.clone(), after(self.number));
+        Self { topic, number, options, batch: None, content: None }
+    }
+
     /// By what the message in the object `key` is known in all groups that it comes to.
     #[must_use]
     pub fn identity(&self, key: ObjectKey) -> Identity {
@@ -111,6 +144,7 @@ impl Description {
             | flag(replaces, REPLACES)
             | flag(hash.is_some(), HASH)
             | flag(origin.is_some(), ORIGIN)
+            | flag(self.batch.is_some(), BATCH)
             | flag(self.content.is_some(), INLINE);
         let mut out = MAGIC.to_vec();
         out.extend_from_slice(&[VERSION, flags]);
@@ -134,6 +168,9 @@ impl Description {
         let topic = self.topic.as_str().as_bytes();
         out.push(topic.len() as u8);
         out.extend_from_slice(topic);
+        if let Some(messages) = self.batch {
+            put(u64::from(messages), &mut out);
+        }
         out.extend_from_slice(self.content.as_deref().unwrap_or_default());
         out
     }
@@ -142,13 +179,18 @@ impl Description {
     #[must_use]
     pub fn decode(info: &[u8]) -> Option<Self> {
         let mut rest = info.strip_prefix(&PREFIX)?;
-        let (number, options, inline) = take_head(&mut rest)?;
+        let (number, options, (inline, several)) = take_head(&mut rest)?;
         let [length] = array(&mut rest)?;
         let topic = core::str::from_utf8(split(&mut rest, usize::from(length))?).ok()?;
         let topic = Topic::new(topic).ok()?;
+        let batch = if several { Some(u32::try_from(take(&mut rest)?).ok()?) } else { None };
         let content = inline.then(|| rest.to_vec());
-        let whole = content.is_some() || rest.is_empty();
-        whole.then_some(Self { topic, number, options, content })
+        let whole = match (&content, batch) {
+            (Some(content), Some(messages)) => batch::holds(content, messages),
+            (Some(_), None) => true,
+            (None, _) => rest.is_empty() && batch != Some(0),
+        };
+        whole.then_some(Self { topic, number, options, batch, content })
     }
 }
 
@@ -159,8 +201,9 @@ pub(crate) fn topic_at(info: &[u8]) -> Option<usize> {
     Some(info.len() - rest.len())
 }
 
-/// What stands before the topic: number, options, and whether the content travels here.
-fn take_head(rest: &mut &[u8]) -> Option<(u64, Options, bool)> {
+/// What stands before the topic: number, options, whether the content travels here, and whether it is
+/// several messages.
+fn take_head(rest: &mut &[u8]) -> Option<(u64, Options, (bool, bool))> {
     let [flags] = array(rest)?;
     let has = |bit| flags & bit != 0;
     let number = take(rest)?;
@@ -171,8 +214,7 @@ fn take_head(rest: &mut &[u8]) -> Option<(u64, Options, bool)> {
     let origin = if has(ORIGIN) { Some(take_origin(rest)?) } else { None };
     let expiry = expiry.map(Duration::from_millis);
     let options = Options { priority, expiry, tag, replaces: has(REPLACES), hash, origin };
-    let known = flags & !KNOWN == 0 && priority <= PRIORITY_MAX;
-    known.then_some((number, options, has(INLINE)))
+    (priority <= PRIORITY_MAX).then_some((number, options, (has(INLINE), has(BATCH))))
 }
 
 fn take_origin(rest: &mut &[u8]) -> Option<Origin> {
@@ -190,7 +232,7 @@ mod tests {
 
     fn plain(topic: &str, number: u64) -> Description {
         let topic = Topic::new(topic).unwrap();
-        Description { topic, number, options: Options::default(), content: None }
+        Description { topic, number, options: Options::default(), batch: None, content: None }
     }
 
     #[test]
@@ -224,6 +266,18 @@ mod tests {
     }
 
     #[test]
+    fn golden_bytes_of_several_messages_as_one() {
+        let content = Some(b"\x02hi\x00\x03you".to_vec());
+        let three = Description { batch: Some(3), content, ..plain("p", 300) };
+        let bytes = b"FG\x02\xa0\xac\x02\x01p\x03\x02hi\x00\x03you";
+        assert_eq!(three.encode(), bytes);
+        assert_eq!(Description::decode(bytes), Some(three.clone()));
+        assert_eq!((three.messages(), three.next_number(), three.member(2).number), (3, 303, 302));
+        let wrong = b"FG\x02\xa0\xac\x02\x01p\x04\x02hi\x00\x03you";
+        assert_eq!(Description::decode(wrong), None, "it says four");
+    }
+
+    #[test]
     fn what_is_no_description_of_this_version_is_none() {
         let good = plain("a/b", 3).encode();
         assert_eq!(Description::decode(b"holiday.jpg"), None);
@@ -252,13 +306,13 @@ mod tests {
             let expiry = expiry.map(Duration::from_millis);
             let options = Options { priority, expiry, tag, replaces, hash, origin };
             let topic = Topic::new(&topic).unwrap();
-            let said = Description { topic, number, options, content };
+            let said = Description { topic, number, options, batch: None, content };
             prop_assert_eq!(Description::decode(&said.encode()), Some(said));
         }
 
         #[test]
         fn any_bytes_are_read_without_panic_and_what_is_read_is_written_the_same_way(
-            bytes: Vec<u8>, flags in 0..=KNOWN,
+            bytes: Vec<u8>, flags: u8,
         ) {
             let info = [&b"FG\x02"[..], &[flags], &bytes].concat();
             if let Some(read) = Description::decode(&info) {

@@ -5,6 +5,7 @@ use crate::{
     membership::holders::Standing,
     subscription::SubscriptionId,
 };
+use core::ops::Range;
 use fanfare_proto::{NodeId, ObjectKey};
 
 /// A message for a subscription.
@@ -19,6 +20,8 @@ pub struct Delivered {
     pub size: u64,
     /// Its description.
     pub description: Description,
+    /// Which of its messages, when it is several as one; of one alone `0..1`.
+    pub members: Range<u32>,
 }
 
 /// Something the driver or its application should know.

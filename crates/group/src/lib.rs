@@ -6,7 +6,7 @@
 //!
 //! # Map, in reading order
 //! - [`topic`], [`description`], [`publisher`](PublishError): what is published, and how it is
-//!   described
+//!   described; [`batch`], [`batcher`]: short messages that travel together
 //! - [`subscription`], `delivery`, `order`, `lru_map`: who gets a message, in which order, and what
 //!   must be remembered for that
 //! - [`cache`]: which objects of others are kept; `source_log`: the state of each object; `age`: how
@@ -20,8 +20,8 @@
 //! - `coding`: sums over several objects: `coded_packet`, `equations` and `linear_system`,
 //!   `proactive` and `sum_cache`
 //! - `forwarding`: messages forwarded without a request: `relay`, `coverage`
-//! - `membership`: `members`, `member`, `lost_members`, `node_set`, `delivery_ratio`, `state` and
-//!   `trickle` (announcements), `holders`
+//! - `membership`: `members`, `member`, `lost_members`, `node_set`, `delivery_ratio`, `state`,
+//!   `trickle` and `flood` (announcements), `holders`
 //! - `occupancy`: how full the limited tables are
 //! - [`node`]: dispatches to all of these, and has the few rules that concern several of them
 //! - `origin`: a message's identity in every group; [`gateway`]: forwarding between groups
@@ -35,6 +35,8 @@ extern crate alloc;
 extern crate std;
 
 mod age;
+pub mod batch;
+pub mod batcher;
 pub mod cache;
 mod coding;
 pub mod config;
@@ -57,6 +59,8 @@ pub mod stats;
 pub mod subscription;
 pub mod topic;
 
+pub use batch::Batch;
+pub use batcher::Batcher;
 pub use cache::{CachePolicy, Cached, PriorityThenAge};
 pub use config::GroupConfig;
 pub use description::{ContentHash, Description, Options};

@@ -57,16 +57,19 @@ impl Known {
         (identity.node, identity.instance, identity.topic.clone())
     }
 
-    pub(crate) fn contains(&self, identity: &Identity) -> bool {
+    /// Whether it, and so many from it on, are all there.
+    pub(crate) fn contains(&self, identity: &Identity, count: u64) -> bool {
+        let (first, end) = (identity.number, identity.number.saturating_add(count));
         let numbers = self.streams.get(&Self::stream(identity));
-        numbers.is_some_and(|numbers| numbers.contains(identity.number))
+        numbers.is_some_and(|numbers| numbers.gaps(first, end).next().is_none())
     }
 
-    /// Adds it; false when it is there already.
-    pub(crate) fn insert(&mut self, identity: &Identity) -> bool {
+    /// Adds it, and so many from it on; false when all are there already.
+    pub(crate) fn insert(&mut self, identity: &Identity, count: u64) -> bool {
+        let (first, end) = (identity.number, identity.number.saturating_add(count));
         let runs = self.streams.entry(&Self::stream(identity), RunSet::default);
-        let new = !runs.contains(identity.number);
-        runs.insert(identity.number, identity.number.saturating_add(1));
+        let new = runs.gaps(first, end).next().is_some();
+        runs.insert(first, end);
         let first = runs.iter().next().filter(|_| runs.iter().count() > RUNS_MAX);
         if let Some((first, end)) = first {
             runs.remove(first, end);
@@ -94,21 +97,23 @@ mod tests {
     #[test]
     fn a_message_is_new_once_whatever_comes_between() {
         let mut known = Known::default();
-        assert!(known.insert(&message(1, "a", 0)) && known.insert(&message(2, "a", 0)));
-        assert!(known.insert(&message(1, "b", 0)) && known.insert(&message(1, "a", 7)));
-        assert!(!known.insert(&message(1, "a", 0)) && known.contains(&message(1, "a", 7)));
-        assert!(!known.contains(&message(1, "a", 6)));
+        assert!(known.insert(&message(1, "a", 0), 1) && known.insert(&message(2, "a", 0), 1));
+        assert!(known.insert(&message(1, "b", 0), 1) && known.insert(&message(1, "a", 7), 1));
+        assert!(!known.insert(&message(1, "a", 0), 1) && known.contains(&message(1, "a", 7), 1));
+        assert!(!known.contains(&message(1, "a", 6), 1));
     }
 
     #[test]
     fn of_too_many_topics_the_one_that_was_used_least_lately_is_forgotten_and_counted() {
         let mut known = Known::default();
         for n in 0..STREAMS_MAX {
-            known.insert(&message(1, &format!("t/{n}"), 0));
+            known.insert(&message(1, &format!("t/{n}"), 0), 1);
         }
-        known.insert(&message(1, "t/0", 1));
-        known.insert(&message(1, "one more", 0));
-        assert!(known.contains(&message(1, "t/0", 0)) && !known.contains(&message(1, "t/1", 0)));
+        known.insert(&message(1, "t/0", 1), 1);
+        known.insert(&message(1, "one more", 0), 1);
+        assert!(
+            known.contains(&message(1, "t/0", 0), 1) && !known.contains(&message(1, "t/1", 0), 1)
+        );
         let sizes = (known.streams.len(), known.forgotten());
         assert_eq!(sizes, (STREAMS_MAX, 1));
     }
@@ -117,9 +122,9 @@ mod tests {
     fn of_too_many_holes_the_first_are_forgotten() {
         let mut known = Known::default();
         (0..RUNS_MAX as u64 + 1).for_each(|n| {
-            known.insert(&message(1, "a", 2 * n));
+            known.insert(&message(1, "a", 2 * n), 1);
         });
-        assert!(!known.contains(&message(1, "a", 0)) && known.contains(&message(1, "a", 2)));
+        assert!(!known.contains(&message(1, "a", 0), 1) && known.contains(&message(1, "a", 2), 1));
         assert_eq!(known.forgotten(), 1);
     }
 }

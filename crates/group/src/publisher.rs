@@ -74,19 +74,19 @@ impl Own {
 }
 
 impl Publisher {
-    /// The description of the next message on a topic.
+    /// The description of the next message on a topic, or of the next so many.
     pub(crate) fn describe(
         &self,
         topic: &Topic,
         options: Options,
-        content: Option<&[u8]>,
+        (content, batch): (Option<&[u8]>, Option<u32>),
     ) -> Result<Description, PublishError> {
         let number = self.numbers.get(topic).copied();
         if number.is_none() && self.numbers.len() >= TOPICS_MAX {
             return Err(PublishError::TooManyTopics);
         }
         let (number, content) = (number.unwrap_or(0), content.map(<[u8]>::to_vec));
-        Ok(Description { topic: topic.clone(), number, options, content })
+        Ok(Description { topic: topic.clone(), number, options, batch, content })
     }
 
     /// It has been taken. Gives the earlier messages whose place it takes.
@@ -99,7 +99,7 @@ impl Publisher {
         let own = Own { message: message.clone(), size, age };
         self.ends.extend(own.end().map(|end| (end, key)));
         self.own.insert(key, own);
-        *self.numbers.entry(message.topic.clone()).or_default() = message.number + 1;
+        *self.numbers.entry(message.topic.clone()).or_default() = message.next_number();
         if message.options.tag.is_none() {
             return Vec::new();
         }
@@ -197,7 +197,7 @@ mod tests {
         object: u16,
     ) -> (u64, Vec<ObjectKey>) {
         let topic = Topic::new(topic).unwrap();
-        let message = publisher.describe(&topic, options, None).unwrap();
+        let message = publisher.describe(&topic, options, (None, None)).unwrap();
         (message.number, publisher.on_published(&message, (key(object), 0), NOW))
     }
 

@@ -94,7 +94,13 @@ mod tests {
 
     fn message(priority: u8) -> Description {
         let options = Options { priority, ..Options::default() };
-        Description { topic: Topic::new("a/b").unwrap(), number: 0, options, content: None }
+        Description {
+            topic: Topic::new("a/b").unwrap(),
+            number: 0,
+            options,
+            batch: None,
+            content: None,
+        }
     }
 
     #[test]

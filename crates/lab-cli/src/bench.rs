@@ -1,7 +1,9 @@
 //! `fanfare bench`: how fast this machine is.
 
 mod lines;
+mod messages;
 mod packets;
+mod peer;
 mod pipes;
 mod proxy;
 mod rate;
@@ -26,7 +28,10 @@ enum What {
     Packets(packets::PacketsArgs),
     Rate(rate::RateArgs),
     Proxy(proxy::ProxyBenchArgs),
+    Messages(messages::MessagesArgs),
     Stamps(stamps::StampsArgs),
+    #[command(hide = true)]
+    MessagePeer(peer::PeerArgs),
 }
 
 pub(crate) fn run(args: &BenchArgs) -> Exit {
@@ -36,6 +41,8 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
         What::Packets(args) => packets::run(args),
         What::Rate(args) => rate::run(args),
         What::Proxy(args) => proxy::run(args),
+        What::Messages(args) => messages::run(args),
         What::Stamps(args) => stamps::run(args),
+        What::MessagePeer(args) => peer::run(args),
     }
 }

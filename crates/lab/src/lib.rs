@@ -57,9 +57,10 @@ mod trials;
 mod wait;
 
 pub use bench::{
-    Bench, Buffer, Condition, Delays, PipeBench, PipeRun, ProxyBench, ProxyRun, RateBench,
-    RateCell, RateCheck, RateRow, RateSender, RateTold, RateTransfer, Reaction, Shortfall, Speed,
-    Spread, StampedDelays, StreamsResult, Told, Transfer, Way, stamps,
+    Bench, Buffer, Condition, Delays, MessageBench, MessageRun, MessageSystem, PipeBench, PipeRun,
+    ProxyBench, ProxyRun, RateBench, RateCell, RateCheck, RateRow, RateSender, RateTold,
+    RateTransfer, Reaction, Shortfall, Speed, Spread, StampedDelays, StreamsResult, Told, Transfer,
+    Way, stamps,
 };
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
 pub use company::{Company, CompanyProgress, CompanyRow, Radio, VEHICLES, VEHICLES_MIN};

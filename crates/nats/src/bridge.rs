@@ -11,7 +11,7 @@ use std::{
 };
 
 use fanfare_node::{
-    group::{Body, Group, GroupError, GroupEvent, GroupHandle, Message, Watch},
+    group::{Body, Group, GroupError, GroupEvent, GroupEvents, GroupHandle, Message, Watch},
     messaging::{Filter, History, Options, Subscription, SubscriptionId, Topic},
     proto::Time,
 };
@@ -370,7 +370,7 @@ impl Drop for Bridge {
 }
 
 /// Gives the member's events to who hears NATS, too.
-fn pass_on(events: &Receiver<GroupEvent>, sender: &SyncSender<Told>) {
+fn pass_on(events: &GroupEvents, sender: &SyncSender<Told>) {
     while let Ok(event) = events.recv() {
         if sender.send(Told::Group(event)).is_err() {
             return;

@@ -113,6 +113,7 @@ mod tests {
             topic: Topic::new(topic).unwrap(),
             number,
             options: Options::default(),
+            batch: None,
             content: None,
         };
         let ids = [

@@ -26,7 +26,7 @@ use fanfare_proto::NodeId;
 
 use crate::{
     clock::Clock,
-    group::{Body, Group, GroupError, GroupEvent, GroupHandle, Message, Watch},
+    group::{Body, Group, GroupError, GroupEvent, GroupEvents, GroupHandle, Message, Watch},
     join_error::JoinError,
 };
 
@@ -276,7 +276,7 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<Joi
 }
 
 /// Gives a member's events to the caller's thread.
-fn pass_on(side: GroupIndex, events: &Receiver<GroupEvent>, news: &SyncSender<News>) {
+fn pass_on(side: GroupIndex, events: &GroupEvents, news: &SyncSender<News>) {
     while let Ok(event) = events.recv() {
         if news.send(News::Event(side, event)).is_err() {
             return;

@@ -120,6 +120,13 @@ impl SenderHandle<'_> {
         self.with(|s, _| s.set_ceiling(ceiling));
     }
 
+    /// Just so many receivers listen from now on, as the driver knows who hears them otherwise; `None`:
+    /// nobody knows. The round trip to a few is measured before anything is sent, they need not
+    /// leave time to each other, and each request is served at once.
+    pub fn set_few(&mut self, few: Option<usize>) {
+        self.with(|s, _| s.set_few(few));
+    }
+
     /// Whether objects of no bytes, whose NORM_INFO says all, are flushed (at first they are). Where others
     /// repeat what this sender says, that tells of them, too.
     pub fn set_flushes_infos(&mut self, flushes: bool) {

@@ -1,20 +1,27 @@
 //! `fanfare link`: a link to one other node, and messages over it.
+//!
+//! - `options`: how a node is; `accepting`: who may link to it; `sending`: messages to another
+//! - `telling`: what happens to links, as it is told
 
+mod accepting;
 mod options;
 mod sending;
+mod telling;
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+pub(crate) use accepting::AcceptArgs;
+use std::sync::Arc;
+pub(crate) use telling::{follow, links_status, tell_listening};
 
 use clap::{Args, Subcommand};
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs};
-use fanfare_link::{Link, Node};
-use serde_json::{Value, json};
+use fanfare_link::Link;
+use serde_json::Value;
 
 pub(crate) use options::NodeArgs;
 
 use crate::{
     EXITS,
-    lines::{self, Line},
+    lines::{self},
     peers,
     running::{self, Asked, Signals},
     status::{self, SocketArgs, StatusArgs},
@@ -128,50 +135,6 @@ struct RecvArgs {
     output: OutputArgs,
 }
 
-/// Who may link to this node.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct AcceptArgs {
-    /// Address to listen at
-    #[arg(long, value_name = "ADDRESS", default_value = "[::]:7001")]
-    pub(crate) listen: SocketAddr,
-    /// A node that may link to this one: NAME=KEY. May be given several times
-    #[arg(long, value_name = "NAME=KEY")]
-    accept: Vec<String>,
-    /// File of such nodes, a name and a key a line; SIGHUP reads it again
-    #[arg(long, value_name = "FILE")]
-    accept_file: Option<PathBuf>,
-}
-
-impl AcceptArgs {
-    /// All of them, as they stand now.
-    pub(crate) fn all(&self) -> Result<Vec<(fanfare_seal::PublicKey, String)>, Failure> {
-        let mut all = Vec::new();
-        for text in &self.accept {
-            all.push(peers::accepted(text)?);
-        }
-        if let Some(path) = &self.accept_file {
-            all.extend(peers::accept_file(path)?);
-        }
-        if all.is_empty() {
-            let text = "accept: nobody may link to this node. Give --accept NAME=KEY";
-            return Err(Failure::usage("accept.missing", text));
-        }
-        Ok(all)
-    }
-
-    /// Reads the list again, and ends the links of those that are not on it any more.
-    pub(crate) fn reload(&self, node: &Node, output: &Output) {
-        match self.all() {
-            Ok(all) => {
-                node.peers().replace(all);
-                node.cut_removed();
-                output.text("the list of accepted nodes was read again");
-            }
-            Err(failure) => output.warn(failure.code, failure.text),
-        }
-    }
-}
-
 pub(crate) fn run(args: &LinkArgs) -> Exit {
     match &args.command {
         LinkCommand::Listen(args) => running::run(args.output, |output| listen(args, output)),
@@ -186,49 +149,6 @@ fn describe(answer: &Value) -> Vec<String> {
     answer["links"].as_array().into_iter().flatten().map(lines::status_text).collect()
 }
 
-/// How all links of a node are.
-pub(crate) fn links_status(node: &Node) -> Value {
-    let links: Vec<Value> = node.links().iter().map(lines::status).collect();
-    let [clear, stranger, unknown, overrun] = node.dropped();
-    json!({
-        "event": "status",
-        "links": links,
-        "refused_handshakes": node.peers().refused(),
-        "dropped": {
-            "clear": clear, "stranger": stranger, "unknown": unknown, "overrun": overrun,
-        },
-    })
-}
-
-/// Tells what happens to a link, until it ends.
-pub(crate) fn follow(link: &Link, output: &Arc<Output>) {
-    let (link, output) = (link.clone(), output.clone());
-    let mut events = link.events();
-    // What has happened before this was listening.
-    if let Some(attached) = link.connections().borrow().as_ref() {
-        let event = fanfare_link::Event::Connected {
-            address: *attached.address.borrow(),
-            resumed: attached.resumed,
-            round_trip: attached.connection.rtt(),
-        };
-        output.event(&lines::of_link(link.name(), &event));
-        output.text(&lines::link_text(link.name(), &event));
-    }
-    tokio::spawn(async move {
-        use tokio::sync::broadcast::error::RecvError;
-        loop {
-            match events.recv().await {
-                Ok(event) => {
-                    output.event(&lines::of_link(link.name(), &event));
-                    output.text(&lines::link_text(link.name(), &event));
-                }
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return,
-            }
-        }
-    });
-}
-
 /// Prints messages; with a limit it ends by telling so.
 fn print_messages(link: Link, output: Arc<Output>, came: tokio::sync::mpsc::UnboundedSender<()>) {
     tokio::spawn(async move {
@@ -239,11 +159,6 @@ fn print_messages(link: Link, output: Arc<Output>, came: tokio::sync::mpsc::Unbo
             let _ = came.send(());
         }
     });
-}
-
-pub(crate) fn tell_listening(output: &Output, what: &'static str, address: SocketAddr) {
-    output.event(&Line::Listening { what, address });
-    output.text(&format!("{what}: {address}"));
 }
 
 async fn listen(args: &ListenArgs, output: Output) -> Result<Exit, Failure> {

@@ -5,8 +5,9 @@
 //! - `link`: a link and its messages; `proxy`: TCP over a link
 //! - `peers`: who the other ends are, as they are written; `identity`: this machine's key
 //! - `running`: until a signal comes; `status`: the socket that tells how it is
-//! - `lines`: lines of `--json`
+//! - `lines`: lines of `--json`; `exits`: how commands end
 
+mod exits;
 mod identity;
 mod lines;
 mod link;
@@ -15,11 +16,12 @@ mod proxy;
 mod running;
 mod status;
 
+use exits::EXITS;
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use fanfare_command::{
-    Exit, Help, end,
+    Help, end,
     generate::{self, CompletionsArgs, ManArgs},
     misunderstood,
 };
@@ -29,16 +31,6 @@ const HELP: Help = Help::new(&[
     ("fanfare proxy client --peer base=198.51.100.7:7001,KEY", "on the near side"),
     ("fanfare link send base=198.51.100.7:7001,KEY 'here I am'", "one message"),
 ]);
-
-/// How the commands of this program end.
-const EXITS: &[(Exit, &str)] = &[
-    (Exit::Done, "done"),
-    (Exit::Failed, "failed"),
-    (Exit::Permission, "permission denied, or the wrong key"),
-    (Exit::Resource, "port, memory or file descriptors missing on this machine"),
-    (Exit::Nobody, "the other end did not answer"),
-    (Exit::Interrupted, "stopped by Ctrl-C or SIGTERM"),
-];
 
 /// Links between two nodes, and TCP over them
 ///

@@ -1,16 +1,19 @@
 //! `fanfare proxy`: TCP over a link.
+//!
+//! - `client`, `server`: its two ends; `limits`: what it needs of this machine, and lets through
+//! - `sending`: how each end sends, and how that goes
+//! - `password`: files of users; `telling`: what happens to connections
 
 mod client;
+mod limits;
 mod password;
+mod sending;
 mod server;
 mod telling;
 
-use std::sync::Arc;
-
-use clap::{Args, Subcommand, ValueEnum};
-use fanfare_command::{Exit, Failure, Help, units};
-use fanfare_proxy::{CongestionControl, Peering, Rule, Sending};
-use serde_json::{Value, json};
+use clap::{Args, Subcommand};
+use fanfare_command::{Exit, Help};
+use serde_json::Value;
 
 use crate::{
     EXITS, lines, running,
@@ -78,76 +81,4 @@ fn describe(answer: &Value) -> Vec<String> {
         all.push(format!("connections: {connections} open, {} so far", answer["requests"]));
     }
     all
-}
-
-/// How connections are sent to the other side.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Rate")]
-struct SendingArgs {
-    /// Congestion control of what this side sends
-    #[arg(long, value_enum, value_name = "NAME", default_value_t = Control::Auto)]
-    cc: Control,
-    /// Send at most this rate, for all connections together
-    #[arg(long, value_name = "RATE", default_value = "1G")]
-    limit: String,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Control {
-    /// By the queue on the path; loss alone does not count
-    Auto,
-    /// By routers' marks
-    Ecn,
-    /// As TCP, but for isolated losses
-    LossTolerant,
-    /// As TCP (NORM-CC)
-    Norm,
-    /// The rate of --limit, whatever happens
-    Fixed,
-}
-
-impl SendingArgs {
-    fn sending(&self) -> Result<Sending, Failure> {
-        let control = match self.cc {
-            Control::Auto => CongestionControl::Auto,
-            Control::Ecn => CongestionControl::Ecn,
-            Control::LossTolerant => CongestionControl::LossTolerant,
-            Control::Norm => CongestionControl::Norm,
-            Control::Fixed => CongestionControl::Fixed,
-        };
-        Ok(Sending { control, limit: units::rate(&self.limit)? })
-    }
-}
-
-/// How the sessions of all peers are.
-fn peerings_status(peerings: &[Arc<Peering>]) -> Value {
-    let one = |peering: &Arc<Peering>| {
-        let norm = peering.norm();
-        json!({
-            "peer": peering.link().name(),
-            "rate": norm.rate,
-            "rate_reason": norm.reason,
-            "rtt_ms": norm.round_trip.as_secs_f64() * 1e3,
-            "spans": norm.kept,
-            "messages": norm.sent[0],
-            "messages_source": norm.sent[1],
-            "messages_parity": norm.sent[2],
-            "messages_repair": norm.sent[3],
-            "connections": norm.connections,
-        })
-    };
-    peerings.iter().map(one).collect()
-}
-
-/// A rule, as an option gives it.
-fn rule(option: &str, text: &str) -> Result<Rule, Failure> {
-    text.parse().map_err(|why| Failure::usage("rule.invalid", format!("{option} ({text}): {why}")))
-}
-
-/// Ten thousand connections need as many descriptors: the soft limit becomes the hard one.
-fn raise_descriptors() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    // With what it has it works, too, with fewer connections.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }

@@ -81,13 +81,9 @@ fn idle(connections: u32) {
 
 #[test]
 fn a_thousand_idle_connections_do_not_hold_up_one_that_moves() {
-    idle(1000);
-}
-
-#[test]
-#[ignore = "it takes a minute"]
-fn ten_thousand_idle_connections_do_not_hold_up_one_that_moves() {
-    idle(9900);
+    // Ten thousand take a minute: FANFARE_IDLE=9900.
+    let asked = std::env::var("FANFARE_IDLE").ok().and_then(|count| count.parse().ok());
+    idle(asked.unwrap_or(1000));
 }
 
 /// Answers when the client has said all.

@@ -6,7 +6,7 @@
 //! # Map, in reading order
 //! - [`near`]: listeners, and what clients say; [`far`]: connections to destinations
 //! - [`peering`]: what both share of one link; [`relay`]: bytes between TCP and the link; [`pipe`]:
-//!   what carries them; [`flows`]: datagrams
+//!   what carries them, and [`ends`]: what comes out; [`flows`]: datagrams, `far_flows`: at the far side
 //! - [`norm`]: many connections in one NORM session, sealed; [`mux`]: who of them may send, without I/O
 //! - without I/O: [`socks5`], [`http_connect`], [`frame`]: what is said; [`destination`], [`code`]:
 //!   where to, and how it ended; [`policy`], [`route`], [`limits`], [`users`]: who may what
@@ -16,8 +16,10 @@
 pub mod code;
 pub mod connect;
 pub mod destination;
+pub mod ends;
 pub mod event;
 pub mod far;
+mod far_flows;
 pub mod flows;
 pub mod frame;
 pub mod http_connect;

@@ -2,25 +2,13 @@
 
 use fanfare_link::quinn::{RecvStream, SendStream, VarInt};
 
+pub use crate::ends::{Read, Reset};
 use crate::{frame::FRAME_MAX, norm::Handle};
 
 /// The other end's TCP connection was reset, or cannot be written to any more.
 const RESET: VarInt = VarInt::from_u32(1);
 /// Bytes taken from a stream in one go.
 const CHUNK: usize = 64 << 10;
-
-/// The connection was reset, or the link is lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reset;
-
-/// What was read.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Read {
-    /// These bytes.
-    Bytes(Vec<u8>),
-    /// Nothing more comes.
-    End,
-}
 
 /// The direction to the other end.
 #[derive(Debug)]

@@ -5,3 +5,4 @@ mod gateways;
 mod groups;
 mod history;
 mod partition;
+mod together;

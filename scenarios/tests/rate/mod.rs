@@ -5,4 +5,5 @@ mod beside_tcp;
 mod layers;
 mod leaving;
 mod marks;
+mod pauses;
 mod slow_receiver;

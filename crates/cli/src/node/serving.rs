@@ -2,23 +2,22 @@
 
 use std::{
     path::Path,
-    sync::mpsc::{Receiver, RecvTimeoutError},
+    sync::mpsc::RecvTimeoutError,
     thread::{self, Scope, ScopedJoinHandle},
     time::Duration,
 };
 
+use fanfare_config::{GatewayPlan, gateway_options};
+use fanfare_json::{GatewayLine, Line, Sent};
+use fanfare_local::server::{self, Served, Server};
 use fanfare_node::{
     gateway::{Ear, Gateway, GatewayEvent},
-    group::{Group, GroupEvent, GroupHandle},
+    group::{Group, GroupEvent, GroupEvents, GroupHandle},
     messaging::{GroupIndex, Subscription},
 };
 
-use super::plan::{GatewayPlan, GroupPlan, NodePlan, clashes, same};
-use crate::{
-    group::{events, gateway},
-    json::{GatewayLine, Line, Sent},
-    local::server::{self, Served, Server},
-};
+use super::plan::{GroupPlan, NodePlan, clashes, same};
+use crate::group::{events, gateway};
 use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt};
 
 /// How often a gateway says how far it is; all else comes at once.
@@ -60,7 +59,7 @@ fn serve(plan: NodePlan, output: &Output) -> Result<Exit, Failure> {
     let NodePlan { socket, groups, gateways, output: shown } = plan;
     let mut members = join_all(groups, &gateways, shown)?;
     let events = members.iter_mut().filter_map(|member| member.group.take_events());
-    let events: Vec<Receiver<GroupEvent>> = events.collect();
+    let events: Vec<GroupEvents> = events.collect();
     let served =
         |member: &Member| Served { name: member.name.clone(), group: member.group.handle() };
     let server = Server::listen(&socket, members.iter().map(served).collect())?;
@@ -110,7 +109,7 @@ fn join_all(
     // The file alone is right in this; the command line may have added an id.
     for place in gateways.iter().flat_map(|gateway| &gateway.groups) {
         let GroupPlan { name, node_id, cache_dir, .. } = &groups[*place];
-        let remembers = gateway::remembers(node_id.as_deref(), cache_dir.is_some());
+        let remembers = gateway_options::remembers(node_id.as_deref(), cache_dir.is_some());
         remembers.map_err(|failure| of(name.as_deref(), failure))?;
     }
     let mut members: Vec<Member> = Vec::new();
@@ -188,7 +187,7 @@ fn open(settings: &GatewayPlan, members: &[Member], server: &Server) -> Result<C
 }
 
 /// Hands out what a group tells, until it ends.
-fn follow(place: usize, events: &Receiver<GroupEvent>, server: &Server, output: &Output) {
+fn follow(place: usize, events: &GroupEvents, server: &Server, output: &Output) {
     while let Ok(event) = events.recv() {
         match event {
             GroupEvent::Message(message) => server.hand_out(place, message),

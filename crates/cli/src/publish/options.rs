@@ -9,17 +9,15 @@ use std::{
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
+use fanfare_local::topics::topic;
 use fanfare_node::{
     group::Watch,
     messaging::{Options, Topic, description::PRIORITY_MAX},
 };
 
-use crate::{
-    args::{
-        group::MemberArgs,
-        network::{GROUP, NetArgs},
-    },
-    group::topics::topic,
+use crate::args::{
+    group::MemberArgs,
+    network::{GROUP, NetArgs},
 };
 
 const HELP: Help = Help::new(&[
@@ -133,7 +131,6 @@ pub(super) struct Plan {
     pub(super) wait: Duration,
     pub(super) stay: Duration,
     pub(super) message_max: u64,
-    pub(super) cache_bytes: u64,
     /// What is to be known of the messages.
     pub(super) watch: Watch,
 }
@@ -163,7 +160,6 @@ impl PubArgs {
             wait: units::time("wait", &self.wait)?,
             stay: time("stay", &self.stay)?.unwrap_or_default(),
             message_max: self.member.message_max()?,
-            cache_bytes: self.member.cache_bytes()?,
             watch: if self.one_way { Watch::Sending } else { Watch::Holders },
         })
     }

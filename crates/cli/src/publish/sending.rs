@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use fanfare_json::{Held, Line, Published, Sent};
 use fanfare_node::{
     group::{Body, BodyError, Group, GroupError, Watch},
     proto::NodeId,
@@ -16,19 +17,13 @@ use super::{
     options::Plan,
     tally::{News, Tally},
 };
-use crate::{
-    group::events,
-    json::{Held, Line, Published, Sent},
-};
+use crate::group::events;
 use fanfare_command::{Failure, Output};
 
 /// How often to ask what has become of the messages.
 const POLL: Duration = Duration::from_millis(100);
-/// Messages since the oldest of which more is to be heard: fewer than can be repaired, so that none is gone
-/// before others could say that they hold it.
-const WINDOW: u64 = 6000;
-/// So many can be repaired whatever their length.
-const WINDOW_FEW: u64 = 1000;
+/// Lines from one look at the clock to the next, while there are more at hand.
+const LOOK_EACH: u32 = 64;
 /// How often others are asked to say what they hold, at first, and in the end while that does not help.
 const ASK_MIN: Duration = Duration::from_secs(2);
 const ASK_MAX: Duration = Duration::from_secs(16);
@@ -70,15 +65,13 @@ pub(super) struct Sending<'a> {
     looked: Instant,
     /// When to ask others next to say what they hold, and how long after that again.
     ask: (Instant, Duration),
-    /// It still waits where others are slow to say what they hold.
-    patient: bool,
 }
 
 impl<'a> Sending<'a> {
     pub(super) fn new(group: &'a Group, output: &'a Output, plan: &'a Plan) -> Self {
         let tally = Tally::new(plan.options.expiry, plan.options.replaces);
         let (looked, ask) = (Instant::now(), (Instant::now() + ASK_MIN, ASK_MIN));
-        Self { group, output, plan, tally, looked, ask, patient: true }
+        Self { group, output, plan, tally, looked, ask }
     }
 
     fn is_watched(&self) -> bool {
@@ -88,20 +81,34 @@ impl<'a> Sending<'a> {
     pub(super) fn publish(&mut self, body: Body) -> Result<(), Failure> {
         let (size, topic) = (body.len(), self.plan.topic.clone());
         let key = self.group.publish(topic, body, self.plan.options, self.plan.watch)?;
-        self.tally.on_published(Instant::now(), key, size);
-        let topic = self.plan.topic.as_str().to_owned();
-        self.output.event(&Line::Published(Published { topic, id: key.object.0, size }));
+        self.tally.on_published(Instant::now(), key, (1, size));
+        self.show(&News::Published(key, 1, size));
         Ok(())
     }
 
+    fn show(&self, news: &News) {
+        self.output.event(&match *news {
+            News::Published(key, messages, size) => {
+                let topic = self.plan.topic.as_str().to_owned();
+                let messages = Some(messages).filter(|messages| *messages > 1);
+                Line::Published(Published { topic, id: key.object.0, size, messages })
+            }
+            News::Sent(key) => Line::Sent(Sent { id: key.object.0 }),
+            News::Held(key, node) => Line::Held(Held { id: key.object.0, node: node.0 }),
+        });
+    }
+
+    /// Each line is a message. Where they come fast, many travel together.
     pub(super) fn publish_lines(&mut self, source: Box<dyn Read>) -> Result<(), Failure> {
         let (mut lines, max) = (BufReader::new(source), self.plan.message_max);
-        loop {
-            let mut line = Vec::new();
+        let Plan { topic, options, watch, .. } = self.plan;
+        let (sender, mut line) = (self.group.sender(topic.clone(), *options, *watch), Vec::new());
+        for count in 0_u32.. {
+            line.clear();
             let limit = max.saturating_add(2);
             let read = (&mut lines).take(limit).read_until(b'\n', &mut line);
             if read.map_err(BodyError::Unreadable)? == 0 {
-                return Ok(());
+                break;
             }
             if line.last() == Some(&b'\n') {
                 line.pop();
@@ -109,34 +116,16 @@ impl<'a> Sending<'a> {
             if line.len() as u64 > max {
                 return Err(BodyError::TooLarge { max }.into());
             }
-            self.await_room()?;
-            self.publish(Body::new(line))?;
+            sender.send(&line)?;
             // Whoever feeds line by line wants to see what becomes of them.
-            if self.looked.elapsed() >= POLL {
+            let looks = count % LOOK_EACH == 0 || lines.buffer().is_empty();
+            if looks && self.looked.elapsed() >= POLL {
                 self.look()?;
                 self.show_events(Duration::ZERO)?;
             }
         }
-    }
-
-    fn has_room(&self) -> bool {
-        let (messages, bytes) = self.tally.window();
-        messages < WINDOW_FEW || messages < WINDOW && bytes < self.plan.cache_bytes / 2
-    }
-
-    /// Waits until others have said of enough messages that they hold them: of what can no longer be
-    /// repaired nothing would be known. Once in vain is enough.
-    fn await_room(&mut self) -> Result<(), GroupError> {
-        let (mut since, mut seen) = (Instant::now(), self.tally.changes());
-        while self.is_watched() && self.patient && !self.has_room() {
-            self.show_events(POLL)?;
-            let members = self.look()?;
-            self.tally.on_members(Instant::now(), &members);
-            if self.tally.changes() != seen {
-                (since, seen) = (Instant::now(), self.tally.changes());
-            }
-            self.patient = since.elapsed() < self.plan.wait;
-        }
+        sender.flush()?;
+        self.look()?;
         Ok(())
     }
 
@@ -144,14 +133,8 @@ impl<'a> Sending<'a> {
     fn look(&mut self) -> Result<BTreeSet<NodeId>, GroupError> {
         self.looked = Instant::now();
         let seen = self.tally.changes();
-        for fate in self.group.fates()? {
-            for news in self.tally.on_fate(self.looked, &fate) {
-                self.output.event(&match news {
-                    News::Sent(key) => Line::Sent(Sent { id: key.object.0 }),
-                    News::Held(key, node) => Line::Held(Held { id: key.object.0, node: node.0 }),
-                });
-            }
-        }
+        let news = self.tally.on_fates(self.looked, &self.group.fates()?);
+        news.into_iter().filter(|_| self.output.tells_events()).for_each(|news| self.show(&news));
         if self.tally.changes() != seen {
             self.ask.1 = ASK_MIN;
         }

@@ -18,8 +18,9 @@ const ROLL: Duration = Duration::from_millis(2500);
 /// What is known of one message, as long as it can be repaired.
 #[derive(Debug)]
 struct Course {
-    /// Messages, and their bytes, that were published before it.
-    before: (u64, u64),
+    /// How many messages it is, and how many were published before it.
+    messages: u64,
+    before: u64,
     /// Then nobody needs it any more.
     expires: Option<Instant>,
     sent: bool,
@@ -48,6 +49,8 @@ impl Course {
 /// What a change was, for who wants to see it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum News {
+    /// An object of so many messages, and their bytes, is on its way.
+    Published(ObjectKey, u32, u64),
     Sent(ObjectKey),
     Held(ObjectKey, NodeId),
 }
@@ -79,21 +82,36 @@ impl Tally {
         Self { expiry, replaces, ..Self::default() }
     }
 
-    pub(super) fn on_published(&mut self, now: Instant, key: ObjectKey, size: u64) {
+    /// So many messages of so many bytes have been published in this object.
+    pub(super) fn on_published(&mut self, now: Instant, key: ObjectKey, what: (u64, u64)) {
         let expires = self.expiry.map(|expiry| now + expiry);
-        let (before, standings) = ((self.messages, self.bytes), BTreeMap::new());
-        self.courses.insert(key, Course { before, expires, sent: false, standings });
-        self.awaited.insert((self.messages, key));
+        let ((messages, bytes), before) = (what, self.messages);
+        let standings = BTreeMap::new();
+        self.courses.insert(key, Course { messages, before, expires, sent: false, standings });
+        self.awaited.insert((before, key));
         self.newest = Some((key, now));
-        self.messages += 1;
-        self.bytes += size;
+        self.messages += messages;
+        self.bytes += bytes;
         self.changes += 1;
     }
 
-    /// Something is new of a message. Gives what there is to see of it.
-    pub(super) fn on_fate(&mut self, now: Instant, fate: &Fate) -> Vec<News> {
-        let Some(course) = self.courses.get_mut(&fate.key) else { return Vec::new() };
+    /// Something is new of these objects. Gives what there is to see of it.
+    pub(super) fn on_fates(&mut self, now: Instant, fates: &[Fate]) -> Vec<News> {
         let mut news = Vec::new();
+        // First of all that are on their way: which is the newest decides what is replaced.
+        for Fate { key, messages, bytes, .. } in fates {
+            if !self.courses.contains_key(key) {
+                self.on_published(now, *key, (u64::from(*messages), *bytes));
+                news.push(News::Published(*key, *messages, *bytes));
+            }
+        }
+        news.extend(fates.iter().flat_map(|fate| self.on_fate(now, fate)));
+        news
+    }
+
+    fn on_fate(&mut self, now: Instant, fate: &Fate) -> Vec<News> {
+        let mut news = Vec::new();
+        let Some(course) = self.courses.get_mut(&fate.key) else { return news };
         if fate.sent && !course.sent {
             course.sent = true;
             news.push(News::Sent(fate.key));
@@ -115,7 +133,7 @@ impl Tally {
 
     fn settle(&mut self, now: Instant, key: ObjectKey) {
         let Some(course) = self.courses.get(&key) else { return };
-        let place = (course.before.0, key);
+        let place = (course.before, key);
         match course.is_awaited(now) {
             true => self.awaited.insert(place),
             false => self.awaited.remove(&place),
@@ -124,12 +142,12 @@ impl Tally {
 
     fn on_gone(&mut self, key: ObjectKey) {
         let Some(course) = self.courses.remove(&key) else { return };
-        self.awaited.remove(&(course.before.0, key));
+        self.awaited.remove(&(course.before, key));
         let is_newest = self.newest.is_some_and(|(newest, _)| newest == key);
         if course.is_held() {
-            self.held += 1;
+            self.held += course.messages;
         } else if self.replaces && !is_newest {
-            self.replaced += 1;
+            self.replaced += course.messages;
         }
         if !self.replaces {
             self.deprived.extend(course.lacking());
@@ -150,14 +168,6 @@ impl Tally {
         }
     }
 
-    /// Messages since the oldest of which more is to be heard, and their bytes: so much more, and that one
-    /// may be gone.
-    pub(super) fn window(&self) -> (u64, u64) {
-        let oldest = self.awaited.first().and_then(|(_, key)| self.courses.get(key));
-        let before = oldest.map_or((self.messages, self.bytes), |course| course.before);
-        (self.messages - before.0, self.bytes - before.1)
-    }
-
     /// Whether the oldest of which more is to be heard has been sent: then that is for others to say.
     pub(super) fn is_for_others_to_say(&self) -> bool {
         let oldest = self.awaited.first().and_then(|(_, key)| self.courses.get(key));
@@ -171,7 +181,7 @@ impl Tally {
 
     /// Whether each has been sent once, or is held, or of no use any more.
     pub(super) fn is_sent(&self) -> bool {
-        let is_awaited = |key, course: &Course| self.awaited.contains(&(course.before.0, key));
+        let is_awaited = |key, course: &Course| self.awaited.contains(&(course.before, key));
         let is_out = |course: &Course| course.sent || course.is_held();
         self.courses.iter().all(|(key, course)| is_out(course) || !is_awaited(*key, course))
     }
@@ -189,7 +199,8 @@ impl Tally {
 
     /// Messages, those of them that are held, and those whose place a newer one took before that.
     pub(super) fn counts(&self) -> (u64, u64, u64) {
-        let held = self.courses.values().filter(|course| course.is_held()).count() as u64;
+        let held = self.courses.values().filter(|course| course.is_held());
+        let held: u64 = held.map(|course| course.messages).sum();
         (self.messages, self.held + held, self.replaced)
     }
 
@@ -221,7 +232,8 @@ mod tests {
     }
     fn fate(object: u16, standings: &[(u32, Standing)]) -> Fate {
         let standings = standings.iter().map(|(node, standing)| (NodeId(*node), *standing));
-        Fate { key: key(object), sent: true, gone: false, standings: standings.collect() }
+        let (messages, bytes, standings) = (1, 10, standings.collect());
+        Fate { key: key(object), messages, bytes, sent: true, gone: false, standings }
     }
     fn members(nodes: &[u32]) -> BTreeSet<NodeId> {
         nodes.iter().copied().map(NodeId).collect()
@@ -229,7 +241,7 @@ mod tests {
     /// So many messages, published and sent.
     fn tally(count: u16, expiry: Option<Duration>, replaces: bool) -> (Tally, Instant) {
         let (mut tally, now) = (Tally::new(expiry, replaces), Instant::now());
-        (0..count).for_each(|object| tally.on_published(now, key(object), 10));
+        (0..count).for_each(|object| tally.on_published(now, key(object), (1, 10)));
         (tally, now)
     }
 
@@ -253,17 +265,16 @@ mod tests {
     }
 
     #[test]
-    fn the_window_reaches_back_to_the_oldest_message_that_is_awaited() {
-        let (mut tally, now) = tally(5, None, false);
-        for object in [0, 2, 3, 4] {
-            tally.on_fate(now, &fate(object, &[(7, Standing::Holds)]));
-        }
-        assert_eq!(tally.window(), (4, 40));
-        tally.on_fate(now, &fate(3, &[(8, Standing::Lacks)]));
-        tally.on_fate(now, &fate(1, &[(7, Standing::Holds)]));
-        assert_eq!(tally.window(), (2, 20));
-        tally.on_fate(now, &fate(3, &[(8, Standing::Holds)]));
-        assert_eq!(tally.window(), (0, 0));
+    fn messages_that_travel_together_are_known_from_when_they_are_on_their_way_and_all_count() {
+        let (mut tally, now) = (Tally::new(None, false), Instant::now());
+        let batch = Fate { messages: 300, bytes: 30_000, sent: false, ..fate(0, &[]) };
+        let news = tally.on_fates(now, std::slice::from_ref(&batch));
+        assert_eq!(news, [News::Published(key(0), 300, 30_000)]);
+        assert!(!tally.is_sent());
+        let news = tally.on_fates(now, &[Fate { sent: true, ..batch }]);
+        assert_eq!(news, [News::Sent(key(0))]);
+        tally.on_fate(now, &fate(0, &[(7, Standing::Holds)]));
+        assert_eq!((tally.counts(), tally.bytes()), ((300, 300, 0), 30_000));
     }
 
     #[test]
@@ -289,7 +300,15 @@ mod tests {
         let news = tally.on_fate(now, &fate(2, &[(7, Standing::Holds)]));
         assert_eq!(news, [News::Sent(key(2)), News::Held(key(2), NodeId(7))]);
         assert!(tally.is_sent() && tally.is_settled(now + ROLL, &members(&[7])));
-        assert_eq!((tally.counts(), tally.window()), ((3, 1, 2), (0, 0)));
+        assert_eq!(tally.counts(), (3, 1, 2));
+    }
+
+    #[test]
+    fn of_messages_that_are_known_and_replaced_at_once_all_but_the_newest_are_replaced() {
+        let (mut tally, now) = (Tally::new(None, true), Instant::now());
+        let gone = |object| Fate { gone: true, ..fate(object, &[]) };
+        tally.on_fates(now, &[gone(0), gone(1), fate(2, &[(7, Standing::Holds)])]);
+        assert_eq!(tally.counts(), (3, 1, 2));
     }
 
     #[test]
@@ -307,7 +326,7 @@ mod tests {
         let (mut tally, now) = (Tally::new(None, false), Instant::now());
         for number in 0..70_000_u32 {
             let object = number as u16;
-            tally.on_published(now, key(object), 1);
+            tally.on_published(now, key(object), (1, 1));
             tally.on_fate(now, &fate(object, &[(7, Standing::Holds)]));
             tally.on_fate(now, &Fate { gone: true, ..fate(object, &[]) });
         }

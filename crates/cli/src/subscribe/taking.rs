@@ -1,26 +1,25 @@
 //! Messages as they come to `sub`: shown, written, counted, until it is enough.
 
 use std::{
+    fmt::Write as _,
     io,
     path::{Path, PathBuf},
     sync::mpsc::RecvTimeoutError,
     time::{Duration, Instant},
 };
 
+use fanfare_json::{Line, MessageLine, Taken, message_line};
+use fanfare_local::{
+    client::{Client, Silence},
+    request::unhex,
+};
 use fanfare_node::{
-    group::{Body, Group, GroupEvent, GroupReport, Inbox, Message},
+    group::{Body, Group, GroupEvent, GroupReport, Inbox, Message, MessageBatch},
     messaging::{Identity, Topic},
     proto::{InstanceId, NodeId},
 };
 
-use crate::{
-    group::events,
-    json::{Line, MessageLine, Taken, message_line},
-    local::{
-        client::{Client, Silence},
-        unhex,
-    },
-};
+use crate::group::events;
 use fanfare_command::{
     Exit, Failure, Output, Printable, Printed, directory_failure, printed, units,
 };
@@ -77,10 +76,14 @@ impl<'a> Taking<'a> {
             if let Some(end) = self.end(heard) {
                 return end;
             }
-            match group.next_event(self.pause()) {
+            match group.next_batch(self.pause()) {
                 Ok(GroupEvent::Message(message)) => {
                     heard = Instant::now();
                     self.on_message(&message);
+                }
+                Ok(GroupEvent::Batch(batch)) => {
+                    heard = Instant::now();
+                    self.on_batch(&batch);
                 }
                 Ok(event) => self.on_event(&event),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -147,6 +150,27 @@ impl<'a> Taking<'a> {
             self.taken.bytes += message.body.len();
             self.show(message_line(message, SHOWN_MAX, path));
         }
+    }
+
+    /// Messages that travelled together, as far as they are wanted.
+    fn on_batch(&mut self, batch: &MessageBatch) {
+        let taken = self.taken.messages + self.taken.unwritten;
+        let wanted = self.count.map_or(u64::MAX, |count| count.saturating_sub(taken));
+        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+        if self.inbox.is_some() || self.output.tells_events() {
+            return batch.messages().take(wanted).for_each(|message| self.on_message(&message));
+        }
+        let topic = batch.description.topic.as_str();
+        let mut text = String::new();
+        for (_, content) in batch.iter().take(wanted) {
+            self.taken.messages += 1;
+            self.taken.bytes += content.len() as u64;
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            append_line(topic, content, &mut text);
+        }
+        self.output.data(&text);
     }
 
     fn on_line(&mut self, mut line: MessageLine, content: Option<Body>) {
@@ -240,6 +264,25 @@ impl<'a> Taking<'a> {
                 ),
             )),
             End::Done => None,
+        }
+    }
+}
+
+/// `TOPIC CONTENT`, as [`Taking::show`] has it.
+fn append_line(topic: &str, content: &[u8], text: &mut String) {
+    let shown = str::from_utf8(content).ok();
+    let is_plain = |text: &str| text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    match shown {
+        Some(shown) if is_plain(shown) && is_plain(topic) => {
+            text.push_str(topic);
+            text.push(' ');
+            text.push_str(shown);
+        }
+        // Writing to a string cannot fail.
+        Some(shown) => _ = write!(text, "{}", Printable(&format!("{topic} {shown}"))),
+        None => {
+            let size = units::size(content.len() as u64);
+            _ = write!(text, "{}", Printable(&format!("{topic} ({size})")));
         }
     }
 }

@@ -103,7 +103,9 @@ fn what_gave_way_before_a_client_took_it_is_told_to_it_and_in_the_nodes_status()
     let (_node, socket) = node(&stage, &["--cache", "20KiB"]);
     let mut slow = Client::connect(&socket);
     assert_eq!(slow.ask(r##"{"do":"subscribe","filter":"#"}"##)["event"], "subscribed");
-    let file = lines(&stage, MANY);
+    // More bytes than are handed over before one is taken.
+    let long: String = (0..MANY).map(|number| format!("{number:01000}\n")).collect();
+    let file = text(&stage.text("lines", &long));
     stage.start("pub", &["h/a", &file, "--lines", "--one-way", "--stay", "3s"]).end().expect(0);
     let (mut messages, mut dropped) = (0, 0);
     while messages + dropped < MANY as u64 {

@@ -29,32 +29,38 @@ pub(super) struct Flight {
     more: f64,
     /// For how long an answer may be awaited.
     patience: Duration,
+    /// Bytes a second at which it goes.
+    rate: f64,
     sent: u32,
     begun: Option<Time>,
     /// When enough of them had gone.
     enough: Option<Time>,
     /// When the last of them went.
     gone: Option<Time>,
+    /// When the last message went.
+    last: Time,
     /// A report tells what became of enough of them.
     answered: bool,
 }
 
 impl Flight {
-    pub(super) fn near() -> Self {
-        Self::of((NEAR, NEAR_ENOUGH, NEAR_MORE), ANSWER)
+    /// It goes at `rate` bytes a second.
+    pub(super) fn near(rate: f64) -> Self {
+        Self::of((NEAR, NEAR_ENOUGH, NEAR_MORE), ANSWER, rate)
     }
 
     /// To a receiver with this round trip; from one message to the next it takes `interval` at first.
-    pub(super) fn far(rtt: Duration, interval: Duration) -> Self {
+    pub(super) fn far(rtt: Duration, interval: Duration, rate: f64) -> Self {
         let patience = ANSWER + rtt;
         let meanwhile = patience.as_nanos() / interval.as_nanos().max(1);
         let messages = u32::try_from(meanwhile).unwrap_or(u32::MAX).max(FAR);
-        Self::of((messages, FAR_ENOUGH, FAR_MORE), patience)
+        Self::of((messages, FAR_ENOUGH, FAR_MORE), patience, rate)
     }
 
-    fn of((messages, telling, more): (u32, u32, f64), patience: Duration) -> Self {
-        let (sent, begun, enough, gone) = (0, None, None, None);
-        Self { messages, telling, more, patience, sent, begun, enough, gone, answered: false }
+    fn of((messages, telling, more): (u32, u32, f64), patience: Duration, rate: f64) -> Self {
+        let (begun, enough, gone, answered) = (None, None, None, false);
+        let (sent, last) = (0, Time::ZERO);
+        Self { messages, telling, more, patience, rate, sent, begun, enough, gone, last, answered }
     }
 
     /// Messages that go in each doubling of the time without an answer.
@@ -65,6 +71,7 @@ impl Flight {
     /// A full message was sent.
     pub(super) fn on_sent(&mut self, now: Time) {
         self.begun.get_or_insert(now);
+        self.last = now;
         self.sent = self.sent.saturating_add(1);
         if self.sent == self.telling {
             self.enough = Some(now);
@@ -77,6 +84,20 @@ impl Flight {
     /// A report is about what was sent until `until`.
     pub(super) fn on_report(&mut self, until: Time) {
         self.answered |= self.enough.is_some_and(|enough| until >= enough);
+        self.on_little(until);
+    }
+
+    /// All that was sent until `until` has come, and may be too little to report on. Where there was
+    /// less to send than tells of the path, the next messages are a first flight again.
+    pub(super) fn on_little(&mut self, until: Time) {
+        if self.enough.is_none() && self.begun.is_some() && until > self.last {
+            (self.sent, self.begun) = (0, None);
+        }
+    }
+
+    /// The rate at which it goes, bytes a second, when it has yet to go.
+    pub(super) fn to_go(&self) -> Option<f64> {
+        self.begun.is_none().then_some(self.rate)
     }
 
     /// Whether a report tells what became of enough of them.
@@ -99,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_flight_that_has_gone_waits_for_a_report_about_itself() {
-        let mut flight = Flight::near();
+        let mut flight = Flight::near(1e6);
         (0..=NEAR).for_each(|n| flight.on_sent(at(100 + u64::from(n))));
         flight.on_report(at(108));
         assert_eq!(flight.unanswered(at(219)), Some(Duration::from_millis(100)));
@@ -110,16 +131,30 @@ mod tests {
     #[test]
     fn to_who_is_far_goes_what_can_before_an_answer() {
         let ms = Duration::from_millis;
-        let messages = |rtt| Flight::far(ms(rtt), ms(25)).messages;
+        let messages = |rtt| Flight::far(ms(rtt), ms(25), 1e6).messages;
         assert_eq!([messages(50), messages(250), messages(600)], [10, 14, 28]);
     }
 
     #[test]
     fn fewer_messages_than_a_flight_wait_for_a_report_too() {
-        let mut flight = Flight::near();
+        let mut flight = Flight::near(1e6);
         assert_eq!(flight.unanswered(at(900)), None);
         flight.on_sent(at(1000));
         assert_eq!(flight.unanswered(at(1100)), None);
         assert_eq!(flight.unanswered(at(1110)), Some(Duration::from_millis(110)));
+    }
+
+    #[test]
+    fn fewer_messages_than_a_flight_that_were_all_reported_are_followed_by_a_first_flight() {
+        let mut flight = Flight::near(1e6);
+        (0..8).for_each(|n| flight.on_sent(at(1000 + n)));
+        flight.on_report(at(1005));
+        assert_eq!((flight.to_go(), flight.unanswered(at(1200)).is_some()), (None, true));
+        flight.on_report(at(1008));
+        assert_eq!((flight.to_go(), flight.unanswered(at(9000))), (Some(1e6), None));
+        (0..10).for_each(|n| flight.on_sent(at(9000 + n)));
+        assert_eq!(flight.unanswered(at(9200)), Some(Duration::from_millis(200)));
+        flight.on_report(at(9010));
+        assert_eq!((flight.is_answered(), flight.to_go()), (true, None));
     }
 }

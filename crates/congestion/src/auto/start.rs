@@ -23,8 +23,9 @@ impl Auto {
     pub(super) fn begin_near(&mut self, now: Time, rtt: Duration) {
         let near = law::reckoned(rtt, rtt, Duration::ZERO);
         if self.starting && self.flight.is_none() && law::is_short(rtt) {
-            self.flight = Some(Flight::near());
-            self.set(now, self.first_rate(near).max(self.rate));
+            let rate = self.first_rate(near).max(self.rate);
+            self.flight = Some(Flight::near(rate));
+            self.set(now, rate);
         }
     }
 
@@ -32,8 +33,10 @@ impl Auto {
     /// that time, or sooner if the round trip is longer than was assumed.
     pub(super) fn begin_far(&mut self, now: Time, rtt: Duration) {
         if self.starting && self.flight.is_none() && !law::is_short(rtt) {
-            self.flight = Some(Flight::far(rtt, self.limits.rtt / FIRST_MESSAGES as u32));
-            self.set(now, self.first_rate(rtt).max(self.rate));
+            let rate = self.first_rate(rtt).max(self.rate);
+            let interval = self.limits.rtt / FIRST_MESSAGES as u32;
+            self.flight = Some(Flight::far(rtt, interval, rate));
+            self.set(now, rate);
             self.probes.begin(now);
         }
     }
@@ -45,6 +48,18 @@ impl Auto {
         if let Some(since) = flight.unanswered(now) {
             let since = since.max(self.limits.rtt).as_secs_f64();
             self.set_any(now, flight.more() * self.size / since);
+        }
+    }
+
+    /// The limiting receiver answers a probe, and has too little to say anything of its path.
+    pub(super) fn begin_again(&mut self, now: Time, sequence: u16, rtt: Duration) {
+        let past = self.probes.find(sequence, self.reckoned(rtt));
+        let (true, Some(flight), Some(past)) = (self.starting, &mut self.flight, past) else {
+            return;
+        };
+        flight.on_little(past.until);
+        if let Some(rate) = flight.to_go() {
+            self.set(now, rate.max(self.rate));
         }
     }
 
@@ -63,8 +78,11 @@ impl Auto {
             self.set(now, delivered);
         } else if surprised {
             self.set(now, seen.base * self.lowered_to());
-        } else if self.flight.as_ref().is_some_and(|flight| !flight.is_answered()) {
+        } else if let Some(flight) = self.flight.as_ref().filter(|flight| !flight.is_answered()) {
             // Nothing is known of the path yet.
+            if let Some(rate) = flight.to_go() {
+                self.set(now, rate.max(self.rate));
+            }
         } else if seen.used && !self.random.is_trying() {
             let (rate, reached) = growth::at_start(seen.base, view);
             if reached {

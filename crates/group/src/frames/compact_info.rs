@@ -301,7 +301,8 @@ mod tests {
     fn compact(content: &[u8]) -> CompactInfo {
         let topic = Topic::new("a/b").unwrap();
         let content = Some(content.to_vec());
-        let info = Description { topic, number: 300, options: Options::default(), content };
+        let info =
+            Description { topic, number: 300, options: Options::default(), batch: None, content };
         CompactInfo::new(false, summary(5), &info.encode(), None).unwrap()
     }
     fn bytes(compacts: &[CompactInfo]) -> Vec<u8> {

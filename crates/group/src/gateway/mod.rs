@@ -199,7 +199,7 @@ impl<B: Clone> Gateway<B> {
             return;
         };
         let identity = heard.description.identity(heard.key);
-        let new = present.insert(&identity);
+        let new = present.insert(&identity, 1);
         let origin = heard.description.options.origin;
         // A copy that it has brought, not what an application on its node says.
         let own = origin.is_some() && heard.key.sender == *node;
@@ -218,7 +218,7 @@ impl<B: Clone> Gateway<B> {
         }
         for direction in &mut self.directions {
             let there = self.present.get(usize::from(direction.route.to.0));
-            let lacks = there.is_some_and(|there| !there.contains(&identity));
+            let lacks = there.is_some_and(|there| !there.contains(&identity, 1));
             if direction.route.from == side && lacks {
                 direction.on_message(now, &identity, heard.clone(), &mut self.rng);
             }
@@ -241,7 +241,7 @@ impl<B: Clone> Gateway<B> {
             let Some((identity, crossing)) = direction.poll(now) else { continue };
             self.turn = number + 1;
             if let Some(present) = self.present.get_mut(usize::from(crossing.to.0)) {
-                present.insert(&identity);
+                present.insert(&identity, 1);
             }
             for direction in &mut self.directions {
                 if direction.route.to == crossing.to {

@@ -153,7 +153,7 @@ mod tests {
         let waiting = QueuedMessage {
             came: Time::ZERO,
             age: Duration::ZERO,
-            description: Description { topic, number, options, content: None },
+            description: Description { topic, number, options, batch: None, content: None },
             origin: Origin { node: NodeId(1), instance: InstanceId(1), number, hops: 1 },
             size: 10,
             body: (),

@@ -29,7 +29,7 @@ fn message(sender: u32, topic: &str, number: u64, options: Options) -> (ObjectKe
     let object = ObjectTransportId(number as u16);
     let key = ObjectKey { sender: NodeId(sender), instance: InstanceId(1), object };
     let topic = Topic::new(topic).unwrap();
-    (key, Description { topic, number, options, content: Some(vec![7; 100]) })
+    (key, Description { topic, number, options, batch: None, content: Some(vec![7; 100]) })
 }
 
 fn hear(gateway: &mut Gateway<()>, ms: u64, side: GroupIndex, what: &(ObjectKey, Description)) {

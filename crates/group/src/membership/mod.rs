@@ -1,6 +1,7 @@
 //! The members of the group: who hears whom, who has what, and when a node announces itself.
 
 pub(crate) mod delivery_ratio;
+pub(crate) mod flood;
 pub(crate) mod holders;
 pub(crate) mod lost_members;
 pub(crate) mod member;

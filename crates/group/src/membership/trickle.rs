@@ -24,6 +24,10 @@ const TOGETHER_PART: u32 = 2048;
 /// But not more often; nor does one alone than each half of the shortest interval.
 const TOGETHER_MIN: Duration = Duration::from_millis(250);
 
+/// While a publisher is fast, it is told this soon and this often at most: a tenth of a second's messages
+/// wait for word then, and no more.
+const FLOOD_SOON: Duration = Duration::from_millis(10);
+const FLOOD_EACH: Duration = Duration::from_millis(25);
 /// Greetings are answered this often at most.
 const GREETED_EACH: Duration = Duration::from_millis(100);
 
@@ -144,6 +148,12 @@ impl Trickle {
             self.called = Some(self.answered.map_or(soon, |at| soon.max(at + half)));
         }
     }
+    /// Somebody who publishes fast wants to hear it.
+    pub(crate) fn on_flood(&mut self, now: Time, rng: &mut Rng) {
+        let at = now + Duration::from_nanos(rng.below(FLOOD_SOON.as_nanos() as u64 + 1));
+        let at = self.answered.map_or(at, |answered| at.max(answered + FLOOD_EACH));
+        self.called = Some(self.called.map_or(at, |called| called.min(at)));
+    }
     /// It goes within `soon` from now, whatever was planned; not so soon after the last one that was
     /// asked for.
     pub(crate) fn on_greeting(&mut self, now: Time, soon: Duration, rng: &mut Rng) {
@@ -263,6 +273,19 @@ mod tests {
             spoken += u32::from(trickle.poll(now, || false, || None, &mut rng));
         }
         assert!((15..=21).contains(&spoken), "{spoken}");
+    }
+
+    #[test]
+    fn who_publishes_fast_is_told_within_milliseconds_and_not_all_the_time() {
+        let (mut trickle, mut rng) = timer();
+        run(&mut trickle, &mut rng, 100, 0);
+        let (mut spoken, begun) = (0, Time::ZERO + Duration::from_secs(100));
+        for ms in 0..1_000 {
+            let now = begun + Duration::from_millis(ms);
+            trickle.on_flood(now, &mut rng);
+            spoken += u32::from(trickle.poll(now, || false, || None, &mut rng));
+        }
+        assert!((30..=41).contains(&spoken), "{spoken}");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::{
     GroupNode,
-    announcements::SHORTS_MAX,
     encapsulation::{envelope, is_of_group, numbered},
+    shorts::SHORTS_MAX,
 };
 use crate::{
     age,
@@ -61,6 +61,9 @@ impl GroupNode {
             None => {
                 let key = key_of(&message);
                 let had = key.is_some_and(|key| self.is_short(key));
+                if matches!(message, Message::Info(_) | Message::Data(_)) {
+                    self.flood.on_said(from, (1, datagram.len() as u64));
+                }
                 self.told = told_by(&message);
                 self.session.handle_datagram(now, meta, datagram, storage);
                 self.take_events(storage);

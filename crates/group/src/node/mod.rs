@@ -2,11 +2,11 @@
 //! module concern several machines at once.
 //!
 //! - `incoming`: dispatches a datagram; `requests`: NACKs of others; `announcements`: what this
-//!   node and others announce to have
+//!   node and others announce to have; `shorts`: how often that is short
 //! - `session_events`: what the session's events mean
 //! - `outgoing`: what to send next, and when to wake; `encapsulation`: which NORM message carries a
 //!   frame
-//! - `proactive`: sums and parity of own messages when no request can be heard
+//! - `publishing`: own messages; `proactive`: sums and parity of own messages when no request can be heard
 //! - `answering`: requests for own short messages
 //! - `coding`, `decoding`: coded packets, sent and received; `coded_requests`: what to request
 //!   beside them
@@ -25,41 +25,43 @@ mod greeting;
 mod incoming;
 mod outgoing;
 mod proactive;
+mod publishing;
 mod relaying;
 mod requests;
 mod restoring;
 mod session_events;
+mod shorts;
 mod subscribing;
 #[cfg(test)]
 mod tests;
 
 pub use outgoing::Wake;
+pub use publishing::Published;
 
-use self::announcements::SHORTS_MAX;
+use self::publishing::FLUSHES;
 use crate::{
-    age::Age,
     cache::{Cache, CachePolicy, PriorityThenAge},
     coding::equations::Equations,
     coding::proactive::ProactiveSums,
     coding::sum_cache::SumCache,
     config::GroupConfig,
     delivery::Delivery,
-    description::{Description, Options},
+    description::Description,
     event::Event,
     forwarding::relay::Relay,
     lru_map::LruMap,
+    membership::flood::Flood,
     membership::holders::Holders,
     membership::members::Members,
     membership::trickle::Trickle,
     occupancy::{Load, PUBLISHERS_MAX},
-    publisher::{PublishError, Publisher},
+    publisher::Publisher,
     repair::repair_round::RepairRound,
     repair::repairer::{OriginTiming, Repairer},
     repair::request_pool::RequestPools,
     repair::requester::Requester,
     source_log::{SourceLog, id_of},
     stats::GroupStats,
-    topic::Topic,
 };
 use alloc::{
     boxed::Box,
@@ -67,27 +69,18 @@ use alloc::{
     vec::Vec,
 };
 use fanfare_proto::{
-    Duration, FecConfig, FeedbackPath, Incarnation, InstanceId, JoinPolicy, NewObject, NodeId,
-    ObjectKey, ObjectKind, ObjectTransportId, SenderSummary, Session, SessionConfig, Time,
-    rng::Rng,
+    Duration, FecConfig, FeedbackPath, Incarnation, InstanceId, JoinPolicy, NodeId, ObjectKey,
+    ObjectTransportId, SenderSummary, Session, SessionConfig, Time, rng::Rng,
 };
 use fanfare_wire::{GroupSize, QuantizedRtt, Sequence, header::SenderFields};
+use shorts::SHORTS_MAX;
 
 /// A node that says nothing for so many of the longest intervals has left: Trickle lets two pass.
 const LIVES: u32 = 3;
-/// Flushes behind the last message: announcements tell of it, too, for as long as anybody lacks it.
-const FLUSHES: u32 = 1;
-/// But that takes seconds. Where no others pass anything on there is one more for each so many of the last message's bytes, up
-/// to as many as without announcements: 1 % more.
-const FLUSH_EACH: u64 = 4_800;
 /// Longest time between two probes, where every node may be a sender: each costs several answers, and
 /// all that they tell is whether the round trip has changed. In a company of 24 vehicles that are 4 % of
 /// all bytes every 30 s.
 const PROBE_MAX: Duration = Duration::from_secs(120);
-/// For each node known, if that is longer: all of them probe, and each probe costs more answers.
-const PROBE_EACH: Duration = Duration::from_secs(12);
-/// Then intervals begin with a part of that, where they grow from a GRTT on otherwise: half of all probes came before.
-const PROBE_STEPS: u32 = 8;
 /// Objects answered for without their topic that are remembered: they are requested again within seconds, if at all.
 const RETOLD_MAX: usize = 1024;
 /// Announcements, from the first message that is watched on, that call on whoever is there and not heard yet: one of
@@ -97,16 +90,6 @@ const ROLLS: u32 = 2;
 const EVENTS_ROOM: usize = 4096;
 /// Ceiling on the GRTT that a repairer reckons with: a forged one must not put it to sleep.
 const GRTT_MAX: Duration = Duration::from_secs(10);
-
-/// What became of a message that was published.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Published {
-    /// Its object.
-    pub key: ObjectKey,
-    /// It travels in its description. Otherwise its bytes must be readable under the key, through
-    /// the storage, from now until the session tells that the object was purged.
-    pub inline: bool,
-}
 
 /// A node of a group.
 #[derive(Debug)]
@@ -141,6 +124,8 @@ pub struct GroupNode {
     foretold: LruMap<Incarnation, ObjectTransportId>,
     proactive: ProactiveSums,
     round: RepairRound,
+    /// Its messages are published fast, and wanted soon.
+    prompt: bool,
     /// Messages of a flush without announcements.
     flushes_max: u32,
     /// Longest time between two probes of a small group.
@@ -151,6 +136,7 @@ pub struct GroupNode {
     /// Announcements to come that call on everybody.
     rolls: u32,
     trickle: Trickle,
+    flood: Flood,
     /// Greetings that are still to go out.
     greetings: u8,
     /// When one was answered last.
@@ -205,6 +191,7 @@ impl GroupNode {
         Self {
             fields: own_fields(&session),
             reported: Sequence(0),
+            prompt: false,
             flushes_max,
             segment_size: session.sender.as_ref().map_or(0, |s| usize::from(s.segment_size)),
             fec: session.sender.as_ref().map_or_else(FecConfig::default, |s| s.fec),
@@ -234,6 +221,7 @@ impl GroupNode {
             greetings: 0,
             welcomed: None,
             trickle,
+            flood: Flood::default(),
             spoken_of: NodeId::NONE,
             shorts: SHORTS_MAX,
             called: NodeId::NONE,
@@ -249,93 +237,6 @@ impl GroupNode {
     /// Decides from now on what is kept. What is kept already is forgotten.
     pub fn set_cache_policy(&mut self, policy: Box<dyn CachePolicy>) {
         self.cache = Cache::new(self.config.cache_bytes, self.config.cache_age, policy);
-    }
-
-    /// Publishes a message. One that is short enough travels in its description; the bytes of any
-    /// other must be in storage (see [`Published`]).
-    ///
-    /// # Errors
-    /// The session does not take it, or there are too many topics.
-    pub fn publish(
-        &mut self,
-        now: Time,
-        topic: &Topic,
-        content: &[u8],
-        options: Options,
-    ) -> Result<Published, PublishError> {
-        // One datagram needs no hash: its checksum is enough.
-        let plain = Options { hash: None, ..options };
-        let inline = self.publisher.describe(topic, plain, Some(content))?;
-        let fits = inline.encode().len() <= self.segment_size;
-        if fits && content.len() <= self.config.inline_max {
-            let key = self.enqueue(now, &inline, 0)?;
-            return Ok(Published { key, inline: true });
-        }
-        let key = self.publish_stored(now, topic, content.len() as u64, options)?;
-        Ok(Published { key, inline: false })
-    }
-
-    /// Publishes a message of `size` bytes whose content is in storage.
-    ///
-    /// # Errors
-    /// As [`Self::publish`].
-    pub fn publish_stored(
-        &mut self,
-        now: Time,
-        topic: &Topic,
-        size: u64,
-        options: Options,
-    ) -> Result<ObjectKey, PublishError> {
-        let message = self.publisher.describe(topic, options, None)?;
-        self.enqueue(now, &message, size)
-    }
-
-    /// What the session need not say, or rarely, as others are there now.
-    fn spare_words(&mut self, size: u64) {
-        if self.config.announces {
-            let passed_on = self.members.is_passed_on(self.now);
-            let probe_max = PROBE_EACH.saturating_mul(self.members.len() as u32);
-            let probe_min =
-                if probe_max > self.probe_max { probe_max / PROBE_STEPS } else { Duration::ZERO };
-            let mut sender = self.session.sender();
-            sender.set_flushes_infos(!passed_on);
-            let flushes = u32::try_from(size / FLUSH_EACH).unwrap_or(u32::MAX);
-            let most = if passed_on { FLUSHES } else { self.flushes_max.max(FLUSHES) };
-            sender.set_flushes(flushes.clamp(FLUSHES, most));
-            sender.set_probe_range(probe_min, probe_max.max(self.probe_max));
-        }
-    }
-
-    fn enqueue(
-        &mut self,
-        now: Time,
-        message: &Description,
-        size: u64,
-    ) -> Result<ObjectKey, PublishError> {
-        self.advance(now);
-        self.spare_words(size);
-        let object = NewObject {
-            kind: ObjectKind::Data,
-            size,
-            info: Some(message.encode()),
-            pass: self.first_pass(size),
-        };
-        let key = self.session.sender().enqueue(self.now, object).map_err(PublishError::Session)?;
-        let bytes = message.content.as_ref().map_or(size, |content| content.len() as u64);
-        let age = Age { heard: self.now, then: Duration::ZERO };
-        for replaced in self.publisher.on_published(message, (key, bytes), age) {
-            self.session.sender().cancel(replaced.object);
-        }
-        let log = self.logs.entry(key.incarnation());
-        let log = log.or_insert_with(|| SourceLog::new(key.object, 0));
-        let index = log.on_heard(key.object);
-        log.on_whole(index);
-        log.settle(index);
-        if self.config.hears_itself {
-            self.hear_own(key, bytes, message);
-        }
-        self.trickle.on_change(self.now, &mut self.rng);
-        Ok(key)
     }
 
     /// Tells from now on how others stand to this message of this node's own
@@ -354,7 +255,15 @@ impl GroupNode {
     pub fn ask_standings(&mut self, now: Time) {
         self.advance(now);
         if self.holders.watches() {
-            self.trickle.on_call(self.now, &mut self.rng);
+            self.on_call_of(self.session.node_id());
+        }
+    }
+
+    /// A publisher wants an announcement: the sooner, the more it has published since the last.
+    fn on_call_of(&mut self, publisher: NodeId) {
+        match self.flood.is_much(publisher, self.members.len()) {
+            true => self.trickle.on_flood(self.now, &mut self.rng),
+            false => self.trickle.on_call(self.now, &mut self.rng),
         }
     }
 

@@ -37,6 +37,7 @@ impl GroupNode {
     pub fn handle_timeout(&mut self, now: Time, storage: &mut dyn Storage) {
         self.advance(now);
         let now = self.now;
+        self.count_few();
         self.session.handle_timeout(now, storage);
         for key in self.publisher.expire(now) {
             self.stats.expired += 1;
@@ -111,6 +112,10 @@ impl GroupNode {
             return Some(Transmit { destination, segment_size: buf.len(), ecn: None });
         }
         let transmit = self.session.poll_transmit(self.now, max_datagrams, buf, storage);
+        if let Some(Transmit { segment_size, .. }) = transmit {
+            let datagrams = buf.len().div_ceil(segment_size.max(1)) as u64;
+            self.flood.on_said(self.session.node_id(), (datagrams, buf.len() as u64));
+        }
         let shortened = self.note_own_nack(buf);
         self.take_events(storage);
         let Some(shortened) = shortened else { return transmit };

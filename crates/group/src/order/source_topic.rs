@@ -32,7 +32,7 @@ impl SourceTopicOrder {
         let stream = (place.source, place.topic);
         loop {
             let next = self.next.entry(&stream, || 0);
-            *next = place.number.saturating_add(1).max(*next);
+            *next = place.next_number.max(*next);
             let next = *next;
             self.ready.push_back(place);
             let following = self.held.range((stream, 0)..=(stream, next)).next();
@@ -91,6 +91,16 @@ mod tests {
         assert_eq!(drain(&mut order), [2]);
         order.on_message(at(0, 7, 0));
         assert_eq!(drain(&mut order), [0, 1]);
+    }
+
+    #[test]
+    fn several_messages_as_one_are_followed_by_the_number_after_their_last() {
+        let mut order = SourceTopicOrder::new(8);
+        order.on_message(at(2, 7, 5));
+        order.on_message(at(1, 7, 4));
+        assert_eq!(drain(&mut order), []);
+        order.on_message(Place { next_number: 4, ..at(0, 7, 0) });
+        assert_eq!(drain(&mut order), [0, 1, 2]);
     }
 
     #[test]

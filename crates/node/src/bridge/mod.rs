@@ -24,7 +24,7 @@ use fanfare_udp::{Endpoint, EndpointConfig, Role, choose_interface};
 
 use crate::{
     clock::Clock,
-    group::{Body, Group, GroupError, GroupEvent, GroupHandle, Watch},
+    group::{Body, Group, GroupError, GroupEvent, GroupEvents, GroupHandle, Watch},
     join_error::JoinError,
 };
 
@@ -292,7 +292,7 @@ impl Listener {
 }
 
 /// Gives the member's events to who hears the datagrams, too.
-fn pass_on(events: &Receiver<GroupEvent>, sender: &SyncSender<Heard>) {
+fn pass_on(events: &GroupEvents, sender: &SyncSender<Heard>) {
     while let Ok(event) = events.recv() {
         if sender.send(Heard::Event(event)).is_err() {
             return;

@@ -23,7 +23,8 @@ const COPY_BYTES: usize = 256 << 10;
 pub struct Body {
     pub(crate) content: Content,
     size: u64,
-    hash: ContentHash,
+    /// Where it is known already: what travels in a description has none.
+    hash: Option<ContentHash>,
 }
 
 #[derive(Debug, Clone)]
@@ -72,8 +73,8 @@ impl Body {
     /// Of bytes in memory.
     #[must_use]
     pub fn new(bytes: Vec<u8>) -> Self {
-        let (size, hash) = (bytes.len() as u64, begin(blake3::hash(&bytes)));
-        Self { content: Content::Memory(Arc::new(bytes)), size, hash }
+        let size = bytes.len() as u64;
+        Self { content: Content::Memory(Arc::new(bytes)), size, hash: None }
     }
 
     /// Of all that `reader` gives, if that is not more than `max` bytes.
@@ -111,7 +112,7 @@ impl Body {
             rest.take(COPY_BYTES as u64).read_to_end(&mut bytes).map_err(BodyError::Unreadable)?;
         }
         let hash = begin(hasher.finalize());
-        Ok(Self { content: Content::File(Arc::new(file)), size, hash })
+        Ok(Self { content: Content::File(Arc::new(file)), size, hash: Some(hash) })
     }
 
     /// The same in a file of the durable cache, if it is long, and that file's name.
@@ -127,9 +128,18 @@ impl Body {
         Ok((Self { content: Content::File(Arc::new(file)), ..self }, Some(name)))
     }
 
+    /// Of bytes in memory, whoever else has them.
+    pub(crate) fn of(content: Content) -> Self {
+        let size = match &content {
+            Content::Memory(bytes) => bytes.len() as u64,
+            Content::File(_) => 0,
+        };
+        Self { content, size, hash: None }
+    }
+
     /// Of bytes that are known to have this hash.
     pub(crate) fn known(content: Content, size: u64, hash: ContentHash) -> Self {
-        Self { content, size, hash }
+        Self { content, size, hash: Some(hash) }
     }
 
     /// How many bytes.
@@ -147,7 +157,8 @@ impl Body {
     /// The first 128 bits of their BLAKE3 hash.
     #[must_use]
     pub fn hash(&self) -> ContentHash {
-        self.hash
+        // Of a file it is known.
+        self.hash.or_else(|| self.content.hash().ok()).unwrap_or_default()
     }
 
     /// Them in memory, if they are short enough to be there already.
@@ -193,7 +204,7 @@ impl Content {
     /// The first 128 bits of BLAKE3 of all that is there.
     pub(crate) fn hash(&self) -> io::Result<ContentHash> {
         match self {
-            Self::Memory(bytes) => Ok(begin(blake3::hash(bytes))),
+            Self::Memory(bytes) => Ok(hash_of(bytes)),
             Self::File(file) => {
                 // Another handle has another place in the file.
                 let mut file = file.try_clone()?;
@@ -202,6 +213,11 @@ impl Content {
             }
         }
     }
+}
+
+/// The first 128 bits of BLAKE3 of these bytes.
+pub(crate) fn hash_of(bytes: &[u8]) -> ContentHash {
+    begin(blake3::hash(bytes))
 }
 
 /// As much of a hash as messages tell.

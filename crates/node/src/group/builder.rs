@@ -7,19 +7,22 @@ use fanfare_proto::{AckPolicy, InstanceId, ReceiverConfig, SessionConfig};
 use fanfare_udp::{Awaited, Endpoint};
 
 use super::{
-    CacheError, Group, GroupHandle,
+    CacheError, Group, GroupEvents, GroupHandle,
     checker::Checker,
     engine::GroupEngine,
     event::GroupEvent,
+    intake::intake,
     keeper::{Identity, Keeper, Kept, Opened},
+    publishing::Publishing,
     revival::revive,
     store::{Durable, MessageStore},
 };
 use crate::{
+    chance::{random, random_id},
     clock::Clock,
     driver::Setup,
     join_error::JoinError,
-    network::{Network, random, random_id},
+    network::Network,
     outbox::Outbox,
     segment,
     waker::Waker,
@@ -91,8 +94,10 @@ impl Network {
             revive(now, &mut node, &mut store, files, left);
         }
         let checker = Checker::start(waker.clone())?;
-        let mut engine =
-            GroupEngine::new(node, store, checker, (segment_size, options.message_max));
+        let (intake, reader) = intake(waker.clone());
+        let publishing = Publishing::new(now, reader, options.config.cache_bytes / 2);
+        let limits = (segment_size, options.message_max);
+        let mut engine = GroupEngine::new(node, store, checker, publishing, limits);
         engine.news = news;
         let (commands, to_obey) = sync_channel(16);
         let (to_application, events) = sync_channel(EVENTS);
@@ -110,8 +115,8 @@ impl Network {
         };
         let (thread, stopper) = setup.start("fanfare-group")?;
         let (thread, message_max) = (Some(thread), options.message_max);
-        let events = Some(events);
-        let handle = GroupHandle { id, address, message_max, files, stopper, commands };
+        let events = Some(GroupEvents::new(events));
+        let handle = GroupHandle { id, address, message_max, files, stopper, commands, intake };
         Ok(Group { handle, interface, awaited, events, thread })
     }
 

@@ -3,8 +3,8 @@
 use std::{collections::VecDeque, net::SocketAddr, sync::mpsc::SyncSender, time::Duration};
 
 use fanfare_group::{
-    ContentHash, Delivered, Event, GroupNode, Options, Ordering, PublishError, Subscription,
-    SubscriptionId, Topic,
+    ContentHash, Event, GroupNode, Options, Ordering, PublishError, Subscription, SubscriptionId,
+    Topic,
 };
 use fanfare_proto::{
     AbortReason, EnqueueError, Event as SessionEvent, ObjectKey, RecvMeta, Time, Transmit,
@@ -15,10 +15,11 @@ use super::{
     GroupError,
     body::Body,
     checker::Checker,
-    event::{Gap, GroupEvent, GroupReport, GroupStatus, Losses, Message},
+    event::{GroupEvent, GroupReport, GroupStatus, Losses},
     fates::{Fate, Fates, Watch},
-    gate::{Gate, Permit},
-    handover::{Handover, Next},
+    gate::Gate,
+    handover::Handover,
+    publishing::Publishing,
     refusals::Refusals,
     store::MessageStore,
 };
@@ -55,6 +56,9 @@ pub(crate) enum Command {
     Fates(SyncSender<Vec<Fate>>),
     AskStandings,
     Status(SyncSender<GroupStatus>),
+    Flush(SyncSender<()>),
+    /// Messages will come fast.
+    Hasten,
 }
 
 /// The engine.
@@ -66,8 +70,9 @@ pub(crate) struct GroupEngine {
     pub(crate) segment_size: u64,
     /// From before it ran.
     pub(crate) news: Vec<GroupEvent>,
-    handover: Handover,
+    pub(super) handover: Handover,
     fates: Fates,
+    pub(super) publishing: Publishing,
     refusals: Refusals,
     /// As of the last turn.
     losses: Losses,
@@ -81,6 +86,7 @@ impl GroupEngine {
         node: GroupNode,
         store: MessageStore,
         checker: Checker,
+        publishing: Publishing,
         (segment_size, message_max): (u16, u64),
     ) -> Self {
         Self {
@@ -91,6 +97,7 @@ impl GroupEngine {
             news: Vec::new(),
             handover: Handover::default(),
             fates: Fates::default(),
+            publishing,
             refusals: Refusals::new(message_max),
             losses: Losses::default(),
             waiting: VecDeque::new(),
@@ -107,7 +114,14 @@ impl GroupEngine {
     }
 
     fn publish_waiting(&mut self, now: Time) {
+        // What was published before goes before.
+        if self.waiting.is_empty() || !self.take_messages(now) {
+            return;
+        }
         while let Some(publication) = self.waiting.pop_front() {
+            if publication.watch == Watch::Holders && !self.publishing.flow.has_room(now) {
+                return self.waiting.push_front(publication);
+            }
             let result = self.publish(now, &publication);
             if let Err(GroupError::Publish(full)) = &result
                 && let PublishError::Session(EnqueueError::CacheFull { .. }) = full
@@ -122,42 +136,66 @@ impl GroupEngine {
 
     fn publish(&mut self, now: Time, publication: &Publication) -> Result<ObjectKey, GroupError> {
         let Publication { topic, body, options, watch, file, .. } = publication;
-        let options = Options { hash: Some(body.hash()), ..*options };
+        let key = self.publish_body(now, (topic, options), body, file.clone())?;
+        self.follow(now, key, *watch, (1, body.len()));
+        Ok(key)
+    }
+
+    /// A message of its own object; `file`: where its bytes are in the durable cache.
+    pub(super) fn publish_body(
+        &mut self,
+        now: Time,
+        (topic, options): (&Topic, &Options),
+        body: &Body,
+        file: Option<String>,
+    ) -> Result<ObjectKey, GroupError> {
         let short = body.bytes().filter(|bytes| bytes.len() as u64 <= self.segment_size);
         let (key, inline) = match short {
             Some(bytes) => {
+                let options = self.with_hash(options, topic.as_str().len(), bytes);
                 let published = self.node.publish(now, topic, bytes, options);
                 let published = published.map_err(GroupError::Publish)?;
                 (published.key, published.inline)
             }
             None => {
+                let options = Options { hash: Some(body.hash()), ..*options };
                 let stored = self.node.publish_stored(now, topic, body.len(), options);
                 (stored.map_err(GroupError::Publish)?, false)
             }
         };
         if !inline {
-            self.store.put(key, body.content.clone(), file.clone());
+            self.store.put(key, body.content.clone(), file);
         }
-        self.keep_own(key, if inline { 0 } else { body.len() }, body.hash())?;
-        if *watch != Watch::Nothing {
-            self.fates.begin(key);
-        }
-        if *watch == Watch::Holders {
-            self.node.watch(key);
-        }
+        self.keep_own(key, if inline { 0 } else { body.len() }, || body.hash())?;
         Ok(key)
+    }
+
+    /// Follows messages of one object as far as their publisher wants.
+    pub(super) fn follow(&mut self, now: Time, key: ObjectKey, watch: Watch, messages: (u32, u64)) {
+        if watch != Watch::Nothing {
+            self.fates.begin(key, messages);
+        }
+        if watch == Watch::Holders {
+            self.node.watch(key);
+            self.publishing.flow.on_published(now, key, messages.1);
+        }
     }
 
     /// Before anything of it is sent it is on disk: its number must not stand for another message
     /// in the next life.
-    fn keep_own(&mut self, key: ObjectKey, size: u64, hash: ContentHash) -> Result<(), GroupError> {
+    pub(super) fn keep_own(
+        &mut self,
+        key: ObjectKey,
+        size: u64,
+        hash: impl FnOnce() -> ContentHash,
+    ) -> Result<(), GroupError> {
         if !self.store.is_durable() {
             return Ok(());
         }
         let Some(message) = self.node.own(key) else { return Ok(()) };
-        let number = (message.topic.as_str().to_owned(), message.number + 1);
+        let number = (message.topic.as_str().to_owned(), message.next_number());
         let description = message.encode();
-        self.store.keep_own(key, (size, hash), description, number).map_err(|why| {
+        self.store.keep_own(key, (size, hash()), description, number).map_err(|why| {
             self.node.session().sender().cancel(key.object);
             GroupError::NotDurable(why)
         })
@@ -209,9 +247,15 @@ impl GroupEngine {
                 }
             }
             Event::Whole { key, size } => self.on_whole(key, size),
-            Event::Standing { key, node, standing } => self.fates.on_standing(key, node, standing),
+            Event::Standing { key, node, standing } => {
+                self.publishing.flow.on_standing(now, key, node, standing);
+                self.fates.on_standing(key, node, standing);
+            }
             Event::Joined { node } => outbox.push(GroupEvent::Joined { node }),
-            Event::Left { node } => outbox.push(GroupEvent::Left { node }),
+            Event::Left { node } => {
+                self.publishing.on_left(node);
+                outbox.push(GroupEvent::Left { node });
+            }
             Event::HearsUs { node, hears } => outbox.push(GroupEvent::HearsUs { node, hears }),
             Event::Session(event) => self.on_session_event(event, endpoint, outbox),
         }
@@ -224,9 +268,14 @@ impl GroupEngine {
         outbox: &mut Outbox<GroupEvent>,
     ) {
         match event {
-            SessionEvent::ObjectSent { key } if self.fates.on_sent(key) => {}
-            SessionEvent::ObjectSent { key } => outbox.push(GroupEvent::Sent { key }),
+            SessionEvent::ObjectSent { key } => {
+                let many = self.publishing.on_sent(key);
+                if !self.fates.on_sent(key) && !many {
+                    outbox.push(GroupEvent::Sent { key });
+                }
+            }
             SessionEvent::ObjectPurged { key } => {
+                self.publishing.on_gone(key);
                 self.fates.on_gone(key);
                 self.handover.on_gone(key);
             }
@@ -246,52 +295,6 @@ impl GroupEngine {
             }
             _ => {}
         }
-    }
-
-    /// Gives applications what has waited for them, as far as there is room.
-    fn hand_over(&mut self, outbox: &mut Outbox<GroupEvent>) {
-        while outbox.has_room()
-            && let Some(next) = self.handover.poll()
-        {
-            match next {
-                Next::Dropped { subscription, messages, permit } => {
-                    outbox.push(GroupEvent::Dropped(Gap { subscription, messages, permit }));
-                }
-                Next::Message { subscription, key, size, permit } => {
-                    match self.node.message(key).cloned() {
-                        Some(description) => {
-                            let delivered = Delivered { subscription, key, size, description };
-                            self.give(delivered, permit, outbox);
-                        }
-                        None => self.handover.on_unreadable(subscription),
-                    }
-                }
-            }
-        }
-    }
-
-    fn give(&mut self, delivered: Delivered, permit: Permit, outbox: &mut Outbox<GroupEvent>) {
-        let subscription = delivered.subscription;
-        match self.message(delivered, permit) {
-            Some(message) => outbox.push(GroupEvent::Message(Box::new(message))),
-            None => self.handover.on_unreadable(subscription),
-        }
-    }
-
-    /// With its bytes; `None` when they are gone.
-    fn message(&self, delivered: Delivered, permit: Permit) -> Option<Message> {
-        let Delivered { subscription, key, size, mut description } = delivered;
-        let body = match description.content.take() {
-            Some(bytes) => Body::new(bytes),
-            None => {
-                let content = self.store.get(key)?.clone();
-                let hash = description.options.hash;
-                let hash = hash.map_or_else(|| content.hash().ok(), Some)?;
-                Body::known(content, size, hash)
-            }
-        };
-        let age = self.node.age(key);
-        Some(Message { subscription, key, description, body, age, permit })
     }
 }
 
@@ -353,6 +356,11 @@ impl Engine for GroupEngine {
             Command::Cancel(tag, reply) => {
                 let _ = reply.try_send(self.node.cancel(tag));
             }
+            Command::Hasten => self.node.set_prompt(now),
+            Command::Flush(reply) => {
+                self.publishing.begin_flush(reply);
+                self.take_messages(now);
+            }
             Command::Status(reply) => {
                 let _ = reply.try_send(self.status());
             }
@@ -360,11 +368,16 @@ impl Engine for GroupEngine {
     }
 
     fn stop(&mut self, now: Time, _: &mut Endpoint) {
+        self.take_messages(now);
         self.node.leave(now);
         self.ending.get_or_insert(now + FAREWELL);
     }
 
     fn handle_timeout(&mut self, now: Time) {
+        self.take_messages(now);
+        if self.publishing.flow.poll_ask(now) {
+            self.node.ask_standings(now);
+        }
         self.node.handle_timeout(now, &mut self.store);
         let idle = self.node.session().sender().is_idle();
         self.done = self.ending.is_some_and(|end| idle || now >= end);
@@ -393,7 +406,8 @@ impl Engine for GroupEngine {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        [self.node.poll_timeout().map(|(at, _)| at), self.ending].into_iter().flatten().min()
+        let node = self.node.poll_timeout().map(|(at, _)| at);
+        [node, self.ending, self.publishing.next_timeout()].into_iter().flatten().min()
     }
 
     fn is_done(&self) -> bool {

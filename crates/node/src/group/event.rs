@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use fanfare_group::{Description, GroupStats, SubscriptionId};
 use fanfare_proto::{Duration, NodeId, ObjectKey, Stats, StorageError};
 
-use super::{body::Body, gate::Permit, keeper::Damage, refusals::TooLong};
+use super::{batch::MessageBatch, body::Body, gate::Permit, keeper::Damage, refusals::TooLong};
 use crate::engine::Trouble;
 
 /// A message for a subscription.
@@ -44,6 +44,9 @@ pub struct Gap {
 pub enum GroupEvent {
     /// A message has come.
     Message(Box<Message>),
+    /// Messages that travelled together have come. Told only where they are asked for together
+    /// ([`super::Group::next_batch`]).
+    Batch(Box<MessageBatch>),
     /// Messages gave way, expired or were replaced while those before them were held by the application.
     Dropped(Gap),
     /// A message of this node's own that is not followed ([`super::Watch`]) has been sent once.

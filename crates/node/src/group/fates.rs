@@ -26,6 +26,10 @@ pub enum Watch {
 pub struct Fate {
     /// Which.
     pub key: ObjectKey,
+    /// How many messages travel in it, one or more.
+    pub messages: u32,
+    /// Their bytes.
+    pub bytes: u64,
     /// All of it has been sent once.
     pub sent: bool,
     /// It can no longer be repaired: a newer one took its place, it was withdrawn, or it is too long ago.
@@ -37,6 +41,8 @@ pub struct Fate {
 
 #[derive(Debug, Default)]
 struct Followed {
+    messages: u32,
+    bytes: u64,
     sent: bool,
     gone: bool,
     new: BTreeMap<NodeId, Standing>,
@@ -52,9 +58,10 @@ pub(crate) struct Fates {
 }
 
 impl Fates {
-    /// A message has been published.
-    pub(crate) fn begin(&mut self, key: ObjectKey) {
-        self.followed.insert(key, Followed::default());
+    /// So many messages have been published in this object.
+    pub(crate) fn begin(&mut self, key: ObjectKey, (messages, bytes): (u32, u64)) {
+        self.followed.insert(key, Followed { messages, bytes, ..Followed::default() });
+        self.changed.insert(key);
         while self.followed.len() > FATES_MAX {
             let gone = self.followed.iter().find(|(_, followed)| followed.gone);
             let Some(old) = gone.or(self.followed.first_key_value()).map(|(key, _)| *key) else {
@@ -99,7 +106,8 @@ impl Fates {
     fn news_of(&mut self, key: ObjectKey) -> Option<Fate> {
         let followed = self.followed.get_mut(&key)?;
         let standings = std::mem::take(&mut followed.new).into_iter().collect();
-        let fate = Fate { key, sent: followed.sent, gone: followed.gone, standings };
+        let Followed { messages, bytes, sent, gone, .. } = *followed;
+        let fate = Fate { key, messages, bytes, sent, gone, standings };
         if fate.gone {
             self.followed.remove(&key);
         }
@@ -126,7 +134,7 @@ mod tests {
     #[test]
     fn thousands_of_changes_are_told_once_each_however_late_somebody_asks() {
         let mut fates = Fates::default();
-        (0..5000).for_each(|object| fates.begin(key(object)));
+        (0..5000).for_each(|object| fates.begin(key(object), (1, 10)));
         for object in 0..5000 {
             assert!(fates.on_sent(key(object)));
             fates.on_standing(key(object), NodeId(1), Standing::Lacks);
@@ -143,7 +151,7 @@ mod tests {
     #[test]
     fn a_message_that_is_gone_is_told_of_once_more_and_then_not_followed() {
         let mut fates = Fates::default();
-        fates.begin(key(1));
+        fates.begin(key(1), (1, 10));
         fates.on_gone(key(1));
         assert!(fates.poll()[0].gone);
         assert!(!fates.on_sent(key(1)) && fates.poll().is_empty());
@@ -152,7 +160,7 @@ mod tests {
     #[test]
     fn a_publisher_that_never_asks_costs_bounded_memory() {
         let mut fates = Fates::default();
-        (0..=u16::MAX).for_each(|object| fates.begin(key(object)));
+        (0..=u16::MAX).for_each(|object| fates.begin(key(object), (1, 10)));
         assert_eq!(fates.followed.len(), FATES_MAX);
         assert_eq!(fates.dropped() as usize, 65_536 - FATES_MAX);
     }

@@ -4,7 +4,10 @@
 
 use std::{
     collections::BTreeMap,
-    ops::Bound::{self, Excluded, Included, Unbounded},
+    ops::{
+        Bound::{self, Excluded, Included, Unbounded},
+        Range,
+    },
 };
 
 use fanfare_group::{Delivered, Description, SubscriptionId, Topic};
@@ -21,13 +24,15 @@ type Stream = (NodeId, InstanceId, Topic);
 struct Subscriber {
     gate: Gate,
     next: u64,
-    /// With their sizes.
-    waiting: BTreeMap<u64, (ObjectKey, u64)>,
+    waiting: BTreeMap<u64, Waiting>,
     numbers: BTreeMap<ObjectKey, u64>,
     latest: Option<Latest>,
     /// Gone before their turn, and not told yet.
     dropped: u64,
 }
+
+/// A message, its bytes, and which of those that it is, where it is several as one.
+type Waiting = (ObjectKey, u64, Range<u32>);
 
 /// Where a newer message of a publisher and topic takes the place of an older one.
 #[derive(Debug, Default)]
@@ -39,7 +44,7 @@ struct Latest {
 /// What goes to an application next.
 #[derive(Debug)]
 pub(crate) enum Next {
-    Message { subscription: SubscriptionId, key: ObjectKey, size: u64, permit: Permit },
+    Message { subscription: SubscriptionId, what: Waiting, permit: Permit },
     Dropped { subscription: SubscriptionId, messages: u64, permit: Permit },
 }
 
@@ -54,7 +59,7 @@ pub(crate) struct Handover {
 
 impl Subscriber {
     fn put(&mut self, delivered: &Delivered) {
-        let Delivered { key, size, description, .. } = delivered;
+        let Delivered { key, size, description, members, .. } = delivered;
         self.remove(*key);
         let newest = |latest: &Latest| latest.newest.get(&stream_of(*key, description)).copied();
         if let Some(older) = self.latest.as_ref().and_then(newest) {
@@ -65,25 +70,25 @@ impl Subscriber {
             latest.newest.insert(stream_of(*key, description), self.next);
         }
         self.numbers.insert(*key, self.next);
-        self.waiting.insert(self.next, (*key, *size));
+        self.waiting.insert(self.next, (*key, *size, members.clone()));
         self.next += 1;
     }
 
-    /// Whether it waited.
-    fn remove(&mut self, key: ObjectKey) -> bool {
-        let waiting = self.numbers.get(&key).copied();
-        waiting.is_some_and(|number| self.take(number).is_some())
+    /// How many messages of it waited.
+    fn remove(&mut self, key: ObjectKey) -> u64 {
+        let waiting = self.numbers.get(&key).copied().and_then(|number| self.take(number));
+        waiting.map_or(0, |(_, _, members)| members.len() as u64)
     }
 
-    fn take(&mut self, number: u64) -> Option<(ObjectKey, u64)> {
-        let (key, size) = self.waiting.remove(&number)?;
-        self.numbers.remove(&key);
+    fn take(&mut self, number: u64) -> Option<Waiting> {
+        let waiting = self.waiting.remove(&number)?;
+        self.numbers.remove(&waiting.0);
         if let Some(latest) = &mut self.latest
             && let Some(stream) = latest.streams.remove(&number)
         {
             latest.newest.remove(&stream);
         }
-        Some((key, size))
+        Some(waiting)
     }
 
     /// What is next, if there is room for it.
@@ -93,10 +98,10 @@ impl Subscriber {
             let messages = std::mem::take(&mut self.dropped);
             return Some(Next::Dropped { subscription, messages, permit });
         }
-        let (number, (_, size)) = self.waiting.first_key_value()?;
+        let (number, (_, size, _)) = self.waiting.first_key_value()?;
         let permit = self.gate.enter(*size)?;
-        let (key, size) = self.take(*number)?;
-        Some(Next::Message { subscription, key, size, permit })
+        let what = self.take(*number)?;
+        Some(Next::Message { subscription, what, permit })
     }
 }
 
@@ -128,18 +133,17 @@ impl Handover {
     /// It is not kept any more.
     pub(crate) fn on_gone(&mut self, key: ObjectKey) {
         for subscriber in self.subscribers.values_mut() {
-            if subscriber.remove(key) {
-                subscriber.dropped += 1;
-                self.dropped += 1;
-            }
+            let gone = subscriber.remove(key);
+            subscriber.dropped += gone;
+            self.dropped += gone;
         }
     }
 
-    /// A message could not be read when its turn had come.
-    pub(crate) fn on_unreadable(&mut self, id: SubscriptionId) {
+    /// So many messages could not be read when their turn had come.
+    pub(crate) fn on_unreadable(&mut self, id: SubscriptionId, messages: u64) {
         if let Some(subscriber) = self.subscribers.get_mut(&id) {
-            subscriber.dropped += 1;
-            self.dropped += 1;
+            subscriber.dropped += messages;
+            self.dropped += messages;
         }
     }
 
@@ -190,8 +194,9 @@ mod tests {
     fn delivered(subscription: SubscriptionId, object: u16, topic: &str) -> Delivered {
         let (topic, options) = (Topic::new(topic).unwrap(), Options::default());
         let number = u64::from(object);
-        let description = Description { topic, number, options, content: None };
-        Delivered { subscription, key: key(object), size: 1, description }
+        let description = Description { topic, number, options, batch: None, content: None };
+        let members = 0..1;
+        Delivered { subscription, key: key(object), size: 1, description, members }
     }
     fn gate() -> Gate {
         Gate::new(Waker::new().unwrap())
@@ -207,8 +212,8 @@ mod tests {
     }
     fn objects(polled: &[Next], wanted: SubscriptionId) -> Vec<u16> {
         let object = |next: &Next| match next {
-            Next::Message { subscription, key, .. } if *subscription == wanted => {
-                Some(key.object.0)
+            Next::Message { subscription, what, .. } if *subscription == wanted => {
+                Some(what.0.object.0)
             }
             _ => None,
         };
@@ -247,6 +252,15 @@ mod tests {
         assert!(matches!(told[0], Next::Dropped { subscription: ONE, messages: 4, .. }));
         assert_eq!(objects(&told, ONE), [4, 5, 6, 7, 8, 9]);
         assert_eq!(handover.dropped(), 4);
+    }
+
+    #[test]
+    fn of_messages_that_travelled_together_each_counts_that_gives_way() {
+        let mut handover = handover(false);
+        let three = Delivered { members: 0..3, ..delivered(ONE, 0, "a") };
+        assert!(handover.on_message(&three, false).is_none());
+        handover.on_gone(key(0));
+        assert!(matches!(handover.poll(), Some(Next::Dropped { messages: 3, .. })));
     }
 
     #[test]

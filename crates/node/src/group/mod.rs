@@ -2,21 +2,29 @@
 //!
 //! - [`Group`]: a member that runs; `builder`: how it is made
 //! - [`body`]: what a message holds; [`event`]: what a member tells; [`inbox`]: messages as files
+//! - [`MessageSender`] (`intake`): many messages, fast; [`MessageBatch`] (`batch`): as they come;
+//!   `publishing`: into the session; `flow`: no faster than subscribers follow
 //! - `engine`: its node in the driver's hands; `store`: the bytes there; `checker`: are they right?
-//! - `handover`: what subscriptions are still to be given; `gate`: how much of it at once
+//! - `handover`: what subscriptions are still to be given; `giving`: with its bytes; `gate`: how much of
+//!   it at once
 //! - `fates`: what has become of own messages; `refusals`: of others' that are too long
 //! - `keeper`: messages that outlive the process; `revival`: putting them back
 
+mod batch;
 pub mod body;
 mod builder;
 mod checker;
 mod engine;
 pub mod event;
 mod fates;
+mod flow;
 mod gate;
+mod giving;
 mod handover;
 pub mod inbox;
+mod intake;
 mod keeper;
+mod publishing;
 mod refusals;
 mod revival;
 mod store;
@@ -27,12 +35,13 @@ use std::{
     ops::Deref,
     sync::{
         Arc,
-        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+        mpsc::{RecvTimeoutError, SyncSender, sync_channel},
     },
     thread::JoinHandle,
     time::Duration,
 };
 
+pub use batch::{GroupEvents, MessageBatch};
 pub use body::{Body, BodyError};
 pub use builder::GroupOptions;
 pub use event::{Gap, GroupEvent, GroupReport, GroupStatus, Losses, Message};
@@ -42,11 +51,13 @@ use fanfare_udp::Interface;
 pub use fates::{Fate, Watch};
 pub use gate::Gate;
 pub use inbox::Inbox;
+pub use intake::MessageSender;
 pub use keeper::{CacheError, Damage};
 pub use refusals::TooLong;
 
 use crate::stopper::Stopper;
 use engine::{Command, Publication};
+use intake::Intake;
 use keeper::Files;
 
 /// Why something asked of a member was not done.
@@ -96,7 +107,7 @@ pub struct Group {
     handle: GroupHandle,
     interface: Option<Interface>,
     awaited: Option<String>,
-    events: Option<Receiver<GroupEvent>>,
+    events: Option<GroupEvents>,
     thread: Option<JoinHandle<GroupReport>>,
 }
 
@@ -109,6 +120,7 @@ pub struct GroupHandle {
     files: Option<Arc<Files>>,
     stopper: Stopper,
     commands: SyncSender<Command>,
+    intake: Intake,
 }
 
 impl Deref for Group {
@@ -257,6 +269,11 @@ impl GroupHandle {
         self.ask(Command::Status)
     }
 
+    /// Waits until all that was published by [`MessageSender`]s is on its way.
+    fn flush(&self) -> Result<(), GroupError> {
+        self.ask(Command::Flush)
+    }
+
     fn ask<A>(&self, command: impl FnOnce(SyncSender<A>) -> Command) -> Result<A, GroupError> {
         let (reply, answer) = sync_channel(1);
         self.commands.send(command(reply)).map_err(|_| GroupError::Ended)?;
@@ -291,18 +308,29 @@ impl Group {
     /// Nothing came in time, or the member has ended and everything was told.
     pub fn next_event(&self, timeout: Duration) -> Result<GroupEvent, RecvTimeoutError> {
         match &self.events {
-            Some(events) => events.recv_timeout(timeout),
+            Some(events) => events.next_event(timeout),
+            None => Err(RecvTimeoutError::Disconnected),
+        }
+    }
+
+    /// The same; messages that travelled together come as one event, [`GroupEvent::Batch`].
+    ///
+    /// # Errors
+    /// As [`Self::next_event`].
+    pub fn next_batch(&self, timeout: Duration) -> Result<GroupEvent, RecvTimeoutError> {
+        match &self.events {
+            Some(events) => events.next_batch(timeout),
             None => Err(RecvTimeoutError::Disconnected),
         }
     }
 
     /// All events until the member ends, each as it comes.
     pub fn events(&self) -> impl Iterator<Item = GroupEvent> {
-        self.events.iter().flatten()
+        self.events.iter().flat_map(GroupEvents::iter)
     }
 
     /// The events for another thread; [`Self::next_event`] gives none any more.
-    pub fn take_events(&mut self) -> Option<Receiver<GroupEvent>> {
+    pub fn take_events(&mut self) -> Option<GroupEvents> {
         self.events.take()
     }
 

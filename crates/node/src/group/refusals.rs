@@ -66,7 +66,8 @@ mod tests {
     fn the_topic_is_known_from_whichever_datagram_had_it() {
         let topic = Topic::new("maps/north").unwrap();
         let (options, content) = (Options::default(), None);
-        let info = Description { topic: topic.clone(), number: 0, options, content }.encode();
+        let info =
+            Description { topic: topic.clone(), number: 0, options, batch: None, content }.encode();
         let mut refusals = Refusals::new(90);
         refusals.on_too_long(key(1), 95, None);
         refusals.on_too_long(key(1), 95, Some(&info));

@@ -8,7 +8,11 @@ use fanfare_proxy::{
     Carrier, Destination, Fallback, Front, Near, NearOptions, Peering, Routes, Via, users::Users,
 };
 
-use super::{SendingArgs, peerings_status, raise_descriptors, rule, telling};
+use super::{
+    limits::{raise_descriptors, rule},
+    sending::{SendingArgs, peerings_status},
+    telling,
+};
 use crate::{
     EXITS,
     link::{NodeArgs, follow, links_status, tell_listening},

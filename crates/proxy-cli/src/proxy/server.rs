@@ -6,7 +6,11 @@ use clap::Args;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
 use fanfare_proxy::{Far, FarOptions, Peering, Policy};
 
-use super::{SendingArgs, peerings_status, raise_descriptors, rule, telling};
+use super::{
+    limits::{raise_descriptors, rule},
+    sending::{SendingArgs, peerings_status},
+    telling,
+};
 use crate::{
     EXITS,
     link::{AcceptArgs, NodeArgs, follow, links_status, tell_listening},

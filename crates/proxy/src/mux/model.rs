@@ -45,7 +45,7 @@ impl World {
     }
 
     fn chance(&mut self, one_in: u64) -> bool {
-        self.rng.next_u64() % one_in == 0
+        self.rng.next_u64().is_multiple_of(one_in)
     }
 
     fn below(&mut self, n: usize) -> usize {

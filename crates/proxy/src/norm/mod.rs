@@ -19,8 +19,8 @@ use fanfare_link::{Link, clock::Clock};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::{
+    ends::{Read, Reset},
     mux::{Event, Mux, Violation},
-    pipe::{Read, Reset},
 };
 
 pub use engine::Sending;

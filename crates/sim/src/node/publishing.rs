@@ -1,6 +1,6 @@
 //! What a node publishes in its group, and when.
 
-use fanfare_group::Topic;
+use fanfare_group::{Batch, GroupNode, PublishError, Topic, batch};
 use fanfare_proto::{ObjectKey, ObjectKind, Time};
 
 use super::{Node, OfferedObject};
@@ -54,6 +54,7 @@ impl Node {
             }
             let local = self.clock.shows(now);
             let taken = match what.size <= SHORT {
+                _ if what.together > 1 => publish_together(group, local, what),
                 // What is in a description is not compared; the rest is computed from the key.
                 true => {
                     let content = vec![0; what.size as usize];
@@ -66,13 +67,30 @@ impl Node {
                 }
             };
             let Ok((key, size)) = taken else { return };
-            let number = group.own(key).map_or(0, |message| message.number);
+            let message = group.own(key);
+            let number = message.map_or(0, |message| message.number);
             let kind = ObjectKind::Data;
             self.offers.push(OfferedObject { key, kind, size, info: None, cancelled: false });
             publishing.published += 1;
-            self.published = (self.published.0 + 1, self.published.1 + what.size);
-            let (topic, size) = (what.topic.clone(), what.size);
+            let bytes = what.size * u64::from(what.together);
+            self.published = (self.published.0 + 1, self.published.1 + bytes);
+            let (topic, size) = (what.topic.clone(), bytes);
             self.publications.push(PublishedMessage { key, at: now, topic, number, size });
         }
     }
+}
+
+/// Messages of zeros that travel as one: their object, and the bytes that it has besides its description.
+fn publish_together(
+    group: &mut GroupNode,
+    now: Time,
+    what: &Publication,
+) -> Result<(ObjectKey, u64), PublishError> {
+    let (mut content, message) = (Vec::new(), vec![0; what.size as usize]);
+    (0..what.together).for_each(|_| batch::append(&message, &mut content));
+    let Publication { topic, options, together, .. } = what.clone();
+    let size = content.len() as u64;
+    let batch = Batch { topic, options, content, messages: together };
+    let taken = group.publish_batch(now, &batch, options)?;
+    Ok((taken.key, if taken.inline { 0 } else { size }))
 }

@@ -3,9 +3,6 @@
 use fanfare_group::{GroupConfig, Options, Subscription, Topic};
 use fanfare_proto::Duration;
 
-use super::Plan;
-use crate::network::Hosts;
-
 /// Messages at times of their own of one publication, at most.
 const PIECES_MAX: u64 = 100_000;
 
@@ -25,6 +22,8 @@ pub struct Publication {
     pub size: u64,
     /// How many.
     pub count: u64,
+    /// So many messages of `size` travel as one each time; 1: alone.
+    pub together: u32,
     /// None after this time of the run.
     pub until: Duration,
     /// One such time after the other; without it one after the other as fast as they may be sent.
@@ -38,7 +37,7 @@ impl Publication {
     #[must_use]
     pub fn new(topic: Topic, size: u64, count: u64) -> Self {
         let (until, every) = (Duration::MAX, None);
-        Self { topic, size, count, until, every, options: Options::default() }
+        Self { topic, size, count, together: 1, until, every, options: Options::default() }
     }
     /// What is published when, the first at `at`.
     pub(crate) fn pieces(&self, at: Duration) -> Vec<(Duration, Self)> {
@@ -47,24 +46,5 @@ impl Publication {
         let count = self.count.min(PIECES_MAX) as u32;
         let times = (0..count).map(|n| at + every * n).take_while(|at| *at < self.until);
         times.map(|at| (at, one.clone())).collect()
-    }
-}
-
-impl Plan {
-    /// Makes group nodes of hosts added so far.
-    #[must_use]
-    pub fn cooperate(mut self, hosts: impl Into<Hosts>, config: GroupConfig) -> Self {
-        self.choose(hosts.into()).for_each(|host| {
-            host.group_plan = Some(GroupPlan { config, subscriptions: Vec::new() });
-        });
-        self
-    }
-    /// Lets group nodes among these hosts subscribe from the start.
-    #[must_use]
-    pub fn subscribe(mut self, hosts: impl Into<Hosts>, subscription: &Subscription) -> Self {
-        self.choose(hosts.into()).filter_map(|host| host.group_plan.as_mut()).for_each(|plan| {
-            plan.subscriptions.push(subscription.clone());
-        });
-        self
     }
 }

@@ -55,6 +55,7 @@ fn publication(fields: &Fields<'_>) -> Option<Publication> {
     let topic = fields.read("topic", |text| Topic::new(text).map_err(|error| error.to_string()))?;
     let size = fields.need("size", fields.read("size", units::size), "\"1KiB\"")?;
     let count = fields.count("count", 1..=30_000).unwrap_or(u64::MAX);
+    let together = fields.count("together", 1..=10_000).unwrap_or(1) as u32;
     let until = fields.read("until", units::time).unwrap_or(Duration::MAX);
     let every = fields.read("every", units::time);
     if every == Some(Duration::ZERO) {
@@ -62,7 +63,7 @@ fn publication(fields: &Fields<'_>) -> Option<Publication> {
         let why = "is not an interval. Write a longer one, or leave it out";
         value.into_iter().for_each(|value| fields.wrong("every", value, why));
     }
-    Some(Publication { until, every, ..Publication::new(topic, size, count) })
+    Some(Publication { together, until, every, ..Publication::new(topic, size, count) })
 }
 
 #[cfg(test)]
@@ -104,6 +105,19 @@ count = 5
         let report = parse(flow).unwrap().plan(1).run();
         report.check_complete();
         assert_eq!((report.hosts[0].published, report.hosts[1].messages.len()), ((5, 10_000), 5));
+    }
+
+    #[test]
+    fn messages_may_travel_together() {
+        let flow = "together = 30\n[[flow]]\nkind = \"fanfare-group\"\nnode = \"b\"\n\
+                    subscribe = \"t/+\"";
+        let report = parse(&flow.replace("size = 2000", "size = 100")).unwrap().plan(1).run();
+        report.check_complete();
+        let numbers = report.hosts[1].messages.iter().map(|(_, m)| m.description.number);
+        let mut numbers: Vec<u64> = numbers.collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, [0, 30, 60, 90, 120]);
+        assert!(report.hosts[1].messages.iter().all(|(_, m)| m.members == (0..30)));
     }
 
     #[test]

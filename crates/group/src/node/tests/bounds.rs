@@ -20,7 +20,8 @@ use fanfare_wire::{
 fn tell(bus: &mut Bus, publisher: u32, object: u16) {
     let topic = Topic::new("a").unwrap();
     let content = Some(b"x".to_vec());
-    let info = Description { topic, number: 0, options: Options::default(), content }.encode();
+    let info = Description { topic, number: 0, options: Options::default(), batch: None, content }
+        .encode();
     let told = SenderSummary { sender: NodeId(publisher), ..summary(object) };
     let sender = own_fields(&session(8));
     let mut content = Kind::CompactInfo.header().to_vec();

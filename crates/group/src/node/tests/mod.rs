@@ -3,6 +3,7 @@
 mod ageing;
 mod announcing;
 mod answering;
+mod batches;
 mod bounds;
 mod coding;
 mod delivering;
@@ -16,10 +17,12 @@ mod restoring;
 
 use super::*;
 use crate::{
+    batch::Batch,
+    description::Options,
     event::Delivered,
     membership::holders::Standing,
     subscription::{History, Ordering, Subscription, SubscriptionId},
-    topic::Filter,
+    topic::{Filter, Topic},
 };
 use alloc::vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
