@@ -5,6 +5,7 @@ mod messages;
 mod packets;
 mod peer;
 mod pipes;
+mod proxy;
 mod rate;
 mod stamps;
 mod streams;
@@ -26,6 +27,7 @@ enum What {
     Streams(pipes::PipesArgs),
     Packets(packets::PacketsArgs),
     Rate(rate::RateArgs),
+    Proxy(proxy::ProxyBenchArgs),
     Messages(messages::MessagesArgs),
     Stamps(stamps::StampsArgs),
     #[command(hide = true)]
@@ -38,6 +40,7 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
         What::Streams(args) => pipes::run(args),
         What::Packets(args) => packets::run(args),
         What::Rate(args) => rate::run(args),
+        What::Proxy(args) => proxy::run(args),
         What::Messages(args) => messages::run(args),
         What::Stamps(args) => stamps::run(args),
         What::MessagePeer(args) => peer::run(args),

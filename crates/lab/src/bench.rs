@@ -9,11 +9,13 @@
 //!   receivers; `first_packet`: when its data began to flow; `receive_cost`: what a byte costs any
 //!   receiver; `streams`: several streams of one process
 //! - `pipes`: a stream, of ours and of libnorm's; `messages`: short messages, ours and brokers'
+//! - `proxy`: `curl` over a bad road, by TCP and through the proxy
 //! - `rate`: the rate that `fanfare send` finds by itself, compared with fixed rates and with TCP
 
 mod first_packet;
 mod messages;
 mod pipes;
+mod proxy;
 mod rate;
 mod raw;
 mod receive_cost;
@@ -33,6 +35,7 @@ use crate::{
 };
 pub use messages::{MessageBench, MessageRun, MessageSystem};
 pub use pipes::{PipeBench, PipeRun};
+pub use proxy::{ProxyBench, ProxyRun, Way};
 pub use rate::{
     Buffer, Condition, RateBench, RateCell, RateCheck, RateRow, RateSender, RateTold, RateTransfer,
     Reaction, Shortfall, Spread,

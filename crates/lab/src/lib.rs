@@ -58,8 +58,9 @@ mod wait;
 
 pub use bench::{
     Bench, Buffer, Condition, Delays, MessageBench, MessageRun, MessageSystem, PipeBench, PipeRun,
-    RateBench, RateCell, RateCheck, RateRow, RateSender, RateTold, RateTransfer, Reaction,
-    Shortfall, Speed, Spread, StampedDelays, StreamsResult, Told, Transfer, stamps,
+    ProxyBench, ProxyRun, RateBench, RateCell, RateCheck, RateRow, RateSender, RateTold,
+    RateTransfer, Reaction, Shortfall, Speed, Spread, StampedDelays, StreamsResult, Told, Transfer,
+    Way, stamps,
 };
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
 pub use company::{Company, CompanyProgress, CompanyRow, Radio, VEHICLES, VEHICLES_MIN};

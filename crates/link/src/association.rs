@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use fanfare_proto::Time;
@@ -59,9 +59,16 @@ pub struct Attached {
     /// Where the other end has answered from.
     pub address: watch::Receiver<SocketAddr>,
     since: Time,
+    begun: Instant,
 }
 
 impl Attached {
+    /// For how long it has been there.
+    #[must_use]
+    pub fn age(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
     /// This end has dialled.
     #[must_use]
     pub fn is_client(&self) -> bool {
@@ -188,6 +195,7 @@ impl Association {
             instances,
             address: validated_here,
             since: self.clock.now(),
+            begun: Instant::now(),
         };
         let old = self.current.send_replace(Some(attached));
         if let Some(old) = old {

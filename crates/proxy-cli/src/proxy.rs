@@ -1,17 +1,18 @@
 //! `fanfare proxy`: TCP over a link.
 //!
 //! - `client`, `server`: its two ends; `limits`: what it needs of this machine, and lets through
+//! - `sending`: how each end sends, and how that goes
 //! - `password`: files of users; `telling`: what happens to connections
 
 mod client;
 mod limits;
 mod password;
+mod sending;
 mod server;
 mod telling;
 
 use clap::{Args, Subcommand};
 use fanfare_command::{Exit, Help};
-use limits::{raise_descriptors, rule};
 use serde_json::Value;
 
 use crate::{
@@ -67,6 +68,15 @@ pub(crate) fn run(args: &ProxyArgs) -> Exit {
 fn describe(answer: &Value) -> Vec<String> {
     let mut all: Vec<String> =
         answer["links"].as_array().into_iter().flatten().map(lines::status_text).collect();
+    for norm in answer["norm"].as_array().into_iter().flatten() {
+        all.push(format!(
+            "{}: sends at {:.0} kbit/s ({}), {} connections by NORM",
+            norm["peer"].as_str().unwrap_or("-"),
+            norm["rate"].as_f64().unwrap_or(0.0) / 1e3,
+            norm["rate_reason"].as_str().unwrap_or("-"),
+            norm["connections"],
+        ));
+    }
     if let Some(connections) = answer["connections"].as_u64() {
         all.push(format!("connections: {connections} open, {} so far", answer["requests"]));
     }

@@ -18,6 +18,7 @@ use crate::{
     event::{Event, Listener},
     frame::{Open, Reply},
     limits::{Buckets, Place, Places, Rate},
+    norm::Handle,
     peering::Peering,
     pipe::{Reader, Writer, read_frame, write_frame},
     policy::Policy,
@@ -115,9 +116,11 @@ impl Far {
             bucket: Mutex::new(Buckets::new(self.options.rate)),
             far: self.clone(),
         });
+        let norm = tokio::spawn(peer.clone().accept_norm(peering.clone()));
         while let Some((send, recv)) = peering.link.accept().await {
             tokio::spawn(peer.clone().on_stream(peering.clone(), send, recv));
         }
+        norm.abort();
     }
 }
 
@@ -133,8 +136,8 @@ impl FarPeer {
         if let Some(flow) = open.flow {
             return peering.flows.serve(&self.far, flow, (send, recv)).await;
         }
-        let asked = Asked::new(&self, &open);
-        match self.connect(&open, asked.id).await {
+        let asked = Asked::new(&self);
+        match self.connect(&open, asked.id, "quic").await {
             Err(failure) => {
                 asked.tell_reply(failure);
                 let _ = write_frame(&mut send, &Reply::failed(failure.code).to_bytes()).await;
@@ -154,13 +157,49 @@ impl FarPeer {
         }
     }
 
+    async fn accept_norm(self: Arc<Self>, peering: Arc<Peering>) {
+        while let Some((handle, frame)) = peering.norm.accept().await {
+            // Datagrams have streams of their own.
+            match Open::parse(&frame).filter(|open| open.flow.is_none()) {
+                Some(open) => drop(tokio::spawn(self.clone().on_norm(handle, open))),
+                None => handle.reply(|_| Reply::failed(Code::General).to_bytes()),
+            }
+        }
+    }
+
+    async fn on_norm(self: Arc<Self>, handle: Handle, open: Open) {
+        let asked = Asked::new(&self);
+        match self.connect(&open, asked.id, "norm").await {
+            Err(failure) => {
+                asked.tell_reply(failure);
+                handle.reply(|_| Reply::failed(failure.code).to_bytes());
+                handle.forget();
+            }
+            Ok((tcp, _place)) => {
+                let bound = tcp.local_addr().unwrap_or_else(|_| ([0, 0, 0, 0], 0).into());
+                asked.tell_reply(Code::Done.into());
+                handle.on_first_credit(open.credit);
+                handle.reply(|credit| Reply::done(bound, credit).to_bytes());
+                let (writer, reader) = (Writer::Norm(handle.clone()), Reader::Norm(handle));
+                let traffic = Traffic::default();
+                let how = relay(tcp, &[], (writer, reader), &traffic).await;
+                asked.tell_close(&traffic, how);
+            }
+        }
+    }
+
     /// A place for one more connection, unless the peer asks too often or has too many.
     fn place(&self) -> Option<Place> {
         let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
         bucket.take(Instant::now(), ()).then(|| self.connections.take()).flatten()
     }
 
-    async fn connect(&self, open: &Open, id: u64) -> Result<(TcpStream, Place), Failure> {
+    async fn connect(
+        &self,
+        open: &Open,
+        id: u64,
+        carrier: &'static str,
+    ) -> Result<(TcpStream, Place), Failure> {
         let options = &self.far.options;
         let Some(destination) = open.destination() else { return Err(Code::General.into()) };
         options.listener.tell(Event::Open {
@@ -168,7 +207,7 @@ impl FarPeer {
             client: self.name.clone(),
             destination: destination.clone(),
             peer: None,
-            carrier: "quic",
+            carrier,
         });
         if open.is_loop(&options.own) {
             return Err(Code::TimedOut.into());
@@ -209,7 +248,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    pub(crate) fn new(peer: &FarPeer, _: &Open) -> Self {
+    pub(crate) fn new(peer: &FarPeer) -> Self {
         let id = peer.far.ids.fetch_add(1, Ordering::Relaxed) + 1;
         Self { id, listener: peer.far.options.listener.clone(), since: Instant::now() }
     }

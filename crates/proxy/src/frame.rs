@@ -50,6 +50,12 @@ impl Open {
         Self { version: VERSION, hops: 1, origin, flow: None, host, port, credit: 0 }
     }
 
+    /// The same, granting so many bytes.
+    #[must_use]
+    pub fn with_credit(self, credit: u64) -> Self {
+        Self { credit, ..self }
+    }
+
     /// For datagrams of this flow.
     #[must_use]
     pub fn relay(origin: &[u8; 32], flow: u64) -> Self {

@@ -6,7 +6,8 @@
 //! # Map, in reading order
 //! - [`near`]: listeners, and what clients say; [`far`]: connections to destinations
 //! - [`peering`]: what both share of one link; [`relay`]: bytes between TCP and the link; [`pipe`]:
-//!   what carries them; [`flows`]: datagrams, `far_flows`: at the far side
+//!   what carries them, and [`ends`]: what comes out; [`flows`]: datagrams, `far_flows`: at the far side
+//! - [`norm`]: many connections in one NORM session, sealed; [`mux`]: who of them may send, without I/O
 //! - without I/O: [`socks5`], [`http_connect`], [`frame`]: what is said; [`destination`], [`code`]:
 //!   where to, and how it ended; [`policy`], [`route`], [`limits`], [`users`]: who may what
 //! - [`connect`], [`resolve`]: TCP and names at the far side
@@ -15,6 +16,7 @@
 pub mod code;
 pub mod connect;
 pub mod destination;
+pub mod ends;
 pub mod event;
 pub mod far;
 mod far_flows;
@@ -22,7 +24,9 @@ pub mod flows;
 pub mod frame;
 pub mod http_connect;
 pub mod limits;
+pub mod mux;
 pub mod near;
+pub mod norm;
 pub mod peering;
 pub mod pipe;
 pub mod policy;
@@ -35,8 +39,10 @@ pub mod users;
 pub use code::Code;
 pub use destination::Destination;
 pub use event::{Event, Listener};
+pub use fanfare_proto::CongestionControl;
 pub use far::{Far, FarOptions};
-pub use near::{Fallback, Front, Near, NearOptions};
+pub use near::{Carrier, Fallback, Front, Near, NearOptions};
+pub use norm::Sending;
 pub use peering::Peering;
 pub use policy::{Policy, Rule};
 pub use route::{Routes, Via};

@@ -4,22 +4,34 @@ use std::sync::Arc;
 
 use fanfare_link::Link;
 
-use crate::flows::Flows;
+use crate::{
+    flows::Flows,
+    norm::{Norm, NormStatus, Sending},
+};
 
 /// A link that carries connections.
 #[derive(Debug)]
 pub struct Peering {
     pub(crate) link: Link,
     pub(crate) flows: Arc<Flows>,
+    pub(crate) norm: Arc<Norm>,
 }
 
 impl Peering {
-    /// Over this link. It has to be called within a runtime of tokio.
+    /// Over this link, of the node with this key. It has to be called within a runtime of tokio. From
+    /// then on the link's messages are the proxy's.
     #[must_use]
-    pub fn start(link: Link) -> Arc<Self> {
+    pub fn start(link: Link, own: [u8; 32], sending: Sending) -> Arc<Self> {
         let flows = Flows::new(link.clone());
         tokio::spawn(flows.clone().run());
-        Arc::new(Self { link, flows })
+        let norm = Norm::start(&link, own, sending);
+        Arc::new(Self { link, flows, norm })
+    }
+
+    /// How its NORM session is.
+    #[must_use]
+    pub fn norm(&self) -> NormStatus {
+        self.norm.status()
     }
 
     /// The link.

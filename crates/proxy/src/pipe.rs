@@ -2,31 +2,21 @@
 
 use fanfare_link::quinn::{RecvStream, SendStream, VarInt};
 
-use crate::frame::FRAME_MAX;
+pub use crate::ends::{Read, Reset};
+use crate::{frame::FRAME_MAX, norm::Handle};
 
 /// The other end's TCP connection was reset, or cannot be written to any more.
 const RESET: VarInt = VarInt::from_u32(1);
 /// Bytes taken from a stream in one go.
 const CHUNK: usize = 64 << 10;
 
-/// The connection was reset, or the link is lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reset;
-
-/// What was read.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Read {
-    /// These bytes.
-    Bytes(Vec<u8>),
-    /// Nothing more comes.
-    End,
-}
-
 /// The direction to the other end.
 #[derive(Debug)]
 pub enum Writer {
     /// A stream of QUIC.
     Quic(SendStream),
+    /// Spans of NORM.
+    Norm(Handle),
 }
 
 /// The direction from the other end.
@@ -34,6 +24,8 @@ pub enum Writer {
 pub enum Reader {
     /// A stream of QUIC.
     Quic(RecvStream),
+    /// Spans of NORM.
+    Norm(Handle),
 }
 
 impl Writer {
@@ -44,6 +36,7 @@ impl Writer {
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), Reset> {
         match self {
             Self::Quic(stream) => stream.write_all(bytes).await.map_err(|_| Reset),
+            Self::Norm(handle) => handle.write(bytes).await,
         }
     }
 
@@ -54,6 +47,7 @@ impl Writer {
     pub fn finish(&mut self) -> Result<(), Reset> {
         match self {
             Self::Quic(stream) => stream.finish().map_err(|_| Reset),
+            Self::Norm(handle) => handle.finish(),
         }
     }
 
@@ -62,6 +56,7 @@ impl Writer {
         match self {
             // It may be over already.
             Self::Quic(stream) => drop(stream.reset(RESET)),
+            Self::Norm(handle) => handle.reset(),
         }
     }
 
@@ -69,6 +64,7 @@ impl Writer {
     pub async fn stopped(&self) -> bool {
         match self {
             Self::Quic(stream) => matches!(stream.stopped().await, Ok(None)),
+            Self::Norm(handle) => handle.stopped().await,
         }
     }
 }
@@ -85,6 +81,7 @@ impl Reader {
                 Ok(None) => Ok(Read::End),
                 Err(_) => Err(Reset),
             },
+            Self::Norm(handle) => handle.read().await,
         }
     }
 
@@ -93,6 +90,7 @@ impl Reader {
         match self {
             // It may be over already.
             Self::Quic(stream) => drop(stream.stop(RESET)),
+            Self::Norm(handle) => handle.reset(),
         }
     }
 }

@@ -8,7 +8,8 @@ use std::{
 
 use fanfare_link::{Node, NodeOptions, Peer};
 use fanfare_proxy::{
-    Event, Far, FarOptions, Front, Listener, Near, NearOptions, Peering, Policy, Via, users::Users,
+    Carrier, Event, Far, FarOptions, Front, Listener, Near, NearOptions, Peering, Policy, Sending,
+    Via, users::Users,
 };
 use fanfare_seal::Identity;
 use tokio::{
@@ -63,12 +64,12 @@ async fn both(allow: &[&str], change: impl FnOnce(&mut NearOptions)) -> Both {
         addresses: vec![far_node.address().unwrap()],
     });
     let accepted = timeout(LONG, far_node.accept()).await.unwrap().unwrap();
-    tokio::spawn(far.serve(Peering::start(accepted)));
+    tokio::spawn(far.serve(Peering::start(accepted, far_key, Sending::default())));
     assert!(link.connected(LONG).await.is_some());
     let mut options = NearOptions::new(near_key, Via::Peer("far".to_owned()));
     change(&mut options);
     let near = Near::new(options);
-    near.add(Peering::start(link));
+    near.add(Peering::start(link, near_key, Sending::default()));
     let socks = near.listen(loopback(), Front::Socks).await.unwrap();
     Both { near, socks, near_node, far_node, events }
 }
@@ -112,9 +113,15 @@ fn pattern(len: usize) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_client_that_half_closes_still_gets_its_whole_answer() {
+    for carrier in [Carrier::Quic, Carrier::Norm] {
+        half_close(carrier).await;
+    }
+}
+
+async fn half_close(carrier: Carrier) {
     let server = TcpListener::bind(loopback()).await.unwrap();
     let address = server.local_addr().unwrap();
-    let both = both(&["127.0.0.1"], |_| {}).await;
+    let both = both(&["127.0.0.1"], |o| o.carrier = carrier).await;
     let (question, answer) = (pattern(300_000), pattern(10_000_000));
     let expected = (question.clone(), answer.clone());
     let served = tokio::spawn(async move {
@@ -133,9 +140,15 @@ async fn a_client_that_half_closes_still_gets_its_whole_answer() {
 
 #[tokio::test]
 async fn a_reset_of_one_end_is_a_reset_of_the_other() {
+    for carrier in [Carrier::Quic, Carrier::Norm] {
+        resets(carrier).await;
+    }
+}
+
+async fn resets(carrier: Carrier) {
     let server = TcpListener::bind(loopback()).await.unwrap();
     let address = server.local_addr().unwrap();
-    let both = both(&["127.0.0.1"], |_| {}).await;
+    let both = both(&["127.0.0.1"], |o| o.carrier = carrier).await;
     let zero = Some(Duration::ZERO);
     for near_resets in [true, false] {
         let (mut near, code) = both.ask(address).await;
@@ -154,7 +167,15 @@ async fn a_reset_of_one_end_is_a_reset_of_the_other() {
 
 #[tokio::test]
 async fn refusals_have_the_codes_of_rfc_1928() {
-    let both = both(&["127.0.0.1:1-1000", "nowhere.invalid", "192.0.2.0/24"], |_| {}).await;
+    for carrier in [Carrier::Quic, Carrier::Norm] {
+        refusals(carrier).await;
+    }
+}
+
+async fn refusals(carrier: Carrier) {
+    let both =
+        both(&["127.0.0.1:1-1000", "nowhere.invalid", "192.0.2.0/24"], |o| o.carrier = carrier)
+            .await;
     // Nobody listens on the ports from 1 to 1000 of a test machine but services; 1 is none.
     assert_eq!(both.ask("127.0.0.1:1".parse().unwrap()).await.1, 5);
     assert_eq!(both.ask("127.0.0.1:2000".parse().unwrap()).await.1, 2);
@@ -267,9 +288,15 @@ async fn datagrams_are_relayed_and_fragments_and_strangers_are_not() {
 
 #[tokio::test]
 async fn a_reader_that_reads_nothing_does_not_hold_up_others() {
+    for carrier in [Carrier::Quic, Carrier::Norm] {
+        slow_reader(carrier).await;
+    }
+}
+
+async fn slow_reader(carrier: Carrier) {
     let server = TcpListener::bind(loopback()).await.unwrap();
     let address = server.local_addr().unwrap();
-    let both = both(&["127.0.0.1"], |_| {}).await;
+    let both = both(&["127.0.0.1"], |o| o.carrier = carrier).await;
     // More than all buffers on the way hold.
     tokio::spawn(async move {
         loop {

@@ -5,10 +5,14 @@ use std::{fs, net::SocketAddr, path::PathBuf, sync::Arc};
 use clap::{Args, ValueEnum};
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
 use fanfare_proxy::{
-    Destination, Fallback, Front, Near, NearOptions, Peering, Routes, Via, users::Users,
+    Carrier, Destination, Fallback, Front, Near, NearOptions, Peering, Routes, Via, users::Users,
 };
 
-use super::{raise_descriptors, rule, telling};
+use super::{
+    limits::{raise_descriptors, rule},
+    sending::{SendingArgs, peerings_status},
+    telling,
+};
 use crate::{
     EXITS,
     link::{NodeArgs, follow, links_status, tell_listening},
@@ -53,6 +57,9 @@ pub(super) struct ClientArgs {
     /// Which way all others go: a PEER, direct or refuse [default: the first --peer]
     #[arg(long, value_name = "WAY")]
     default: Option<String>,
+    /// What carries connections: one NORM session, or a stream of QUIC each
+    #[arg(long, value_enum, default_value_t = CarrierArg::Norm)]
+    carrier: CarrierArg,
     /// What to do while a peer does not answer
     #[arg(long, value_enum, default_value_t = FallbackArg::Refuse)]
     fallback: FallbackArg,
@@ -78,11 +85,21 @@ pub(super) struct ClientArgs {
     #[arg(long)]
     log_destinations: bool,
     #[command(flatten)]
+    sending: SendingArgs,
+    #[command(flatten)]
     node: NodeArgs,
     #[command(flatten)]
     socket: SocketArgs,
     #[command(flatten)]
     pub(super) output: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum CarrierArg {
+    /// One NORM session for all connections
+    Norm,
+    /// A stream of QUIC for each
+    Quic,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -163,6 +180,10 @@ impl ClientArgs {
         };
         Ok(NearOptions {
             routes: self.routes(names)?,
+            carrier: match self.carrier {
+                CarrierArg::Norm => Carrier::Norm,
+                CarrierArg::Quic => Carrier::Quic,
+            },
             fallback,
             users,
             allow_from,
@@ -215,10 +236,14 @@ pub(super) async fn run(args: &ClientArgs, output: Output) -> Result<Exit, Failu
     let near = Near::new(args.options(&names, &output)?);
     let fronts = args.fronts()?;
     let node = args.node.start(NodeArgs::anywhere(), Vec::new())?;
+    let (sending, own) = (args.sending.sending()?, args.node.key()?.0);
+    let mut peerings = Vec::new();
     for peer in all {
         let link = node.dial(peer);
         follow(&link, &output);
-        near.add(Peering::start(link));
+        let peering = Peering::start(link, own, sending);
+        peerings.push(peering.clone());
+        near.add(peering);
     }
     for (address, front, what) in fronts {
         let bound = near.listen(address, front).await.map_err(|error| {
@@ -230,6 +255,7 @@ pub(super) async fn run(args: &ClientArgs, output: Output) -> Result<Exit, Failu
     let told = (node.clone(), near.clone());
     status::serve(args.socket.socket.as_deref(), move || {
         let mut status = links_status(&told.0);
+        status["norm"] = peerings_status(&peerings);
         status["connections"] = told.1.connections().into();
         status["requests"] = told.1.requests().into();
         status

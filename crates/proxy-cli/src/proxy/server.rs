@@ -1,12 +1,16 @@
 //! `fanfare proxy server`: the far side.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
 use fanfare_proxy::{Far, FarOptions, Peering, Policy};
 
-use super::{raise_descriptors, rule, telling};
+use super::{
+    limits::{raise_descriptors, rule},
+    sending::{SendingArgs, peerings_status},
+    telling,
+};
 use crate::{
     EXITS,
     link::{AcceptArgs, NodeArgs, follow, links_status, tell_listening},
@@ -51,6 +55,8 @@ pub(super) struct ServerArgs {
     #[arg(long)]
     log_destinations: bool,
     #[command(flatten)]
+    sending: SendingArgs,
+    #[command(flatten)]
     node: NodeArgs,
     #[command(flatten)]
     socket: SocketArgs,
@@ -87,13 +93,22 @@ pub(super) async fn run(args: &ServerArgs, output: Output) -> Result<Exit, Failu
     if let Ok(address) = node.address() {
         tell_listening(&output, "link", address);
     }
-    let told = node.clone();
-    status::serve(args.socket.socket.as_deref(), move || links_status(&told))?;
+    let (sending, own) = (args.sending.sending()?, args.node.key()?.0);
+    let peerings: Arc<Mutex<Vec<Arc<Peering>>>> = Arc::default();
+    let told = (node.clone(), peerings.clone());
+    status::serve(args.socket.socket.as_deref(), move || {
+        let mut status = links_status(&told.0);
+        let peerings = told.1.lock().unwrap_or_else(PoisonError::into_inner);
+        status["norm"] = peerings_status(&peerings);
+        status
+    })?;
     loop {
         tokio::select! {
             Some(link) = node.accept() => {
                 follow(&link, &output);
-                tokio::spawn(far.clone().serve(Peering::start(link)));
+                let peering = Peering::start(link, own, sending);
+                peerings.lock().unwrap_or_else(PoisonError::into_inner).push(peering.clone());
+                tokio::spawn(far.clone().serve(peering));
             }
             asked = signals.next() => match asked {
                 Asked::Reload => args.accepting.reload(&node, &output),

@@ -13,7 +13,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Fallback, Near, front::Style};
+use super::{Carrier, Fallback, Near, front::Style};
 use crate::{
     code::Code,
     connect::{self, Failure},
@@ -53,7 +53,7 @@ impl Near {
         }
         let via = self.options.routes.of(&to).clone();
         let (peer, carrier) = match &via {
-            Via::Peer(peer) => (Some(peer.clone()), "quic"),
+            Via::Peer(peer) => (Some(peer.clone()), self.options.carrier.name()),
             _ => (None, "direct"),
         };
         let (client, destination) = (client.to_string(), to.clone());
@@ -147,7 +147,10 @@ impl Near {
                         self.directly(to).await
                     }
                     None => Err(Code::General.into()),
-                    Some(attached) => self.by_quic(&peering, &attached, to).await,
+                    Some(attached) => match self.options.carrier {
+                        Carrier::Quic => self.by_quic(&peering, &attached, to).await,
+                        Carrier::Norm => self.by_norm(&peering, to).await,
+                    },
                 }
             }
         }
@@ -158,6 +161,26 @@ impl Near {
         let tcp = connect::connect(to, Some(&self.direct), &self.resolver, patience).await?;
         let bound = tcp.local_addr().ok();
         Ok((There::Direct(tcp), bound))
+    }
+
+    async fn by_norm(
+        &self,
+        peering: &Peering,
+        to: &Destination,
+    ) -> Result<(There, Option<SocketAddr>), Failure> {
+        let frame = |credit| Open::connection(&self.options.own, to).with_credit(credit).to_bytes();
+        let asked = timeout(self.options.connect_timeout + WAY, peering.norm.open(frame));
+        let answered = asked.await.map_err(|_| Code::TimedOut)?;
+        let (handle, frame) = answered.ok_or(Code::General)?;
+        let reply = Reply::parse(&frame).ok_or(Code::General)?;
+        match reply.code() {
+            Code::Done => {
+                handle.on_first_credit(reply.credit);
+                let both = (Writer::Norm(handle.clone()), Reader::Norm(handle));
+                Ok((There::Linked(both.0, both.1), reply.bound()))
+            }
+            code => Err(code.into()),
+        }
     }
 
     async fn by_quic(

@@ -60,6 +60,27 @@ pub enum Fallback {
     Direct,
 }
 
+/// What carries the bytes of connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Carrier {
+    /// One NORM session for all of them.
+    #[default]
+    Norm,
+    /// A stream of the link's QUIC connection each.
+    Quic,
+}
+
+impl Carrier {
+    /// Its stable name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Norm => "norm",
+            Self::Quic => "quic",
+        }
+    }
+}
+
 /// How a near side behaves.
 #[derive(Debug)]
 pub struct NearOptions {
@@ -67,6 +88,8 @@ pub struct NearOptions {
     pub own: [u8; 32],
     /// Which way destinations go.
     pub routes: Routes,
+    /// What carries connections.
+    pub carrier: Carrier,
     /// When a peer does not answer.
     pub fallback: Fallback,
     /// Who may use the listeners; none: who can reach them.
@@ -92,6 +115,7 @@ impl NearOptions {
         Self {
             own,
             routes: Routes::new(Vec::new(), default),
+            carrier: Carrier::default(),
             fallback: Fallback::default(),
             users: None,
             allow_from: Vec::new(),

@@ -1,0 +1,11 @@
+//! The tests of `fanfare-proxy` are one program: real programs on two hosts with a road between them.
+//!
+//! They need root, `ip`, `curl` and `python3`. Elsewhere each says that it was not run, and why.
+
+mod faults;
+mod messages;
+mod programs;
+mod road;
+
+/// The program that these tests run.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_fanfare-proxy");

@@ -1,0 +1,250 @@
+//! Two hosts, each a network namespace, with a cable between them; and the daemons on them.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    path::PathBuf,
+    process::{Child, Command, Output, Stdio},
+    sync::{
+        atomic::{AtomicU32, Ordering},
+        mpsc::{Receiver, channel},
+    },
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+/// Longer than anything takes on a busy machine: a test that waits so long has failed.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// The two hosts: `near` is 10.88.0.1, `far` is 10.88.0.2.
+pub(crate) struct Road {
+    stem: String,
+    pub(crate) directory: PathBuf,
+}
+
+/// A program that is killed when the test ends.
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    /// What it says is always read: a daemon whose output nobody takes would wait.
+    lines: Receiver<String>,
+}
+
+fn lines(child: &mut Child) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    let out = child.stdout.take().unwrap();
+    std::thread::spawn(move || {
+        for line in BufReader::new(out).lines().map_while(Result::ok) {
+            // The test may have ended.
+            let _ = sender.send(line);
+        }
+    });
+    receiver
+}
+
+fn ip(args: &[&str]) -> bool {
+    Command::new("ip").args(args).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
+}
+
+impl Road {
+    /// `None` where it cannot be made; that is said.
+    pub(crate) fn make() -> Option<Self> {
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let stem = format!("fpx{}x{n}", std::process::id());
+        let directory = std::env::temp_dir().join(&stem);
+        std::fs::create_dir_all(&directory).unwrap();
+        let road = Self { stem, directory };
+        let (near, far) = (road.host("near"), road.host("far"));
+        let made = ip(&["netns", "add", &near])
+            && ip(&["netns", "add", &far])
+            && ip(&[
+                "link", "add", "e0", "netns", &near, "type", "veth", "peer", "e0", "netns", &far,
+            ])
+            && ip(&["-n", &near, "addr", "add", "10.88.0.1/24", "dev", "e0"])
+            && ip(&["-n", &far, "addr", "add", "10.88.0.2/24", "dev", "e0"])
+            && [&near, &far].iter().all(|host| {
+                ip(&["-n", host, "link", "set", "lo", "up"])
+                    && ip(&["-n", host, "link", "set", "e0", "up"])
+            });
+        let has = |program: &str| {
+            Command::new(program).arg("--version").output().is_ok_and(|o| o.status.success())
+        };
+        if !made || !has("curl") || !has("python3") {
+            eprintln!("not tested: it needs root, ip, curl and python3");
+            return None;
+        }
+        Some(road)
+    }
+
+    pub(crate) fn host(&self, name: &str) -> String {
+        format!("{}{name}", self.stem)
+    }
+
+    /// A command on a host.
+    pub(crate) fn on(&self, host: &str, program: &str) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.host(host), program]);
+        command.current_dir(&self.directory).stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn output(&self, host: &str, words: &[&str]) -> Output {
+        self.on(host, words[0]).args(&words[1..]).output().unwrap()
+    }
+
+    /// The key of this name, made when it is first asked for.
+    pub(crate) fn key(&self, name: &str) -> String {
+        // The other end's refusal names the key; a key file needs no network.
+        let seed = name.bytes().fold(7u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte));
+        let identity = fanfare_seal::Identity::from_seed([seed; 32]);
+        let path = self.directory.join(name);
+        if !path.exists() {
+            use std::{io::Write as _, os::unix::fs::OpenOptionsExt as _};
+            let mut options = std::fs::OpenOptions::new();
+            let mut file = options.write(true).create_new(true).mode(0o600).open(&path).unwrap();
+            file.write_all(identity.to_text().as_bytes()).unwrap();
+        }
+        identity.public().to_string()
+    }
+
+    /// Starts our program on a host and waits for what it says first.
+    pub(crate) fn start(&self, host: &str, words: &[&str]) -> Running {
+        let mut command = self.on(host, crate::PROGRAM);
+        command.args(words).args(["--identity", host, "--json"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let lines = lines(&mut child);
+        let mut running = Running { child, lines };
+        running.wait_for("listening");
+        running
+    }
+
+    pub(crate) fn server(&self, more: &[&str]) -> Running {
+        let accept = format!("near={}", self.key("near"));
+        self.key("far");
+        let words = ["proxy", "server", "--listen", "0.0.0.0:7001", "--accept", &accept];
+        self.start(
+            "far",
+            &[&words[..], &["--allow", "10.88.0.2", "--keep-alive", "1s"], more].concat(),
+        )
+    }
+
+    pub(crate) fn client(&self, more: &[&str]) -> Running {
+        self.key("near");
+        let peer = format!("far=10.88.0.2:7001,{}", self.key("far"));
+        let words = ["proxy", "client", "--peer", &peer, "--keep-alive", "1s"];
+        self.start("near", &[&words[..], more].concat())
+    }
+
+    /// A script of Python on a host, that says "ready" when it is.
+    pub(crate) fn python(&self, host: &str, script: &str) -> Running {
+        let mut command = self.on(host, "python3");
+        command.args(["-c", script]).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let lines = lines(&mut child);
+        let mut running = Running { child, lines };
+        assert_eq!(running.line().as_deref(), Some("ready"), "{script}");
+        running
+    }
+
+    /// A web server that answers `/N` with N bytes.
+    pub(crate) fn web(&self) -> Running {
+        self.python("far", WEB)
+    }
+
+    /// What curl says of a download of so many bytes through the proxy: status, bytes, its exit code.
+    pub(crate) fn curl(&self, bytes: u64, more: &[&str]) -> (String, Option<i32>) {
+        let url = format!("http://10.88.0.2:8080/{bytes}");
+        let words = ["curl", "--silent", "--show-error", "--max-time", "50", "-o", "got"];
+        let shown = ["-w", "%{http_code} %{size_download}", &url];
+        let output = self.output("near", &[&words[..], more, &shown].concat());
+        (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.code())
+    }
+
+    /// The same until it works, at most for a while.
+    pub(crate) fn curl_until(&self, bytes: u64, more: &[&str]) -> Duration {
+        let begun = Instant::now();
+        while self.curl(bytes, more).0 != format!("200 {bytes}") {
+            assert!(begun.elapsed() < LONG, "it does not work again");
+        }
+        begun.elapsed()
+    }
+}
+
+impl Drop for Road {
+    fn drop(&mut self) {
+        ip(&["netns", "del", &self.host("near")]);
+        ip(&["netns", "del", &self.host("far")]);
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+impl Running {
+    pub(crate) fn line(&mut self) -> Option<String> {
+        self.lines.recv_timeout(LONG).ok()
+    }
+
+    /// The next line about this.
+    pub(crate) fn wait_for(&mut self, event: &str) -> Value {
+        loop {
+            let line = self.line().filter(|line| !line.is_empty());
+            let line = line.unwrap_or_else(|| panic!("it ended before it said {event}"));
+            let value: Value = serde_json::from_str(&line).unwrap_or_default();
+            assert_ne!(value["event"], "error", "{value}");
+            if value["event"] == event {
+                return value;
+            }
+        }
+    }
+
+    /// The link's next state of this name.
+    pub(crate) fn wait_for_link(&mut self, state: &str) {
+        while self.wait_for("link")["state"] != state {}
+    }
+
+    /// As by `kill -9`.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Resident memory, KiB.
+    pub(crate) fn memory(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let line = text.lines().find(|line| line.starts_with("VmRSS:"));
+        line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const WEB: &str = r#"
+import http.server, socketserver
+class H(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        n = int(self.path.strip("/"))
+        self.send_response(200)
+        self.send_header("Content-Length", str(n))
+        self.end_headers()
+        block = bytes(i * 7 % 251 for i in range(65536))
+        try:
+            while n > 0:
+                self.wfile.write(block[:min(n, 65536)])
+                n -= 65536
+        except OSError:
+            pass
+    def log_message(self, *args): pass
+class S(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+    request_queue_size = 1024
+server = S(("0.0.0.0", 8080), H)
+print("ready", flush=True)
+server.serve_forever()
+"#;
