@@ -186,10 +186,13 @@ fn who_comes_late_is_told_what_is_missing_and_writes_nothing_unless_it_may() {
     let mut told = BufReader::new(sender.stdout.take().unwrap());
     let sent = bytes(8 * MIB);
     let (head, tail) = sent.split_at(6 * MIB);
-    input.write_all(head).unwrap();
-    // What one has read before the last of it is not in the sender's buffer any more.
+    // What one has read before the last of it is not in the sender's buffer any more. The sender waits for
+    // who reads slowly: one thread cannot write it all and then read.
     let mut come = vec![0; head.len() - BUFFER];
-    early.stdout.as_mut().unwrap().read_exact(&mut come).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| input.write_all(head).unwrap());
+        early.stdout.as_mut().unwrap().read_exact(&mut come).unwrap();
+    });
     let early = collect(early);
     let stops = collect(recv(&stage, "stops", &[]));
     let marks = collect(recv(&stage, "marks", &["--gaps", "mark"]));
