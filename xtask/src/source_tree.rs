@@ -12,6 +12,8 @@ use syn::{Attribute, Item, UseTree, Visibility};
 
 /// Names followed through so many re-exports go in a circle.
 const DEPTH: usize = 16;
+/// The crate that programs see.
+const FACADE: &str = "fanfare";
 
 /// A module: its crate, and the names down to it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,11 +88,8 @@ impl Tree {
         let entries = fs::read_dir(folder).map_err(|error| format!("{folder}: {error}"))?;
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let package = if name == "fanfare" {
-                name
-            } else {
-                format!("fanfare_{}", name.replace('-', "_"))
-            };
+            let package =
+                if name == FACADE { name } else { format!("fanfare_{}", name.replace('-', "_")) };
             let source = entry.path().join("src");
             let roots = ["lib.rs", "main.rs"].map(|root| source.join(root));
             if let Some(root) = roots.iter().find(|root| root.exists()) {
@@ -213,9 +212,11 @@ impl Tree {
         found.collect()
     }
 
+    /// Blocks of crates that the facade does not use are none of a program's business.
     fn find_blocks(&mut self) {
         let mut blocks: BTreeMap<_, Vec<(Place, usize)>> = BTreeMap::new();
-        for (at, module) in &self.modules {
+        let used = self.used_by(FACADE);
+        for (at, module) in self.modules.iter().filter(|(at, _)| used.contains(&at.package)) {
             for (number, item) in module.items.iter().enumerate() {
                 if let Item::Impl(block) = item
                     && let syn::Type::Path(path) = &*block.self_ty
@@ -228,6 +229,23 @@ impl Tree {
             }
         }
         self.blocks = blocks;
+    }
+
+    /// A crate, those of ours that it imports names of, and those that these do.
+    fn used_by(&self, package: &str) -> BTreeSet<String> {
+        let mut used = BTreeSet::from([package.to_owned()]);
+        let mut next = vec![package.to_owned()];
+        while let Some(package) = next.pop() {
+            let own = self.modules.iter().filter(|(at, _)| at.package == package);
+            for (_, path, _) in own.flat_map(|(_, module)| &module.uses) {
+                let other =
+                    path.first().filter(|name| self.modules.contains_key(&Place::root(name)));
+                if let Some(other) = other.filter(|other| used.insert((*other).clone())) {
+                    next.push(other.clone());
+                }
+            }
+        }
+        used
     }
 
     fn resolve(&self, at: &Place, path: &[String], depth: usize) -> Option<Target> {
@@ -394,9 +412,13 @@ fn is_for_tests(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Where there are several conditions, that of tests stands first.
+/// Where there are several conditions, that of tests stands first: with another, or for the tests of
+/// other crates.
 fn is_test_condition(words: &str) -> bool {
-    matches!(words, "test" | "doctest") || words.replace(' ', "").starts_with("all(test,")
+    let words = words.replace(' ', "");
+    matches!(words.as_str(), "test" | "doctest")
+        || words.starts_with("all(test,")
+        || words.starts_with("any(test,")
 }
 
 fn segments(path: &syn::Path) -> Vec<String> {

@@ -340,7 +340,9 @@ impl Session {
     /// Counters.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        Stats { events_dropped: self.events.dropped, ..self.stats }
+        let mut stats = self.stats;
+        stats.events_dropped = self.events.dropped;
+        stats
     }
 
     /// This node's id.

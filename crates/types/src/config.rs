@@ -150,7 +150,7 @@ pub struct SenderConfig {
     /// How long an object can be repaired after its flush ended. Default 10 minutes.
     pub repair_window: Duration,
     /// Whether NORM_INFO carries the age of its object (EXT_AGE, 4 bytes) when it is sent later
-    /// than [`crate::AGE_TOLD_FROM`] after enqueueing. Default false: files do not need it.
+    /// than [`crate::peer_repair::AGE_TOLD_FROM`] after enqueueing. Default false: files do not need it.
     pub tells_age: bool,
 }
 
@@ -202,7 +202,7 @@ pub enum AckPolicy {
     /// When everything up to it was received (NRL's behaviour).
     #[default]
     Received,
-    /// When the driver has confirmed every object up to it ([`crate::ReceiverHandle::confirm`]).
+    /// When the driver has confirmed every object up to it (`ReceiverHandle::confirm`).
     Confirmed,
 }
 
@@ -260,7 +260,7 @@ pub struct ReceiverConfig {
     pub outlive_senders: bool,
     /// Whether NORM_INFO decides if an object is wanted. While the INFO of an object is missing,
     /// nothing else of it is requested, and unheard objects are requested by their INFO first
-    /// ([`crate::ReceiverHandle::ask_info_first`]). Default false.
+    /// (`ReceiverHandle::ask_info_first`). Default false.
     pub info_decides: bool,
     /// What is requested of objects, unless it is said otherwise for a sender or an object. Default
     /// all that is missing.

@@ -17,7 +17,7 @@ pub enum FirstPass {
     /// nothing waits one NACK cycle longer, and two if it missed the INFO.
     OnDemand,
     /// Nothing. The process sent all of it before a restart, under the same instance id and object
-    /// id ([`crate::SenderHandle::resume_at`]); it was enqueued so long ago. It is sent on request.
+    /// id (`SenderHandle::resume_at`); it was enqueued so long ago. It is sent on request.
     Before(Duration),
 }
 
@@ -47,7 +47,7 @@ pub enum EnqueueError {
     /// INFO is longer than a segment.
     InfoTooLong { bytes: usize, max: usize },
     /// The cache is full of objects that are still being sent or repaired. Try again after an
-    /// [`crate::Event::ObjectPurged`].
+    /// [`crate::event::Event::ObjectPurged`].
     CacheFull { objects: usize },
     /// The store has no room for a stream with such a buffer, or has no streams at all.
     NoRing { buffer: u64 },

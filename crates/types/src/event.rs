@@ -41,16 +41,16 @@ pub enum Event {
     /// Receiving: objects before `oldest` left the window. Of `missed` of them nothing ever
     /// arrived, not counting those from before this receiver joined.
     ObjectsMissed { oldest: ObjectKey, missed: u64 },
-    /// Receiving: the sender has evicted this receiver ([`crate::SenderHandle::evict`]). Data is
+    /// Receiving: the sender has evicted this receiver (`SenderHandle::evict`). Data is
     /// still accepted, but nothing is requested any more.
     Evicted { sender: NodeId },
-    /// Receiving: a sender that is not heard ([`crate::OnlyFrom`]) was there. It is reported once. While
+    /// Receiving: a sender that is not heard (`OnlyFrom`) was there. It is reported once. While
     /// nobody is heard, `invitation` is what a roll call said, and it is reported each time.
     SenderRefused { sender: NodeId, source: SocketAddr, invitation: Option<Vec<u8>> },
     /// Receiving: an application command of a sender.
     Command { sender: NodeId, content: Vec<u8> },
     /// Receiving: a watermark with a question of the sender's application is reached. It is
-    /// acknowledged when [`crate::ReceiverHandle::answer_watermark`] gives the answer.
+    /// acknowledged when `ReceiverHandle::answer_watermark` gives the answer.
     WatermarkRequest { sender: NodeId, content: Vec<u8> },
 
     /// Sending: first feedback from this receiver.
@@ -62,7 +62,7 @@ pub enum Event {
     /// Sending: the watermark process ended for all nodes.
     WatermarkDone { outcomes: Vec<(NodeId, WatermarkOutcome)> },
     /// Sending: the object has been sent once in full; its INFO has, with
-    /// [`crate::FirstPass::OnDemand`].
+    /// [`crate::enqueue::FirstPass::OnDemand`].
     ObjectSent { key: ObjectKey },
     /// Sending: a stream that took less than was offered has room again.
     StreamWritable { key: ObjectKey },

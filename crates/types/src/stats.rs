@@ -142,8 +142,7 @@ pub struct Stats {
     pub lost: u64,
     /// Events the driver did not fetch in time.
     pub events_dropped: u64,
-    /// What was dropped, by reason.
-    pub drops: [u64; REASONS],
+    drops: [u64; REASONS],
 }
 
 impl Stats {

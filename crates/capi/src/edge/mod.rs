@@ -1,7 +1,7 @@
 //! The 158 names of the interface, and nothing else: here C's words become ours.
 //!
 //! All `unsafe` code of this crate is in this folder. A function here takes its arguments apart
-//! ([`words`]), finds what the handle names ([`access`]), does one thing, and gives a word back. What
+//! (`words`), finds what the handle names (`access`), does one thing, and gives a word back. What
 //! panics is told, and answered with the neutral value.
 //!
 //! [`symbols`]: constants. [`instance`], [`session`], [`network`], [`sender`], [`enqueue`], [`stream`],

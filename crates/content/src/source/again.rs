@@ -8,13 +8,6 @@ use super::{
 };
 
 impl SourceFile {
-    /// The same, as if it had been read again before.
-    #[cfg(any(test, feature = "samples"))]
-    #[must_use]
-    pub fn retaken(self) -> Self {
-        Self { again: Some(Retaken { instead: None }), ..self }
-    }
-
     /// Whether it is a file, or files, that have not been read again yet.
     #[must_use]
     pub fn may_be_retaken(&self) -> bool {
@@ -41,5 +34,14 @@ impl SourceFile {
         let again = Some(Retaken { instead });
         let files = sources.files.into_iter().map(|file| Self { again, ..file }).collect();
         (files, lost)
+    }
+}
+
+#[cfg(any(test, feature = "samples"))]
+impl SourceFile {
+    /// The same, as if it had been read again before.
+    #[must_use]
+    pub fn retaken(self) -> Self {
+        Self { again: Some(Retaken { instead: None }), ..self }
     }
 }

@@ -128,9 +128,10 @@ impl GroupNode {
         let is_heard = state.hears.iter().any(|hearing| hearing.node == own);
         if is_called(own) || is_called(NodeId::ANY) && !is_heard {
             self.shorts = SHORTS_MAX;
-            match greeting::is_greeting(state) && self.config.greets {
-                true => self.welcome(),
-                false => self.on_call_of(from),
+            match self.config.greets {
+                true if greeting::is_greeting(state) => self.welcome(),
+                true if greeting::is_newcomer(state) => self.announce_to_newcomer(),
+                _ => self.on_call_of(from),
             }
         }
         if state.unread {

@@ -39,15 +39,27 @@ const BACKOFF: u8 = 4;
 
 /// Whether somebody says that it is new, and wants what there is.
 pub(super) fn is_greeting(state: &State) -> bool {
+    state.asks && is_newcomer(state)
+}
+
+/// Whether somebody says that it is new: it has nothing, hears nobody, and calls on all.
+pub(super) fn is_newcomer(state: &State) -> bool {
     let nothing = state.hears.is_empty() && state.holdings.is_empty() && !state.unread;
-    state.asks && nothing && state.called.contains(&NodeId::ANY)
+    nothing && state.called.contains(&NodeId::ANY)
 }
 
 impl GroupNode {
     /// Subscribes for the first time: the group is to know soon.
     pub(super) fn greet(&mut self) {
+        if self.delivery.asks() {
+            self.call_as_newcomer();
+        }
+    }
+
+    /// The others are to announce themselves soon, if it is new here.
+    pub(super) fn call_as_newcomer(&mut self) {
         let speaks = self.config.greets && self.config.announces && !self.config.silent;
-        if !speaks || !self.is_new() || self.greetings > 0 || !self.delivery.asks() {
+        if !speaks || !self.is_new() || self.greetings > 0 {
             return;
         }
         self.greetings = GREETINGS;
@@ -80,9 +92,7 @@ impl GroupNode {
             return;
         }
         self.welcomed = Some(self.now);
-        let here = u32::try_from(self.members.len() + 1).unwrap_or(u32::MAX);
-        let soon = EACH.saturating_mul(here).min(WELCOME_MAX);
-        self.trickle.on_greeting(self.now, soon, &mut self.rng);
+        self.announce_to_newcomer();
         let own = self.own_incarnation();
         for key in self.newest_own() {
             self.session.sender().give_info_repair(key);
@@ -90,6 +100,18 @@ impl GroupNode {
         if !self.config.repairs {
             return;
         }
+        self.give_others(own);
+    }
+
+    /// Somebody is new: it is to know soon who is here.
+    pub(super) fn announce_to_newcomer(&mut self) {
+        let here = u32::try_from(self.members.len() + 1).unwrap_or(u32::MAX);
+        let soon = EACH.saturating_mul(here).min(WELCOME_MAX);
+        self.trickle.on_greeting(self.now, soon, &mut self.rng);
+    }
+
+    /// The newest of all publishers but this one.
+    fn give_others(&mut self, own: Incarnation) {
         let incarnations = self.logs.keys().copied().filter(|incarnation| *incarnation != own);
         let incarnations: Vec<Incarnation> = incarnations.take(PUBLISHERS_MAX).collect();
         for incarnation in incarnations {

@@ -106,6 +106,7 @@ impl GroupNode {
     pub fn set_prompt(&mut self, now: Time) {
         self.advance(now);
         self.prompt = true;
+        self.call_as_newcomer();
         self.count_few();
     }
 

@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StreamPolicy {
     /// They stay until the driver says that all who count have them
-    /// ([`crate::SenderHandle::release_stream`]); a watermark that all have acknowledged says so, too.
+    /// (`SenderHandle::release_stream`); a watermark that all have acknowledged says so, too.
     Lossless,
     /// They stay as long as a receiver may still ask for them: some round trips after they were sent
     /// or requested last (NRL's behaviour).
@@ -82,7 +82,7 @@ pub enum StreamRead {
         /// The first that is not.
         to: u64,
     },
-    /// Nothing more is here for now; [`crate::Event::StreamReadable`] tells when there is.
+    /// Nothing more is here for now; [`crate::event::Event::StreamReadable`] tells when there is.
     Empty,
     /// The stream has ended, at this position.
     End {

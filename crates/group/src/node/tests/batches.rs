@@ -93,6 +93,61 @@ fn a_late_subscriber_gets_messages_that_travelled_together_from_others_when_thei
     assert_eq!(said(&mut bus, 2), said(&mut bus, 1));
 }
 
+/// A publisher whose messages are wanted soon, a second ago, and two who hear it.
+fn prompt() -> Bus {
+    let mut bus = Bus::new(3);
+    [1, 2].into_iter().for_each(|node| _ = bus.subscribe(node, "#"));
+    let now = bus.now;
+    bus.nodes[0].0.session().sender().set_rate(Bitrate::mbps(10));
+    bus.greets();
+    bus.run(3, &mut none);
+    bus.nodes[0].0.set_prompt(now + Duration::from_secs(3));
+    bus.run(1, &mut none);
+    bus
+}
+
+#[test]
+fn a_publisher_of_prompt_messages_knows_how_near_a_few_are_before_it_publishes() {
+    let mut bus = prompt();
+    let grtt = bus.nodes[0].0.session().sender().grtt();
+    assert!(grtt <= Duration::from_millis(2), "{grtt:?}");
+}
+
+#[test]
+fn a_publisher_of_prompt_messages_that_has_just_come_knows_so_within_a_second() {
+    let mut bus = Bus::new(2);
+    [0, 1].into_iter().for_each(|node| _ = bus.subscribe(node, "#"));
+    bus.greets();
+    bus.run(60, &mut none);
+    let publisher = bus.join();
+    bus.greets();
+    let now = bus.now;
+    bus.nodes[publisher].0.set_prompt(now);
+    bus.run(1, &mut none);
+    let grtt = bus.nodes[publisher].0.session().sender().grtt();
+    // As long as a packet takes at its rate.
+    assert!(grtt <= Duration::from_millis(5), "{grtt:?}");
+}
+
+#[test]
+fn the_last_of_a_burst_that_is_lost_is_there_within_a_few_round_trips() {
+    let mut bus = prompt();
+    for number in 0..20 {
+        bus.publish(0, "a", &bytes(100 + number), Options::default());
+    }
+    // Of the last message the first copy, and the flush behind it.
+    let (mut copies, mut flushes) = (0, 0);
+    bus.run_for(Duration::from_millis(50), &mut |from, to, message| {
+        let last = matches!(message, Message::Info(info) if info.object_transport_id.0 == 19);
+        let flush = matches!(message, Message::Cmd(fanfare_wire::Cmd::Flush(_)));
+        copies += u32::from(last && to == 1);
+        flushes += u32::from(flush && to == 1);
+        from == 0 && to == 1 && (last && copies == 1 || flush && flushes == 1)
+    });
+    assert!(copies >= 2 && flushes >= 2, "{copies} {flushes}");
+    assert_eq!(bus.messages(1).len(), 20);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]

@@ -50,6 +50,9 @@ impl Stamper {
     }
 }
 
+/// A repaired message is late from here on.
+const LATE_NS: u64 = 5_000_000;
+
 /// What has come.
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
@@ -59,6 +62,9 @@ pub(super) struct Arrivals {
     delays: Vec<u32>,
     next: u64,
     unordered: u64,
+    /// The slowest so far: how long, and which.
+    worst: (u64, u64),
+    late: u64,
 }
 
 impl Arrivals {
@@ -74,6 +80,9 @@ impl Arrivals {
             self.first_ns = stamp;
         }
         self.received += 1;
+        let delay = now.saturating_sub(stamp);
+        self.worst = self.worst.max((delay, index));
+        self.late += u64::from(delay > LATE_NS);
         self.last_ns = now;
         self.delays.push(u32::try_from(now.saturating_sub(stamp)).unwrap_or(u32::MAX));
     }
@@ -92,6 +101,7 @@ impl Arrivals {
         let line = serde_json::json!({
             "received": self.received, "first_ns": self.first_ns, "last_ns": self.last_ns,
             "p50_ns": at(0.5), "p99_ns": at(0.99), "max_ns": at(1.0), "unordered": self.unordered,
+            "worst": self.worst.1, "late": self.late,
         });
         println!("{line}");
         let _ = std::io::stdout().flush();

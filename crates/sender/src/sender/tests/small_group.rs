@@ -129,3 +129,26 @@ fn the_first_symbols_of_an_object_and_some_later_ones_carry_fti() {
     let unnamed = FecConfig { id: fanfare_wire::FecId::ReedSolomonM, ..fec };
     assert_eq!(told(unnamed).len(), 128, "symbols could not be named without it");
 }
+
+#[test]
+fn a_few_that_are_known_otherwise_are_probed_before_anything_is_sent_and_served_at_once() {
+    let fec = FecConfig { source: 8, parity: 8, ..FecConfig::default() };
+    let mut hand = Harness::new(SenderConfig { fec, ..config() });
+    let probes = |hand: &mut Harness| {
+        let (said, _) = hand.run_until(hand.now + Duration::from_secs(60));
+        said.iter().filter(|(_, said)| matches!(said, Said::Probe { .. })).count()
+    };
+    assert_eq!(probes(&mut hand), 0, "nobody is known");
+    hand.sender.set_few(Some(2));
+    let tried = probes(&mut hand);
+    assert!((8..=16).contains(&tried), "{tried}: not for ever where nobody answers");
+    assert_eq!(hand.sender.backoff(), 1);
+    hand.enqueue(1600, None);
+    hand.run(ms(10));
+    hand.ask(2, 0, 7..8);
+    assert_eq!(data(&hand.run(ms(1))).len(), 1, "it is served at once");
+    (3..5).for_each(|node| hand.ask(node, 0, 6..7));
+    assert_eq!(hand.sender.backoff(), 4, "there are more than two");
+    hand.sender.set_few(Some(11));
+    assert_eq!(hand.sender.backoff(), 4, "eleven are many");
+}
