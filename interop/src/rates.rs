@@ -165,9 +165,10 @@ pub fn cell(stream: &Stream, told: Told) -> String {
 pub fn page(head: &Head, runs: usize, rows: &[[String; 3]]) -> String {
     let mut page = format!(
         "# libnorm.so.1 beside NRL's\n\n\
-         Written by `{}` on {}, against libnorm {}. Sender and receiver are hosts of their own, as network\n\
-         namespaces of one machine, without loss. Medians of {runs} runs of 2 s; ZeroMQ's are single runs.\n\
-         Other work ran on the machine at a lower priority.\n\n\
+         Written by `{}` on {},\n\
+         against libnorm {}. Sender and receiver are hosts of their own, as network namespaces of one\n\
+         machine, without loss. Medians, where runs are more than one ({runs}), of 2 s; ZeroMQ's are\n\
+         single runs. Messages that are missing are told (\"gaps\").\n\n\
          | what | Fanfare | NRL |\n|---|---|---|\n",
         head.command, head.date, head.nrl_version
     );

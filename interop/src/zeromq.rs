@@ -217,8 +217,9 @@ fn own_library() -> Option<PathBuf> {
         return Some(named.into());
     }
     let own = std::env::current_exe().ok()?;
-    let beside = own.parent()?.join("libnorm.so");
-    beside.exists().then_some(beside)
+    let beside = own.parent()?;
+    let places = [beside.join("libnorm.so"), beside.join("deps/libnorm.so")];
+    places.into_iter().find(|place| place.exists())
 }
 
 fn compile(program: &Path, include: &Path, libraries: Option<&Path>) -> Result<(), ToolError> {

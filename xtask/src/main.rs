@@ -176,7 +176,7 @@ fn interop() -> Outcome {
         Ok(program) => program,
         Err(outcome) => return outcome,
     };
-    for verb in [&["matrix", "--quick"][..], &["decode"]] {
+    for verb in [&["matrix", "--quick"][..], &["decode"], &["zeromq", "--quick"]] {
         let outcome = step::run(&program, verb, &[]);
         if !matches!(outcome, Outcome::Passed) {
             return outcome;

@@ -17,8 +17,12 @@ const FOR_NAMESPACES: [(&str, &str); 1] = [("ip", "iproute2")];
 
 /// The same for the tests of the command; what is compared in the laboratory is left out there when it is
 /// missing.
-const FOR_TESTS: [(&str, &str); 3] =
-    [("nats-server", "nats-server"), ("openssl", "openssl"), ("rsync", "rsync")];
+const FOR_TESTS: [(&str, &str); 4] = [
+    ("nats-server", "nats-server"),
+    ("openssl", "openssl"),
+    ("rsync", "rsync"),
+    ("/usr/include/zmq.h", "libzmq3-dev"),
+];
 
 fn present(what: &str) -> bool {
     if what.starts_with('/') {

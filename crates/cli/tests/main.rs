@@ -8,6 +8,7 @@ mod generate;
 mod help;
 mod laboratory;
 mod messages;
+mod norm_exec;
 mod pipe;
 mod support;
 mod transfers;

@@ -236,6 +236,9 @@ pub struct ReceiverConfig {
     /// to repair; of more than fits, the newest is dropped as long as the sender has it. Default 64
     /// MiB, which is allocated as it is written.
     pub stream_buffer: usize,
+    /// As many times what a sender promises to repair is kept of a stream, within that memory. So far
+    /// may the sender be ahead of whoever reads. Default 2, as NRL.
+    pub stream_windows: u32,
     /// Object ids kept in view per sender. Default 256.
     pub objects_max: u16,
     /// Senders kept in view. Default 64.
@@ -273,6 +276,7 @@ impl Default for ReceiverConfig {
             matrix: Matrix::Nrl,
             buffer_max: 64 << 20,
             stream_buffer: 64 << 20,
+            stream_windows: 2,
             objects_max: 256,
             senders_max: 64,
             object_size_max: (1 << 48) - 1,

@@ -9,7 +9,7 @@ use crate::{
     kinds::{EventType, SyncPolicy},
 };
 
-use super::{Half, Session};
+use super::{Half, Session, settings::STREAM_WINDOWS};
 
 /// What the next symbol of a stream is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,7 +130,8 @@ impl Session {
         else {
             return false;
         };
-        let half = view.slots / 2;
+        // Half of what NRL keeps.
+        let half = view.slots / u64::from(STREAM_WINDOWS);
         let patience = match self.settings.silent_delay.filter(|_| self.settings.silent) {
             Some(blocks) => (u64::from(blocks) * u64::from(view.block_len)).min(half),
             None => half,

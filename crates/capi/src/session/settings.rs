@@ -24,6 +24,9 @@ const PROBES: (f64, f64) = (0.02, 0.02);
 pub(crate) const FLOW_CONTROL: f64 = 1.6;
 /// The most that a program gets that lets congestion control decide.
 const RATE_MAX: u64 = 40_000_000_000;
+/// Times what a sender promises to repair that is kept of a stream: a program that is not given its
+/// processor for a tenth of a second loses nothing at 100,000 messages a second over ZeroMQ.
+pub(crate) const STREAM_WINDOWS: u32 = 8;
 /// Longest segment: with all headers in one datagram.
 pub(crate) const SEGMENT_MAX: u16 = 64_000;
 /// Largest backoff factor on the wire.
@@ -213,6 +216,7 @@ impl Settings {
             buffer_max: space as usize,
             objects_max: self.rx_cache.max(1),
             segment_size_max: SEGMENT_MAX,
+            stream_windows: STREAM_WINDOWS,
             robust_factor: self.rx_robust,
             nacking: self.nacking,
             ..ReceiverConfig::default()

@@ -82,7 +82,10 @@ impl ReceiveStream {
         let space = layout::block_space(format.fec_id, format.fti.field);
         let promised = layout::window(format.fti.object_size, segment, len).min(space / 2 - 1);
         let block = slot * usize::from(len);
-        let room = (promised * 2).min((config.stream_buffer / block) as u64);
+        let windows = u64::from(config.stream_windows.max(2));
+        // Numbers are compared within half of their space.
+        let room = (promised * windows).min(space / 2 - 1).max(promised * 2);
+        let room = room.min((config.stream_buffer / block) as u64);
         if room < 2 {
             return Err(StorageError::Refused);
         }
