@@ -2,6 +2,8 @@
 //!
 //! Exit codes: 0 all passed, 1 a cell failed or a tool is missing, 2 usage, 130 interrupted.
 
+mod libnorm;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -37,6 +39,16 @@ enum Verb {
     Congestion(CongestionArguments),
     /// Pipe streams to and from NRL's NORM; a full run writes results/streams.md.
     Streams(StreamsArguments),
+    /// Run ZeroMQ over NORM on our libnorm.so.1 and on NRL's; a full run writes results/zeromq.md.
+    Zeromq(StreamsArguments),
+    /// Measure streams and ZeroMQ on our libnorm.so.1 and on NRL's; writes results/libnorm.md.
+    Rates {
+        /// Runs of each stream; a median is told.
+        #[arg(long, default_value_t = 3)]
+        runs: usize,
+    },
+    /// Run NRL's example programs on our libnorm.so.1.
+    Examples,
     /// Capture a lossy run and let tshark decode every packet.
     Decode(DecodeArguments),
     /// Fail the power of a receiver at many moments of a transfer: its disk must be safe to come
@@ -75,7 +87,7 @@ struct StreamsArguments {
     /// Only the short list.
     #[arg(long)]
     quick: bool,
-    /// Only streams whose name contains this.
+    /// Only those whose name contains this.
     #[arg(long, default_value = "")]
     filter: String,
 }
@@ -176,6 +188,9 @@ fn main() -> ExitCode {
         Verb::Efficiency(arguments) => run_efficiency(&arguments),
         Verb::Congestion(arguments) => run_congestion(&arguments),
         Verb::Streams(arguments) => run_streams(&arguments),
+        Verb::Zeromq(arguments) => libnorm::run_zeromq(&arguments),
+        Verb::Rates { runs } => libnorm::run_rates(runs),
+        Verb::Examples => libnorm::run_examples(),
         Verb::Decode(arguments) => run_decode(&arguments),
         Verb::Power(arguments) => run_power(&arguments),
         Verb::Tcp(arguments) => run_tcp(&arguments),

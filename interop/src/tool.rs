@@ -16,6 +16,7 @@ pub const PACKAGES: &[(&str, &str)] = &[
     ("ethtool", "ethtool"),
     ("uname", "coreutils"),
     ("c++", "g++ and libnorm-dev"),
+    ("cc", "gcc"),
     ("dumpcap", "wireshark-common"),
     ("tshark", "tshark"),
     ("dpkg-query", "dpkg"),

@@ -5,15 +5,16 @@
 //! shown with its fields, variants, methods and traits. Types that are only mentioned, and not
 //! exported, are not followed.
 //!
-//! - `tree`: the modules of our crates, and names followed through them; `signature`: items as text
+//! - `signature`: items as text; the modules of our crates are read by `source_tree`
 
 mod signature;
-mod tree;
 
 use std::{collections::BTreeSet, fs, process::ExitCode};
 
-use crate::step::Outcome;
-use tree::{Place, Target, Tree};
+use crate::{
+    source_tree::{Place, Target, Tree},
+    step::Outcome,
+};
 
 const SNAPSHOT: &str = "crates/fanfare/public-api.txt";
 /// The most lines that differ and are told.

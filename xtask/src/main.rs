@@ -1,6 +1,7 @@
 //! Repository tasks: `cargo xtask ci` is all of CI, each step also runs alone.
 
 mod api;
+mod circles;
 mod crash;
 mod deny;
 mod floors;
@@ -10,6 +11,7 @@ mod packages;
 mod prose;
 mod simulated_crash;
 mod small_files;
+mod source_tree;
 mod step;
 mod tidy;
 mod web;

@@ -2,11 +2,13 @@
 
 use crate::step::{self, Outcome};
 
-const CORE: [&str; 6] = [
+const CORE: [&str; 8] = [
     "fanfare-units",
     "fanfare-wire",
     "fanfare-fec",
     "fanfare-congestion",
+    "fanfare-types",
+    "fanfare-sender",
     "fanfare-proto",
     "fanfare-group",
 ];

@@ -7,6 +7,12 @@ use fanfare_command::{
     Exit, Failure, Help, OutputArgs,
     generate::{CompletionsArgs, ManArgs},
 };
+use fanfare_config::{
+    ConfigArgs, Found, GatewayPlan, Grammar, Loaded, Named, Refusal, Reload, StreamWords, Table,
+};
+use fanfare_keys::{
+    identity::IdArgs, key::KeyCommandArgs, receipts::ReceiptsArgs, trust::TrustArgs,
+};
 
 use crate::{
     args::{
@@ -18,14 +24,11 @@ use crate::{
         send::SendArgs,
     },
     bridge::BridgeArgs,
-    config::{
-        self, ConfigArgs, Found, Grammar, Loaded, Named, Refusal, Reload, StreamWords, Table,
-    },
     demo::DemoArgs,
     doctor::{DoctorPlan, Shown},
-    keys::{KeyCommandArgs, identity::IdArgs, receipts::ReceiptsArgs, trust::TrustArgs},
-    laboratory::LaboratoryArgs,
-    node::{self, GatewayPlan, GroupPlan, NodePlan},
+    laboratory::{LaboratoryArgs, Other},
+    node::{self, GroupPlan, NodePlan},
+    norm_exec::NormExecArgs,
     pipe::{PipeReceivePlan, PipeSendPlan},
     publish::PubArgs,
     receive::ReceivePlan,
@@ -60,6 +63,12 @@ const LABORATORY: Help = Help::new(&[
 .environment(&[("FANFARE_BIN", "another build of fanfare to be measured")])
 .files(&[("fanfare-lab", "the program that is started: beside this one, or in the PATH")]);
 
+const LINKS: Help = Help::new(&[
+    ("fanfare proxy server --accept ship=KEY --allow any:443", "on the far side"),
+    ("fanfare proxy client --peer base=198.51.100.7:7001,KEY", "on the near side"),
+])
+.files(&[("fanfare-proxy", "the program that is started: beside this one, or in the PATH")]);
+
 /// Send files and messages to many machines at once, and know who has them
 ///
 /// Each packet is sent once and reaches all receivers (multicast). Receivers request what they
@@ -86,6 +95,7 @@ enum Command {
     Sub(SubArgs),
     Node(NodeArgs),
     Bridge(BridgeArgs),
+    NormExec(NormExecArgs),
     Key(KeyCommandArgs),
     Id(IdArgs),
     Trust(TrustArgs),
@@ -101,6 +111,12 @@ enum Command {
     /// Measure how fast this machine is (needs fanfare-lab)
     #[command(disable_help_flag = true, after_help = LABORATORY.short())]
     Bench(LaboratoryArgs),
+    /// Link two nodes, and send messages between them (needs fanfare-proxy)
+    #[command(disable_help_flag = true, after_help = LINKS.short())]
+    Link(LaboratoryArgs),
+    /// Carry TCP connections past loss and delay (needs fanfare-proxy)
+    #[command(disable_help_flag = true, after_help = LINKS.short())]
+    Proxy(LaboratoryArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -145,10 +161,11 @@ pub(crate) enum Task {
     Node(NodePlan),
     NodeStatus(StatusArgs),
     Bridge(BridgeArgs),
+    NormExec(NormExecArgs),
     Demo(DemoArgs),
     Doctor(DoctorPlan),
     Watch(WatchCommandArgs),
-    Laboratory(&'static str, LaboratoryArgs),
+    Laboratory(Other, &'static str, LaboratoryArgs),
     Key(KeyCommandArgs),
     Id(IdArgs),
     Trust(TrustArgs),
@@ -196,7 +213,7 @@ impl From<Refusal> for Refused {
 /// Understands the command line and the file that it may name.
 pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
     let (mut loaded, mut groups, mut gateways, mut streams) = (None, vec![], vec![], vec![]);
-    let cli = match config::load(words, &GRAMMAR)? {
+    let cli = match fanfare_config::load(words, &GRAMMAR)? {
         Found::Nothing => Cli::try_parse_from(words)?,
         Found::Config(file, of_node, between) => {
             let cli = Cli::try_parse_from(file.words())?;
@@ -225,10 +242,13 @@ pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
         Command::Pub(args) => Task::Publish(Box::new(args)),
         Command::Sub(args) => Task::Subscribe(Box::new(args)),
         Command::Bridge(args) => Task::Bridge(args),
+        Command::NormExec(args) => Task::NormExec(args),
         Command::Demo(args) => Task::Demo(args),
-        Command::Lab(args) => Task::Laboratory("lab", args),
-        Command::Sim(args) => Task::Laboratory("sim", args),
-        Command::Bench(args) => Task::Laboratory("bench", args),
+        Command::Lab(args) => Task::Laboratory(Other::Lab, "lab", args),
+        Command::Sim(args) => Task::Laboratory(Other::Lab, "sim", args),
+        Command::Bench(args) => Task::Laboratory(Other::Lab, "bench", args),
+        Command::Link(args) => Task::Laboratory(Other::Proxy, "link", args),
+        Command::Proxy(args) => Task::Laboratory(Other::Proxy, "proxy", args),
         Command::Key(args) => Task::Key(args),
         Command::Id(args) => Task::Id(args),
         Command::Trust(args) => Task::Trust(args),
@@ -293,7 +313,7 @@ fn examinations(args: &DoctorArgs) -> Result<DoctorPlan, Vec<Failure>> {
     let one = |failure| vec![failure];
     let Some(path) = &args.node else { return args.plan().map_err(one) };
     let mut subjects = Vec::new();
-    for (name, words) in config::node_groups(path, &GRAMMAR)? {
+    for (name, words) in fanfare_config::node_groups(path, &GRAMMAR)? {
         let node = node_args(&words).map_err(|error| one(Failure::from(&error)))?;
         subjects.push(args.subject(name, node.place().map_err(one)?).map_err(one)?);
     }

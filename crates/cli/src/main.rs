@@ -1,12 +1,10 @@
 //! The program `fanfare`: the same bytes on many machines, and who has them.
 //!
-//! - `command_line`: what is asked for, with `args`: options, and `config`: options from a file
+//! - `command_line`: what is asked for, with `args`: options
 //! - `send`, `receive`: files; `pipe`: bytes as they come; `publish`, `subscribe`: messages, and `group`: what they share
-//! - `node`: a member that is always there, with `local`: its socket; `bridge`: to other groups, plain
-//!   UDP multicast and NATS
-//! - `keys`: keys, signatures, and receipts verified later
-//! - `demo`, `doctor`, `parts`: a file per command; `laboratory`: commands of `fanfare-lab`
-//! - `estimate`: how long it will take; `json`: lines of `--json`; `warnings`: what more than one command warns of
+//! - `node`: a member that is always there; `bridge`: to other groups, plain UDP multicast and NATS
+//! - `demo`, `doctor`, `parts`, `norm_exec`: a file per command; `laboratory`: commands of other programs
+//! - `estimate`: how long it will take; `warnings`: what more than one command warns of
 //! - `watching`: the page of a transfer; `watch`: pages in a terminal
 
 use std::{ffi::OsString, process::ExitCode};
@@ -14,16 +12,15 @@ use std::{ffi::OsString, process::ExitCode};
 mod args;
 mod bridge;
 mod command_line;
-mod config;
+#[cfg(test)]
+mod config_tests;
 mod demo;
 mod doctor;
 mod estimate;
 mod group;
-mod json;
-mod keys;
 mod laboratory;
-mod local;
 mod node;
+mod norm_exec;
 mod parts;
 mod pipe;
 mod publish;
@@ -90,16 +87,17 @@ fn run(task: Task) -> Exit {
             told.unwrap_or_else(|failure| give_up(&output, &failure))
         }
         Task::Bridge(args) => bridge::run(&args),
+        Task::NormExec(args) => norm_exec::run(&args),
         Task::Demo(args) => demo::run(&args),
         Task::Doctor(plan) => doctor::run(&plan),
         Task::Watch(args) => watch::run(&args),
-        Task::Laboratory(command, args) => laboratory::run(command, &args),
-        Task::Key(args) => keys::run(&args),
-        Task::Id(args) => keys::identity::show(&args),
-        Task::Trust(args) => keys::trust::run(&args),
-        Task::Receipts(args) => keys::receipts::run(&args),
+        Task::Laboratory(other, command, args) => laboratory::run(other, command, &args),
+        Task::Key(args) => fanfare_keys::key::run(&args),
+        Task::Id(args) => fanfare_keys::identity::show(&args),
+        Task::Trust(args) => fanfare_keys::trust::run(&args),
+        Task::Receipts(args) => fanfare_keys::receipts::run(&args),
         Task::Parts(args) => parts::run(&args),
-        Task::Config(args) => config::run(&args, &GRAMMAR),
+        Task::Config(args) => fanfare_config::run(&args, &GRAMMAR),
         Task::Completions(args) => generate::completions(&args, program()),
         Task::Man(args) => generate::man(&args, program()),
     }

@@ -4,11 +4,9 @@ use std::time::SystemTime;
 
 use fanfare_command::{Exit, Failure, Output, directory_failure, give_up, units};
 use fanfare_files::{KeptPart, clean_parts, list_parts};
+use fanfare_json::{Line, PartLine};
 
-use crate::{
-    args::parts::{CleanArgs, ListArgs, PartsArgs, PartsCommand},
-    json::{Line, PartLine},
-};
+use crate::args::parts::{CleanArgs, ListArgs, PartsArgs, PartsCommand};
 
 /// Lists or deletes them.
 pub(crate) fn run(args: &PartsArgs) -> Exit {

@@ -1,4 +1,4 @@
-//! `fanfare lab`, `sim` and `bench` start `fanfare-lab`, or say how to get it.
+//! `fanfare lab`, `sim` and `bench` start `fanfare-lab`, `link` and `proxy` start `fanfare-proxy`, or say how to get it.
 
 use std::{
     fs,
@@ -17,16 +17,18 @@ fn alone(stage: &Stage, args: &[&str]) -> Output {
 
 #[test]
 fn without_the_other_program_it_is_said_how_to_get_it() {
-    for command in ["lab", "sim", "bench"] {
+    let lab = ["lab", "sim", "bench"].map(|name| (name, "lab", "laboratory"));
+    let proxy = ["link", "proxy"].map(|name| (name, "proxy", "proxy"));
+    for (command, program, code) in lab.into_iter().chain(proxy) {
         let stage = Stage::new();
         let ended = alone(&stage, &[command, "up", "x.toml", "--json"]);
         let (told, json) = (ended.stderr, ended.stdout);
         let (told, json) = (String::from_utf8(told).unwrap(), String::from_utf8(json).unwrap());
         assert_eq!(ended.status.code(), Some(2), "{told}");
-        let first = format!("error: command ({command}): needs the program fanfare-lab");
+        let first = format!("error: command ({command}): needs the program fanfare-{program}");
         assert!(told.starts_with(&first), "{told}");
-        assert!(told.contains("cargo install --path crates/lab-cli"), "{told}");
-        assert!(json.contains("\"code\":\"laboratory.missing\""), "{json}");
+        assert!(told.contains(&format!("cargo install --path crates/{program}-cli")), "{told}");
+        assert!(json.contains(&format!("\"code\":\"{code}.missing\"")), "{json}");
         assert!(json.ends_with("{\"event\":\"result\",\"ok\":false,\"exit\":2}\n"), "{json}");
     }
 }

@@ -17,5 +17,5 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_fanfare");
 
 /// Whether this program takes the command, and no other.
 fn takes(command: &str) -> bool {
-    !["lab", "sim", "bench"].contains(&command)
+    !["lab", "sim", "bench", "link", "proxy"].contains(&command)
 }

@@ -5,6 +5,11 @@ use std::{
     sync::{Arc, mpsc::sync_channel},
 };
 
+use fanfare_content::{
+    pack,
+    receipt::{About, proof::Nonce},
+    source::Sources,
+};
 use fanfare_disk::directory::Directory;
 use fanfare_node::{Clock, Network, Outbox, Waker, driver::Setup, segment};
 use fanfare_proto::{AckPolicy, NodeId, Session, rng::Rng};
@@ -15,11 +20,8 @@ use crate::{
     file_storage::{FileStorage, WINDOW, discard_parts},
     layered::LayeredListener,
     ledger::{self, Ledger},
-    pack,
-    receipt::{About, proof::Nonce},
     receive::{ReceiveJob, ReceiveOptions},
     send::{SendJob, SendOptions},
-    source::Sources,
     stream::{nowhere::nowhere, target::Sink, writer::Destination},
     streams::{Stream, block_bytes},
     transfer::Transfer,

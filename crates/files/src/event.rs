@@ -8,8 +8,8 @@ mod sending;
 
 use std::net::SocketAddr;
 
-pub use crate::listing::Deleted;
-pub use crate::pack::{PackedFile, PackedFiles};
+pub use fanfare_content::listing::Deleted;
+pub use fanfare_content::pack::{PackedFile, PackedFiles};
 use fanfare_node::engine::Trouble;
 use fanfare_proto::{NodeId, Stats};
 pub use limit::Limit;

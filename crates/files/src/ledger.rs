@@ -19,17 +19,16 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use fanfare_content::{
+    placed::Placed,
+    root_set::{ROOTS_MAX, RootStart, start},
+};
 use fanfare_disk::{
     directory::{Directory, How},
     name::{PART_PREFIX, SafeName},
     {FileHandle, Metadata, Reader},
 };
 use fanfare_proto::ObjectKey;
-
-use crate::{
-    root_set::{ROOTS_MAX, RootStart, start},
-    verify::Placed,
-};
 
 /// Objects remembered; the older half gives way. A hundred bytes of memory each.
 const OBJECTS_MAX: usize = 1 << 16;

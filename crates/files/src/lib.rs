@@ -29,55 +29,49 @@
 //!
 //! # Map, in reading order
 //! - [`Transfer`], [`TransferBuilder`]: begun, watched, stopped; [`event`]: what it tells.
-//! - [`source`]: files to be sent, found by `gatherer` and `walk`; `send`: from the roll call to the
-//!   receipts.
-//! - `selection`: which of them, by patterns.
-//! - `tree`: directories, links, owners; `listing`: what directories hold, and what receivers may remove for it; `pack`: many small files
-//!   as one object.
-//! - [`announcement`], [`manifest`], [`receipt`], [`invitation`]: what travels besides the bytes.
-//! - `receive`, `verify`: from an announcement to a file on disk; `ledger`, `root_set`: what is known
-//!   to be there already, and telling senders of it.
+//! - `send`: from the roll call to the receipts.
+//! - `receive`, `verify`: from an announcement to a file on disk; `ledger`: what is known to be there
+//!   already.
 //! - `stream`: what has no known length, in pieces, as it comes: pipes and block devices.
 //! - `streams`: several sendings of a process that share a rate and memory.
 //! - `layered`: a file over layers, each receiver at its own rate.
 //! - `engine`: what the driver of `fanfare-node` drives; `file_storage`: objects in files.
 //!
-//! What receiving asks of a file system is in `fanfare-disk`, and with it a simulated disk that loses
+//! What is sent, and how it is described, is in `fanfare-content`: sources, packs, trees, listings,
+//! announcements, receipts. What receiving asks of a file system is in `fanfare-disk`, and with it a simulated disk that loses
 //! power: `crash_safety` receives on it.
 
-pub mod announcement;
 mod builder;
 #[cfg(test)]
 mod crash_safety;
 mod engine;
 pub mod event;
 mod file_storage;
-mod gatherer;
-pub mod invitation;
 mod layered;
 mod ledger;
-mod listing;
-pub mod manifest;
-mod pack;
-mod reach;
-mod read_at;
-pub mod receipt;
 mod receive;
-mod root_set;
-mod selection;
 mod send;
-pub mod source;
 mod stream;
 mod streams;
 mod transfer;
 mod transfer_error;
-mod tree;
-mod varint;
 mod verify;
-mod walk;
 
 pub use builder::TransferBuilder;
 pub use event::{Finished, ReceiveEvent, SendEvent, TransferEvent};
+pub use fanfare_content::{
+    announcement, invitation,
+    listing::ListingError,
+    manifest,
+    placed::Placed,
+    receipt,
+    selection::{Selection, SelectionError, parse_list},
+    source,
+    source::{
+        GatherOptions, Gathering, Links, NamedPath, Packing, SourceError, SourceFile, Sources,
+    },
+    tree::Carried,
+};
 pub use fanfare_disk::{
     directory::{DirectoryError, How},
     name,
@@ -85,16 +79,9 @@ pub use fanfare_disk::{
 };
 pub use file_storage::{KeptPart, PartLimits, clean_parts, list_parts};
 pub use layered::{LayeredError, LayeredOptions};
-pub use listing::ListingError;
 pub use receive::{ReceiveOptions, SenderFilter, Until};
-pub use selection::{Selection, SelectionError, parse_list};
 pub use send::{EnqueueFailed, Expect, SendOptions, Slow, SlowVerdict};
-pub use source::{
-    GatherOptions, Gathering, Links, NamedPath, Packing, SourceError, SourceFile, Sources,
-};
 pub use stream::{StreamTarget, TargetError};
 pub use streams::{MemoryShort, MemoryUse, Streams};
 pub use transfer::Transfer;
 pub use transfer_error::TransferError;
-pub use tree::Carried;
-pub use verify::Placed;

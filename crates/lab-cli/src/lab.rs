@@ -1,9 +1,11 @@
-//! `fanfare lab`: scenario files with real hosts, on this machine.
+//! `fanfare lab`: scenario files with real hosts, on this machine: a file per command, and `files`, what
+//! a lab has here while it is up.
 
 mod agree;
 mod capture;
 mod check;
 mod exec;
+mod files;
 mod lines;
 mod reproduce;
 mod run;
@@ -13,12 +15,7 @@ mod which;
 
 use clap::{Args, Subcommand};
 use fanfare_command::Exit;
-
-/// What a lab has on this machine while it is up.
-const FILES: &[(&str, &str)] = &[
-    ("/run/fanfare-lab/", "sockets of the labs that are up"),
-    ("/run/netns/ffl*", "their hosts: network namespaces"),
-];
+use files::FILES;
 
 /// Run real programs on emulated networks, on this machine
 ///

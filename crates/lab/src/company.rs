@@ -5,110 +5,35 @@
 //! Each system runs in a lab of its own with the same seed. This process notes what is published
 //! and what arrives, so there is one clock.
 //!
+//! - `plan`: what is measured; `radio`: how the vehicles hear each other
 //! - `traffic`: what is published when, and for whom; `tally`: what has arrived
 //! - `trial`: one system on one radio; `table`: all of them
 
+mod plan;
+mod radio;
 mod table;
 mod tally;
 mod traffic;
 mod trial;
 
+pub use plan::Company;
+pub use radio::Radio;
 pub use table::CompanyRow;
 
 use crate::{
     error::{LabError, Refusal},
-    name,
     peer::messaging::{MessagingSoftware, MessagingSystem},
     stop::Stop,
     system::privileges,
-    trials::{self, Trials},
+    trials::{self},
 };
-use std::{fmt, str::FromStr, sync::Mutex, thread, time::Duration};
+use std::{sync::Mutex, thread};
 use trial::Trial;
 
 /// Vehicles, as in the simulated company.
 pub const VEHICLES: usize = 24;
 /// So many at least: the sixth has the sensor.
 pub const VEHICLES_MIN: usize = 6;
-
-/// How the vehicles hear each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Radio {
-    /// They move; not all hear all, and not all the time.
-    Moving,
-    /// All hear all, and lose one packet in twenty.
-    Fixed,
-    /// All hear all, and lose nothing: what does not arrive here is the fault of how a system is set.
-    Clear,
-}
-
-impl Radio {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Moving, Self::Fixed, Self::Clear];
-    /// Those of the table.
-    pub const MEASURED: [Self; 2] = [Self::Moving, Self::Fixed];
-
-    /// Its name in options and tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Moving => "moving",
-            Self::Fixed => "fixed",
-            Self::Clear => "clear",
-        }
-    }
-
-    /// As a scenario has it.
-    fn scenario(self, vehicles: usize, limit: Duration) -> String {
-        let hearing = match self {
-            Self::Moving => "path_loss = { company = true, limit = 139 }",
-            Self::Fixed => "loss = \"5 %\"",
-            Self::Clear => "",
-        };
-        format!(
-            "[scenario]\nname = \"company-{}\"\nduration = \"{}s\"\n\
-             [[node]]\nname = \"v\"\ncount = {vehicles}\nhost = true\n\
-             [[medium]]\nnodes = \"v*\"\nrate = \"600kbps\"\ndelay = \"1ms\"\n{hearing}\n",
-            self.name(),
-            limit.as_secs()
-        )
-    }
-}
-
-impl fmt::Display for Radio {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Radio {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        name::find(text, Self::ALL, Self::name, "no radio is called so")
-    }
-}
-
-/// What is to be measured.
-#[derive(Debug, Clone)]
-pub struct Company {
-    /// Which systems.
-    pub systems: Vec<MessagingSystem>,
-    /// Whether a missing system is left out instead of refused.
-    pub leave_out_missing: bool,
-    /// On which radios.
-    pub radios: Vec<Radio>,
-    /// How many vehicles there are: fewer for a quick look.
-    pub vehicles: usize,
-    /// How long messages are published.
-    pub duration: Duration,
-    /// How long they then have left.
-    pub rest: Duration,
-    /// Decides losses and paths.
-    pub seed: u64,
-    /// How trials are run.
-    pub trials: Trials,
-}
 
 /// What is told while it runs.
 #[derive(Debug)]
@@ -184,6 +109,8 @@ impl Company {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use fanfare_sim::Scenario;
 

@@ -4,69 +4,34 @@
 //! The sender publishes as fast as it can send, for 64 s. Both systems have the same rate, and
 //! publish their next message when at most one message waits behind the one that is being sent.
 //!
+//! - `relay`: who carries the messages; `prepared`: the systems, ready
 //! - `situation`: what is varied; `trial`: one system in one situation; `table`: all of them
 
+mod prepared;
+mod relay;
 mod situation;
 mod table;
 mod trial;
 
+use prepared::Prepared;
+pub use relay::Relay;
 pub use situation::Situation;
 pub use table::TacticalRow;
 
 use crate::{
     error::LabError,
-    name,
-    peer::{Tools, fanfare_version, messaging::norm::Objects},
+    peer::{fanfare_version, messaging::norm::Objects},
     stop::Stop,
     system::privileges,
     trials::Trials,
 };
 use std::{
     collections::VecDeque,
-    fmt,
     ops::Range,
-    str::FromStr,
     sync::{Mutex, PoisonError},
     thread,
 };
 use trial::Trial;
-
-/// Who carries the sender's messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Relay {
-    /// This program: `fanfare node` on all ten.
-    Fanfare,
-    /// NRL's NORM, on the sender and the subscribers: the others have no part in it.
-    Norm,
-}
-
-impl Relay {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Fanfare, Self::Norm];
-
-    /// Its name in options and tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fanfare => "fanfare",
-            Self::Norm => "norm",
-        }
-    }
-}
-
-impl fmt::Display for Relay {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Relay {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        name::find(text, Self::ALL, Self::name, "has no part in this table")
-    }
-}
 
 /// What is to be measured.
 #[derive(Debug, Clone)]
@@ -79,23 +44,6 @@ pub struct Tactical {
     pub repetitions: Range<u32>,
     /// How they are run.
     pub trials: Trials,
-}
-
-/// The systems, ready.
-#[derive(Debug)]
-struct Prepared {
-    tools: Tools,
-    version: String,
-    norm: Option<Objects>,
-}
-
-impl Prepared {
-    fn version(&self, relay: Relay) -> &str {
-        match (relay, &self.norm) {
-            (Relay::Norm, Some(norm)) => norm.version(),
-            _ => &self.version,
-        }
-    }
 }
 
 impl Tactical {

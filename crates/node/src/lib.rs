@@ -18,10 +18,11 @@
 //! - [`group`]: topics and messages; [`gateway`]: between groups; [`bridge`]: to plain UDP multicast
 //! - [`stream`]: bytes without an end, written and read like a pipe's
 //! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `fanout`, `waker`,
-//!   `moderation`, `reading`, `outbox`, `test_drop`: its parts; `sealed`: between it and its sockets;
+//!   `moderation`, `reading`, `outbox`, `chance`, `test_drop`: its parts; `sealed`: between it and its sockets;
 //!   [`Stopper`]: asks it to end
 
 pub mod bridge;
+mod chance;
 mod clock;
 pub mod driver;
 pub mod engine;
@@ -41,6 +42,8 @@ pub mod stream;
 mod test_drop;
 mod waker;
 
+pub use chance::random;
+pub use chance::random_id;
 pub use clock::Clock;
 pub use engine::Engine;
 pub use fanfare_disk::directory::DirectoryError;
@@ -50,7 +53,7 @@ pub use fanfare_seal as seal;
 pub use fanfare_udp::{GroupSpec, GroupSpecError, Interface, OpenError, interfaces};
 pub use fanfare_wire::FieldSize;
 pub use join_error::JoinError;
-pub use network::{Network, random, random_id};
+pub use network::Network;
 pub use outbox::Outbox;
 pub use sealed::{Keys, Sealed};
 pub use stopper::Stopper;

@@ -1,9 +1,6 @@
 //! Where a node takes part and how it behaves there, and what stands against it.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    net::{IpAddr, SocketAddr},
-};
+use std::net::{IpAddr, SocketAddr};
 
 use fanfare_proto::{
     FeedbackPath, InstanceId, NodeId, ReceiverConfig, SenderConfig, SessionConfig,
@@ -13,6 +10,7 @@ use fanfare_udp::{
     config::Role, follow::loopback_interface, interface_towards,
 };
 
+use super::chance::{random, random_id};
 use crate::{
     driver::Wiring,
     join_error::JoinError,
@@ -414,14 +412,4 @@ impl Network {
             ..SessionConfig::default()
         }
     }
-}
-
-/// Never NONE (0) nor ANY (all ones).
-pub fn random_id() -> NodeId {
-    NodeId(1 + (random() % 0xffff_fffe) as u32)
-}
-
-/// 64 bits that no other run has: the standard library seeds its hashes from the system.
-pub fn random() -> u64 {
-    RandomState::new().hash_one(std::process::id())
 }

@@ -14,14 +14,18 @@
 //! Same configuration, seed and calls give the same output on every machine.
 //!
 //! # Map, in reading order
-//! - [`time`], [`rate`], [`rng`], [`backoff`]: the units, and the one source of chance.
+//! - [`time`], [`rate`], [`rng`], [`backoff`]: the units (these and the next two are `fanfare-types`), and the one source of chance.
 //! - [`config`], [`datagram`], [`enqueue`], [`event`], [`timer`], [`report`], [`stats`], [`storage`]:
 //!   what goes in and what comes out.
 //! - [`stream`]: objects without an end, their policies, and the rings that hold them.
 //! - [`partition`]: how an object is cut into blocks and symbols. `explicit_repair`: which repairs are parity.
+//! - `context`: a session's parts, lent to a machine.
 //! - [`session`]: who gets a datagram, who speaks next. It holds no protocol rule. [`handle`]: the
-//!   commands of the application. [`peer_repair`]: receivers that help each other.
-//! - `sender`: objects to send, repair, flush, watermark, squelch, GRTT, pacing: a file each.
+//!   commands of the application; `stream_commands`, `peer_commands`: those about streams, and about
+//!   receivers that help each other ([`peer_repair`]).
+//! - `roles`: sender and receiver of a session begin and end one by one; `tuning`: settings that
+//!   change while they run.
+//! - `fanfare-sender`: objects to send, repair, flush, watermark, squelch, GRTT, pacing: a file each.
 //! - `receiver`: what this node knows of each remote sender: sync, objects, NACK, loss, ACK: a file
 //!   each.
 //! - [`congestion`]: what decides the rate.
@@ -31,34 +35,26 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-pub mod backoff;
-pub mod config;
 mod context;
-pub mod datagram;
-pub mod enqueue;
-pub mod event;
-mod explicit_repair;
-mod fti;
 pub mod handle;
 mod id_conflict;
-pub mod partition;
-pub mod peer_repair;
+mod peer_commands;
 mod receiver;
-pub mod report;
-mod roll_call;
-mod sender;
+mod roles;
 pub mod session;
-pub mod stats;
-pub mod storage;
 mod stray_sources;
-pub mod stream;
-pub mod timer;
+mod stream_commands;
+mod tuning;
 
-pub use fanfare_congestion as congestion;
-pub use fanfare_units::{rate, rng, time, timer_queue};
+use fanfare_sender as sender;
+pub use fanfare_types::{
+    backoff, config, congestion, datagram, enqueue, event, partition, peer_repair, rate, report,
+    rng, stats, storage, stream, time, timer, timer_queue,
+};
+use fanfare_types::{explicit_repair, fti, roll_call};
 
 pub use config::{
-    AckPolicy, FecConfig, FeedbackPath, FtiMode, JoinPolicy, ReceiverConfig, SenderConfig,
+    AckPolicy, FecConfig, FeedbackPath, FtiMode, JoinPolicy, Nacking, ReceiverConfig, SenderConfig,
     SessionConfig,
 };
 pub use congestion::CongestionControl;

@@ -4,7 +4,7 @@
 //! This file only dispatches. Every protocol rule is in a machine of `sender` or `receiver`.
 
 use crate::{
-    config::SessionConfig,
+    config::{FeedbackPath, SessionConfig},
     context::context,
     datagram::{Destination, RecvMeta, Transmit},
     event::{Event, EventQueue},
@@ -29,7 +29,11 @@ const BATCH_BYTES: usize = 65_000;
 /// One node's part in one group.
 #[derive(Debug)]
 pub struct Session {
-    node_id: NodeId,
+    pub(crate) node_id: NodeId,
+    pub(crate) feedback: FeedbackPath,
+    pub(crate) unicast: bool,
+    /// What this node sends is heard by its own receiver, too.
+    pub(crate) hears_itself: bool,
     pub(crate) now: Time,
     pub(crate) rng: Rng,
     pub(crate) sender: Option<Sender>,
@@ -52,6 +56,9 @@ impl Session {
         let receiver = receiver.map(|r| RemoteSenders::new(node_id, feedback, unicast, r));
         Self {
             node_id,
+            feedback,
+            unicast,
+            hears_itself: false,
             now,
             rng,
             sender,
@@ -123,7 +130,7 @@ impl Session {
                 return None;
             }
         };
-        if message.source_id() == self.node_id {
+        if message.source_id() == self.node_id && !self.hears_itself {
             self.hear_own_id(meta, &message);
             self.stats.drop(DropReason::Own);
             return None;
@@ -333,7 +340,9 @@ impl Session {
     /// Counters.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        Stats { events_dropped: self.events.dropped, ..self.stats }
+        let mut stats = self.stats;
+        stats.events_dropped = self.events.dropped;
+        stats
     }
 
     /// This node's id.

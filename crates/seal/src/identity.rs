@@ -17,6 +17,9 @@ const HEAD: &str = "fanfare-identity 1";
 /// How public keys begin.
 const PREFIX: &str = "ed25519:";
 
+/// Spaces ahead of what TLS 1.3 signs (RFC 8446, 4.4.3).
+const TLS_PADDING: usize = 64;
+
 /// Bytes of a signature.
 pub type Signature = [u8; 64];
 
@@ -108,6 +111,15 @@ impl Identity {
         PublicKey(self.pair.public_key().as_ref().try_into().unwrap_or_default())
     }
 
+    /// Signs what TLS 1.3 has an end of a handshake sign (RFC 8446, 4.4.3): it begins with 64 spaces,
+    /// so that it is no message of a [`Purpose`]. `None` for anything else.
+    #[must_use]
+    pub fn sign_handshake(&self, message: &[u8]) -> Option<Signature> {
+        let begins =
+            message.len() > TLS_PADDING && message[..TLS_PADDING].iter().all(|b| *b == b' ');
+        begins.then(|| self.pair.sign(message).as_ref().try_into().unwrap_or([0; 64]))
+    }
+
     /// Signs these bytes for this purpose.
     #[must_use]
     pub fn sign(&self, purpose: Purpose, bytes: &[u8]) -> Signature {
@@ -173,6 +185,17 @@ mod tests {
         assert!(!verifies(&one, Purpose::Object, b"bytez"));
         assert!(!verifies(&other, Purpose::Object, b"bytes"));
         assert!(!PublicKey([0xff; 32]).verifies(Purpose::Object, b"bytes", &signature));
+    }
+
+    #[test]
+    fn a_handshake_is_signed_and_nothing_else_by_that_way() {
+        let identity = Identity::from_seed([1; 32]);
+        let message = [&[b' '; 64][..], b"TLS 1.3, server CertificateVerify\0hash"].concat();
+        let signature = identity.sign_handshake(&message).unwrap();
+        let key = identity.public();
+        assert!(UnparsedPublicKey::new(&ED25519, &key.0).verify(&message, &signature).is_ok());
+        assert_eq!(identity.sign_handshake(b"fanfare object 1\n and so on"), None);
+        assert_eq!(identity.sign_handshake(&[b' '; 64]), None);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod account;
 
 pub use account::LinkAccount;
 
+use super::place::{Place, PlaceNumber};
 use crate::{
     event_queue::EventQueue,
     fabric::{ChannelId, Fabric, Step},
@@ -22,7 +23,6 @@ use crate::{
     packet::{FlowId, Packet, Payload, Target},
     plan::{Change, Plan},
     simulation::Simulation,
-    topology::{Place, PlaceNumber},
 };
 use fanfare_proto::{Destination, Duration, Ecn, SessionConfig, Time};
 use std::{collections::BTreeMap, net::Ipv4Addr, rc::Rc};

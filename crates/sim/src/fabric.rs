@@ -4,17 +4,18 @@ mod channels;
 
 pub(crate) use channels::ChannelId;
 
+use super::place::{HopNumber, Place, PlaceNumber};
 use crate::{
     hop::Hop,
     link::Traces,
     medium::Medium,
+    medium::medium_seed,
     network::{Host, Hosts},
     packet::{Packet, Target},
     path_loss::{PathLoss, Reach},
-    plan::medium_seed,
     port::{Departure, Port},
     results::hop_report::HopReport,
-    topology::{Edge, HopNumber, Place, PlaceNumber, Topology},
+    topology::{Edge, Topology},
 };
 use channels::Channels;
 use fanfare_proto::{Duration, Time};
@@ -370,8 +371,8 @@ mod tests {
     use crate::{
         event_queue::EventQueue,
         link::Link,
+        place::Router,
         queue::{Queue, Red},
-        topology::Router,
     };
 
     /// Host 0 - router 0 - router 1 - hosts 1 to 3, all in group 0.

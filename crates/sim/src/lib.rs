@@ -7,7 +7,7 @@
 //! # Map, in reading order
 //! - [`plan`]: what is to be simulated, in chained calls; [`scenario`]: the same from a file
 //! - [`link`]: one direction of a path; [`network`]: who hears whom over which path
-//! - [`topology`]: a network of shared hops instead; [`hop`] and [`queue`]: one of them;
+//! - `place`, [`topology`]: a network of shared hops instead; [`hop`] and [`queue`]: one of them;
 //!   [`medium`]: a radio; [`path_loss`]: a radio whose nodes move; [`packet`]: what travels;
 //!   `port`, `fabric`: the same while it runs; [`flow`]: other traffic
 //! - [`event_queue`]: future events
@@ -38,6 +38,7 @@ pub mod network;
 mod node;
 pub mod packet;
 pub mod path_loss;
+mod place;
 pub mod plan;
 mod port;
 mod protocol_node;
@@ -62,6 +63,8 @@ pub use network::{Host, Hosts};
 pub use node::{Completion, OfferedObject, PublishedMessage};
 pub use packet::FlowId;
 pub use path_loss::{Mobility, PathLoss, Reach};
+pub use place::Place;
+pub use place::Router;
 pub use plan::{Change, GatewayPlan, GatewayReport, Object, Plan, Publication, Until};
 pub use queue::{Limit, Queue, Red};
 pub use results::{
@@ -77,4 +80,3 @@ pub use results::{
     traffic::{Count, Kind, Traffic},
 };
 pub use scenario::{ExpectedExit, Program, ProgramCommand, Scenario, Values};
-pub use topology::{Place, Router};

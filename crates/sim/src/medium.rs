@@ -8,12 +8,13 @@
 
 use fanfare_proto::{Bitrate, Duration};
 
+use super::place::Place;
 use crate::{
     hop::Hop,
     link::{Link, Loss},
     path_loss::Reach,
     queue::Queue,
-    topology::{Edge, Place},
+    topology::Edge,
 };
 
 /// A radio medium, as a plan describes it.
@@ -119,4 +120,9 @@ impl Medium {
             (from, said.map_or(self.loss, |(_, _, loss)| *loss))
         })
     }
+}
+
+/// Chance of the nodes on the `number`-th medium: each company drives its own way.
+pub(crate) fn medium_seed(seed: u64, number: u16) -> u64 {
+    seed ^ u64::from(number) << 32
 }

@@ -3,7 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::{collections::BTreeMap, rc::Rc};
 
-use fanfare_proto::{Destination, Ecn, Time, rng::Rng};
+use fanfare_proto::{Destination, Ecn, NodeId, Time, rng::Rng};
 
 use crate::link::{Arrival, Link, LinkMemory, LinkOutcome, LinkRandomness, Traces};
 
@@ -15,6 +15,10 @@ pub struct Host(pub u16);
 const PORT: u16 = 6003;
 
 impl Host {
+    /// Its node id.
+    pub(crate) fn node_id(self) -> NodeId {
+        NodeId(u32::from(self.0) + 1)
+    }
     /// Its address: 10.0.x.y.
     #[must_use]
     pub fn address(self) -> SocketAddr {

@@ -5,7 +5,8 @@ use std::{any::Any, rc::Rc};
 
 use fanfare_proto::{Ecn, Time};
 
-use crate::{fabric::ChannelId, link::HEADER_BYTES, network::Host, topology::PlaceNumber};
+use super::place::PlaceNumber;
+use crate::{fabric::ChannelId, link::HEADER_BYTES, network::Host};
 
 /// Whose packet it is: what fair queuing tells apart and what tables add up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,5 +1,9 @@
 //! What is to be simulated: hosts, paths, and changes over time.
+//!
+//! - `group`, `gateway`: group nodes, and gateways between groups; `cooperation`: plans with them
+//! - `topology`: plans with hops that all routes share
 
+mod cooperation;
 mod gateway;
 mod group;
 mod topology;
@@ -7,7 +11,6 @@ mod topology;
 pub use gateway::{GatewayPlan, GatewayReport};
 pub(crate) use group::GroupPlan;
 pub use group::Publication;
-pub(crate) use topology::medium_seed;
 
 use crate::{
     fabric::MembershipLatency,
@@ -16,9 +19,8 @@ use crate::{
     link::{Link, TraceId, Traces},
     medium::Medium,
     network::{Host, Hosts},
-    results::report::Report,
-    simulation::Simulation,
-    topology::{Edge, Place},
+    place::Place,
+    topology::Edge,
 };
 use core::net::SocketAddr;
 use fanfare_proto::{
@@ -254,7 +256,7 @@ impl Plan {
     /// The node id of a host.
     #[must_use]
     pub fn node_id(host: Host) -> NodeId {
-        NodeId(u32::from(host.0) + 1)
+        host.node_id()
     }
     /// Changes the configuration of hosts added so far.
     #[must_use]
@@ -348,13 +350,7 @@ impl Plan {
         self.trace_max = max;
         self
     }
-    /// Runs it.
-    #[must_use]
-    pub fn run(self) -> Report {
-        Simulation::new(self).run()
-    }
-
-    fn choose(&mut self, hosts: Hosts) -> impl Iterator<Item = &mut HostPlan> {
+    pub(crate) fn choose(&mut self, hosts: Hosts) -> impl Iterator<Item = &mut HostPlan> {
         self.hosts
             .iter_mut()
             .zip(0..)

@@ -4,13 +4,13 @@ use std::{collections::BTreeMap, rc::Rc};
 
 use fanfare_proto::{Bitrate, Time, rng::Rng};
 
+use super::place::{Place, PlaceNumber};
 use crate::{
     hop::Hop,
     link::{HEADER_BYTES, LinkMemory, LinkOutcome, LinkRandomness, Loss, Traces},
     packet::{Packet, Payload},
     queue::{Discipline, Queue},
     results::hop_report::HopReport,
-    topology::{Place, PlaceNumber},
 };
 
 /// One hop of a run.
@@ -177,7 +177,7 @@ mod tests {
     use fanfare_proto::Duration;
 
     use super::*;
-    use crate::{link::Link, network::Host, queue::tests::packet, topology::Router};
+    use crate::{link::Link, network::Host, place::Router, queue::tests::packet};
 
     fn port(hop: Hop) -> Port {
         let ends = (Place::Host(Host(0)), Place::Router(Router(0)));

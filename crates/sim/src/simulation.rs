@@ -86,6 +86,14 @@ pub(crate) struct Simulation {
     news: bool,
 }
 
+impl Plan {
+    /// Runs it.
+    #[must_use]
+    pub fn run(self) -> Report {
+        Simulation::new(self).run()
+    }
+}
+
 impl Simulation {
     pub(crate) fn new(plan: Plan) -> Self {
         let mut network = Network::new(plan.seed, plan.link);

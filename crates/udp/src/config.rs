@@ -2,9 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use crate::error::OpenError;
-use crate::follow::Awaited;
-use crate::interface::Interface;
+use crate::{error::OpenError, interface::Interface};
 
 /// What an endpoint hears beside the answers to its own datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +49,10 @@ pub struct EndpointConfig {
     /// group's port, from neighbours and private networks. Of several on one machine the last one
     /// hears it. Without effect for a unicast address. Default false.
     pub hears_direct: bool,
+    /// Where a [`Role::Member`] of a unicast address listens, instead of at that address. Default there.
+    pub listen: Option<SocketAddr>,
+    /// The port that everything is sent from; 0 leaves it to the system. Default 0.
+    pub sending_port: u16,
     /// Upper six bits of the traffic class (RFC 2474), 0 to 63. Default 0.
     pub dscp: u8,
     /// Bytes asked for each receiving socket; the system may give less (Linux:
@@ -79,6 +81,8 @@ impl Default for EndpointConfig {
             own: true,
             direct: false,
             hears_direct: false,
+            listen: None,
+            sending_port: 0,
             dscp: 0,
             receive_buffer: 4 << 20,
             send_buffer: 1 << 20,
@@ -104,4 +108,13 @@ pub(crate) fn check(config: &EndpointConfig) -> Result<(), OpenError> {
         }
         _ => Ok(()),
     }
+}
+
+/// What an endpoint on the loopback interface waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// Any other interface that serves the group. Until then members on this machine are heard.
+    Any,
+    /// The interface of this name or address. Until then nothing is heard.
+    Named(String),
 }

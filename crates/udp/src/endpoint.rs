@@ -5,18 +5,20 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use crate::choice::{choose_interface, route_source};
-use crate::config::{EndpointConfig, Role, check};
-use crate::direct;
-use crate::ecn::Ecn;
-use crate::error::OpenError;
-use crate::follow::Awaited;
-use crate::group::{GroupSocket, scoped};
-use crate::interface::Interface;
-use crate::layers::Layers;
-use crate::receive::{self, Buffers, ReceiveSocket, RecvMeta, Via};
-use crate::transmit::Transmitter;
-use crate::wait::{self, Ready};
+use super::config::Awaited;
+use crate::{
+    choice::{choose_interface, route_source},
+    config::{EndpointConfig, Role, check},
+    direct,
+    ecn::Ecn,
+    error::OpenError,
+    group::{GroupSocket, scoped},
+    interface::Interface,
+    layers::Layers,
+    receive::{self, Buffers, ReceiveSocket, RecvMeta, Via},
+    transmit::Transmitter,
+    wait::{self, Ready},
+};
 
 /// The sockets of one node in one group.
 ///
@@ -31,11 +33,11 @@ use crate::wait::{self, Ready};
 pub struct Endpoint {
     pub(crate) config: EndpointConfig,
     pub(crate) interface: Option<Interface>,
-    transmitter: Transmitter,
+    pub(crate) transmitter: Transmitter,
     pub(crate) groups: Vec<GroupSocket>,
     pub(crate) layers: Layers,
     /// Hears what is sent to this machine alone, where that is wanted.
-    direct: Option<ReceiveSocket>,
+    pub(crate) direct: Option<ReceiveSocket>,
     buffers: Buffers,
     /// Drops counted on groups that have been left since.
     pub(crate) past_overruns: u64,
@@ -359,7 +361,7 @@ fn open_unicast(config: &EndpointConfig) -> Result<Vec<GroupSocket>, OpenError> 
     if config.role == Role::Sender {
         return Ok(Vec::new());
     }
-    match GroupSocket::bind_unicast(config.group, config) {
+    match GroupSocket::bind_unicast(config.listen.unwrap_or(config.group), config) {
         Ok(socket) => Ok(vec![socket]),
         Err(OpenError::Bind { source, .. }) if source.kind() == io::ErrorKind::AddrNotAvailable => {
             Ok(Vec::new())
@@ -381,7 +383,7 @@ fn sending_address(
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
     if config.direct && group.is_multicast() {
-        return Ok(SocketAddr::new(any, 0));
+        return Ok(SocketAddr::new(any, config.sending_port));
     }
     if let Some(interface) = interface {
         let address = interface.address_towards(group).ok_or_else(|| OpenError::NoAddress {
@@ -389,12 +391,13 @@ fn sending_address(
             group,
             usable: Vec::new(),
         })?;
-        return Ok(scoped(SocketAddr::new(address, 0), interface));
+        return Ok(scoped(SocketAddr::new(address, config.sending_port), interface));
     }
+    let group_is_ours = group_is_ours && config.listen.is_none();
     let address = if group_is_ours { group } else { route_source(group).unwrap_or(any) };
     // A link-local address keeps the scope that the user gave with the destination.
     let mut local = config.group;
     local.set_ip(address);
-    local.set_port(0);
+    local.set_port(config.sending_port);
     Ok(local)
 }

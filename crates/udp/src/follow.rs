@@ -3,20 +3,14 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::choice::choose;
-use crate::config::{EndpointConfig, Role};
-use crate::endpoint::Endpoint;
-use crate::error::OpenError;
-use crate::interface::{Interface, again, interfaces};
-
-/// What an endpoint on the loopback interface waits for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Awaited {
-    /// Any other interface that serves the group. Until then members on this machine are heard.
-    Any,
-    /// The interface of this name or address. Until then nothing is heard.
-    Named(String),
-}
+use super::config::Awaited;
+use crate::{
+    choice::choose,
+    config::{EndpointConfig, Role},
+    endpoint::Endpoint,
+    error::OpenError,
+    interface::{Interface, again, interfaces},
+};
 
 /// What has become of the interface since it was looked at last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

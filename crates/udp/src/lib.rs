@@ -15,6 +15,7 @@
 //! - `filter`: drops looped-back datagrams
 //! - [`transmit`], [`receive`], [`wait`]: sending, receiving, waiting
 //! - [`ecn`], [`error`]: ECN marks, and errors
+//! - `settings`: what changes while an endpoint is open
 //! - `option`, `netlink`: Linux features without a safe wrapper; the crate's unsafe code is in
 //!   `option`
 
@@ -35,6 +36,7 @@ mod layers;
 mod netlink;
 mod option;
 pub mod receive;
+mod settings;
 pub mod transmit;
 pub mod wait;
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -42,11 +44,12 @@ mod watch;
 
 pub use address::{GroupSpec, GroupSpecError};
 pub use choice::{choose_interface, interface_towards};
+pub use config::Awaited;
 pub use config::{EndpointConfig, Role};
 pub use ecn::Ecn;
 pub use endpoint::Endpoint;
 pub use error::OpenError;
-pub use follow::{Awaited, Change};
+pub use follow::Change;
 pub use interface::{Interface, interfaces};
 pub use receive::{RecvMeta, TURN, Via};
 pub use transmit::MAX_GSO_SEGMENTS;

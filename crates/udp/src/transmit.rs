@@ -7,7 +7,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use socket2::{Domain, Protocol, Socket, Type};
@@ -32,7 +32,7 @@ const SEGMENTATION_REFUSALS: [i32; 2] = [5, 22];
 pub(crate) struct Transmitter {
     pub(crate) receive_socket: ReceiveSocket,
     segmentation: AtomicBool,
-    dscp: u8,
+    dscp: AtomicU8,
     settings: Mutex<Settings>,
 }
 
@@ -63,7 +63,7 @@ impl Transmitter {
         Ok(Self {
             receive_socket,
             segmentation: AtomicBool::new(segmentation),
-            dscp: config.dscp,
+            dscp: AtomicU8::new(config.dscp),
             settings: Mutex::new(Settings { segment_size: 0, traffic_class }),
         })
     }
@@ -74,6 +74,11 @@ impl Transmitter {
             return 1;
         }
         (MAX_SUPER_PACKET / segment_size.max(1)).clamp(1, MAX_GSO_SEGMENTS)
+    }
+
+    /// Another traffic class from the next datagram on: its upper six bits.
+    pub(crate) fn set_dscp(&self, dscp: u8) {
+        self.dscp.store(dscp & 63, Ordering::Relaxed);
     }
 
     /// See [`crate::Endpoint::send`].
@@ -168,7 +173,8 @@ impl Transmitter {
     }
 
     fn mark(&self, settings: &mut Settings, to: IpAddr, ecn: Option<Ecn>) -> io::Result<()> {
-        let traffic_class = self.dscp << 2 | ecn.map_or(0, Ecn::bits);
+        let dscp = self.dscp.load(Ordering::Relaxed);
+        let traffic_class = dscp << 2 | ecn.map_or(0, Ecn::bits);
         if settings.traffic_class != traffic_class {
             set_traffic_class(&self.receive_socket.socket, to, traffic_class)?;
             settings.traffic_class = traffic_class;

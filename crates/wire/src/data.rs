@@ -12,9 +12,13 @@
 //! +---------------------------------------------------------------+
 //! ```
 
-use crate::ext::{Extensions, Fti};
-use crate::{FecId, ObjectTransportId, WireError};
-use crate::{fec::RawPayloadId, frame::FrameReader, header::SenderFields};
+use crate::{
+    FecId, ObjectTransportId, WireError,
+    ext::{Extensions, Fti},
+    fec::RawPayloadId,
+    frame::FrameReader,
+    header::SenderFields,
+};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -50,7 +54,7 @@ impl fmt::Display for ObjectFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const NAMES: [&str; 7] =
             ["REPAIR", "EXPLICIT", "INFO", "UNRELIABLE", "FILE", "STREAM", "SYN"];
-        crate::message::write_flags(f, self.0, &NAMES)
+        crate::show::write_flags(f, self.0, &NAMES)
     }
 }
 

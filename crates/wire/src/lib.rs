@@ -14,7 +14,7 @@
 //! - [`repair`]: repair requests, the content of NACK and REPAIR_ADV.
 //! - [`data`], [`info`], [`cmd`], [`nack`], [`ack`], [`report`]: one file per message.
 //! - [`batch`]: DATA that follow each other, read at once; [`stream`]: what symbols of a stream say.
-//! - [`Message`]: all of them, for dispatch.
+//! - [`Message`]: all of them, for dispatch; `show`: flags and lists as text.
 //! - [`alc`]: no NORM: what goes to the groups of layers; [`fdt`]: what tells FLUTE what that is.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -40,6 +40,7 @@ pub mod nack;
 pub mod quantized;
 pub mod repair;
 pub mod report;
+mod show;
 pub mod stream;
 
 pub use ack::{Ack, AckKind, FlushAck};

@@ -3,7 +3,7 @@
 use quote::ToTokens;
 use syn::{Fields, ImplItem, Item, TraitItem};
 
-use super::tree::{Place, Tree, is_public};
+use crate::source_tree::{Place, Tree, is_public};
 
 /// An item, its public parts, and what is implemented for it.
 pub(super) fn lines(tree: &Tree, at: &Place, name: &str) -> Vec<String> {

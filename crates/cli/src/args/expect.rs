@@ -4,9 +4,8 @@ use std::{net::SocketAddr, path::Path};
 
 use fanfare_command::Failure;
 use fanfare_files::Expect;
+use fanfare_keys::trust;
 use fanfare_node::seal::Trusted;
-
-use crate::keys::trust;
 
 /// Who is expected, and whose keys they have.
 /// `only`: single hosts that are sent to, where nobody else is.

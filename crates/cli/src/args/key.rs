@@ -4,12 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fanfare_command::Failure;
+use fanfare_keys::file;
 use fanfare_node::{
     Keys,
     seal::{Form, Key},
 };
-
-use crate::keys::file;
 
 /// Options of keys.
 #[derive(Debug, Clone, Default, Args)]

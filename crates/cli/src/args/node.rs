@@ -4,13 +4,15 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use fanfare_command::{Exit, Failure, Help, OutputArgs};
+use fanfare_config::FileArgs;
+use fanfare_local::topics::filter;
 use fanfare_node::GroupSpec;
 
 use super::{
     group::MemberArgs,
     network::{GROUP, NetArgs},
 };
-use crate::{config::FileArgs, group::topics::filter, node::GroupPlan};
+use crate::node::GroupPlan;
 
 /// Where programs speak to the node.
 const SOCKET: &str = "/run/fanfare/node.sock";

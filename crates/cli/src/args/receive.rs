@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
+use fanfare_config::FileArgs;
 use fanfare_files::{Conflict, PartLimits, ReceiveOptions, SenderFilter, StreamTarget, Until};
 use fanfare_node::proto::{FeedbackPath, JoinPolicy, ReceiverConfig};
 
@@ -13,7 +14,7 @@ use super::{
     signing::IdentityArgs,
     watch::WatchArgs,
 };
-use crate::{config::FileArgs, receive::ReceivePlan};
+use crate::receive::ReceivePlan;
 
 const HELP: Help = Help::new(&[
     ("fanfare recv downloads --create-dirs --once", "receive one transfer"),

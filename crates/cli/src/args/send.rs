@@ -3,6 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
+use fanfare_config::FileArgs;
 use fanfare_files::{Expect, GatherOptions, NamedPath, Packing, SendOptions, Slow, Transfer};
 use fanfare_node::proto::{Bitrate, CongestionControl, SenderConfig};
 
@@ -19,10 +20,7 @@ use super::{
     streams::StreamsArgs,
     watch::WatchArgs,
 };
-use crate::{
-    config::FileArgs,
-    send::{SendPlan, Streaming},
-};
+use crate::send::{SendPlan, Streaming};
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
 
 /// The most that a controller may try without being told: the fastest network that this is for.

@@ -5,9 +5,8 @@ use std::{path::PathBuf, sync::Arc};
 use clap::Args;
 use fanfare_command::Failure;
 use fanfare_files::SendOptions;
+use fanfare_keys::identity;
 use fanfare_node::seal::Identity;
-
-use crate::keys::identity;
 
 /// Options of a sender that signs.
 #[derive(Debug, Clone, Default, Args)]

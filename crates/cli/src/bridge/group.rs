@@ -3,6 +3,9 @@
 use std::{path::PathBuf, sync::mpsc::RecvTimeoutError};
 
 use clap::Args;
+use fanfare_config::gateway_options;
+use fanfare_json::{Line, Way};
+use fanfare_local::topics;
 use fanfare_node::{
     gateway::{Gateway, GatewayEvent},
     group::{Group, GroupEvent},
@@ -16,8 +19,7 @@ use crate::{
         group::MemberArgs,
         network::{GROUP, NetArgs},
     },
-    group::{events, gateway, topics},
-    json::{Line, Way},
+    group::{events, gateway},
 };
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, interrupt, units};
 
@@ -79,18 +81,18 @@ pub(crate) struct GroupArgs {
     #[arg(long, help_heading = "Other groups", hide_short_help = true)]
     one_way: bool,
     /// Upper limit of what is carried to the other group
-    #[arg(long, default_value = gateway::RATE, value_name = "RATE", allow_hyphen_values = true, help_heading = "Other groups", hide_short_help = true)]
+    #[arg(long, default_value = gateway_options::RATE, value_name = "RATE", allow_hyphen_values = true, help_heading = "Other groups", hide_short_help = true)]
     to_rate: Vec<String>,
     /// Upper limit of what is carried from the other group
-    #[arg(long, default_value = gateway::RATE, value_name = "RATE", allow_hyphen_values = true, help_heading = "Other groups", hide_short_help = true)]
+    #[arg(long, default_value = gateway_options::RATE, value_name = "RATE", allow_hyphen_values = true, help_heading = "Other groups", hide_short_help = true)]
     back_rate: Vec<String>,
     /// How long to wait for another gateway to carry a message first
     ///
     /// It must be longer than a message takes through a group.
-    #[arg(long, default_value = gateway::STANDBY, value_name = "TIME", help_heading = "Several gateways", hide_short_help = true)]
+    #[arg(long, default_value = gateway_options::STANDBY, value_name = "TIME", help_heading = "Several gateways", hide_short_help = true)]
     standby: String,
     /// How long to listen at first, to learn what the groups have already
-    #[arg(long, default_value = gateway::LEARN, value_name = "TIME", help_heading = "Several gateways", hide_short_help = true)]
+    #[arg(long, default_value = gateway_options::LEARN, value_name = "TIME", help_heading = "Several gateways", hide_short_help = true)]
     learn: String,
     #[command(flatten)]
     member: MemberArgs,
@@ -214,9 +216,9 @@ fn route((from, to): (GroupIndex, GroupIndex), filters: Vec<Filter>, rate: Bitra
 
 pub(super) fn bridge(args: &GroupArgs, output: &Output) -> Result<Exit, Failure> {
     let (there, routes) = (args.there()?, args.routes()?);
-    let times = gateway::times(&args.standby, &args.learn)?;
+    let times = gateway_options::times(&args.standby, &args.learn)?;
     let dirs = args.cache_dirs()?;
-    gateway::remembers(args.net.node_id(), args.member.is_durable())?;
+    gateway_options::remembers(args.net.node_id(), args.member.is_durable())?;
     let mut groups = Vec::new();
     for (net, dir) in [&args.net].into_iter().chain(&there).zip(dirs) {
         groups.push(args.member.join(net, |options| {

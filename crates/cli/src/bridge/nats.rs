@@ -3,6 +3,8 @@
 use std::sync::mpsc::RecvTimeoutError;
 
 use clap::Args;
+use fanfare_json::{Broker, Line, ResultLine};
+use fanfare_local::topics;
 use fanfare_nats::{
     Bridge, BridgeEvent, BridgeOptions, Crossed, NatsError, Pattern, Refusal, StreamOptions,
     SubjectError, Subjects,
@@ -18,8 +20,7 @@ use crate::{
         group::MemberArgs,
         network::{GROUP, NetArgs},
     },
-    group::{events, topics},
-    json::{Broker, Line},
+    group::events,
 };
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, interrupt, units};
 
@@ -298,8 +299,24 @@ fn conclude(crossed: Crossed, exit: Exit, output: &Output) {
         crossed.expired
     ));
     if output.is_json() {
-        output.event(&Line::nats_result(exit as u8, crossed));
+        output.event(&result_line(exit as u8, crossed));
     }
+}
+
+fn result_line(exit: u8, crossed: Crossed) -> Line {
+    Line::Result(Box::new(ResultLine::Nats {
+        ok: exit == 0,
+        exit,
+        to_group: crossed.to_group,
+        to_nats: crossed.to_nats,
+        acknowledged: crossed.acknowledged,
+        retried: crossed.retried,
+        duplicates: crossed.duplicates,
+        dropped: crossed.dropped,
+        expired: crossed.expired,
+        waiting: crossed.waiting,
+        reconnects: crossed.reconnects,
+    }))
 }
 
 fn show(event: BridgeEvent, servers: &str, output: &Output) {

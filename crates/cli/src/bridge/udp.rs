@@ -3,6 +3,8 @@
 use std::{net::SocketAddr, sync::mpsc::RecvTimeoutError};
 
 use clap::{Args, ValueEnum};
+use fanfare_json::Line;
+use fanfare_local::topics;
 use fanfare_node::{
     bridge::{Bridge, BridgeEvent, BridgeOptions, Crossed},
     group::GroupEvent,
@@ -14,8 +16,7 @@ use crate::{
         group::MemberArgs,
         network::{GROUP, NetArgs},
     },
-    group::{events, topics},
-    json::Line,
+    group::events,
 };
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, interrupt, units};
 

@@ -1,15 +1,13 @@
 //! What members of a group are told of: joined, left, lost, dropped.
 
 use fanfare_command::Output;
+use fanfare_json::{Dropped, Line, Lost, Member, Start};
 use fanfare_node::{
     group::{Damage, Gap, Group, GroupEvent, TooLong},
     proto::{ObjectKey, StorageError},
 };
 
-use crate::{
-    json::{Dropped, Line, Lost, Member, Start},
-    warnings::{id_taken, interface_awaited, interface_down, interface_up, rejoined},
-};
+use crate::warnings::{id_taken, interface_awaited, interface_down, interface_up, rejoined};
 
 /// Says where it is.
 pub(crate) fn show_start(group: &Group, what: &str, output: &Output) {
@@ -28,23 +26,11 @@ pub(crate) fn show_start(group: &Group, what: &str, output: &Output) {
     output.text(&format!("{what} {}{on} as {}", group.address(), group.id()));
 }
 
-/// What an event says of another member.
-pub(crate) fn member(event: &GroupEvent) -> Option<Member> {
-    let (node, state) = match event {
-        GroupEvent::Joined { node } => (node, "joined"),
-        GroupEvent::Left { node } => (node, "left"),
-        GroupEvent::HearsUs { node, hears: true } => (node, "hears-us"),
-        GroupEvent::HearsUs { node, hears: false } => (node, "deaf-to-us"),
-        _ => return None,
-    };
-    Some(Member { id: node.0, state: state.to_owned() })
-}
-
 /// What concerns everybody in a group; false for what does not.
 pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
     match event {
         GroupEvent::Joined { .. } | GroupEvent::Left { .. } | GroupEvent::HearsUs { .. } => {
-            member(event).into_iter().for_each(|member| output.event(&Line::Member(member)));
+            Member::of(event).into_iter().for_each(|member| output.event(&Line::Member(member)));
         }
         GroupEvent::Lost { key, reason, too_long } => {
             show_lost(*key, *reason, too_long.as_ref(), output);

@@ -6,6 +6,6 @@ mod plan;
 mod serving;
 mod status;
 
-pub(crate) use plan::{GatewayPlan, GroupPlan, NodePlan, clashes};
+pub(crate) use plan::{GroupPlan, NodePlan, clashes};
 pub(crate) use serving::run;
 pub(crate) use status::status;

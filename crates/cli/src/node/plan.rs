@@ -3,12 +3,8 @@
 use std::path::PathBuf;
 
 use fanfare_command::{Failure, OutputArgs};
-use fanfare_node::{
-    GroupSpec, Network,
-    group::GroupOptions,
-    messaging::{Filter, GatewayConfig, GroupIndex, Route},
-    proto::Bitrate,
-};
+use fanfare_config::GatewayPlan;
+use fanfare_node::{GroupSpec, Network, group::GroupOptions, messaging::Filter};
 
 /// A node of one or more groups.
 #[derive(Debug)]
@@ -34,32 +30,6 @@ pub(crate) struct GroupPlan {
     pub(crate) options: GroupOptions,
     /// What is asked for also while no program wants it.
     pub(crate) filters: Vec<Filter>,
-}
-
-/// A gateway between groups of a node.
-#[derive(Debug, Clone)]
-pub(crate) struct GatewayPlan {
-    /// Its groups' places among the node's; each is a side.
-    pub(crate) groups: Vec<usize>,
-    /// What leaves each of them.
-    pub(crate) topics: Vec<Vec<Filter>>,
-    /// Most that each of the others brings to each of them.
-    pub(crate) rates: Vec<Bitrate>,
-    pub(crate) times: GatewayConfig,
-}
-
-impl GatewayPlan {
-    /// What crosses, each way.
-    pub(crate) fn routes(&self) -> Vec<Route> {
-        let mut routes = Vec::new();
-        for (from, filters) in self.topics.iter().enumerate().filter(|(_, all)| !all.is_empty()) {
-            for (to, rate) in self.rates.iter().enumerate().filter(|(to, _)| *to != from) {
-                let (from, to) = (GroupIndex(from as u8), GroupIndex(to as u8));
-                routes.push(Route { from, to, filters: filters.clone(), rate: *rate });
-            }
-        }
-        routes
-    }
 }
 
 /// What only several groups together show to be wrong: whose it is, and why.

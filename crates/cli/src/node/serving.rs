@@ -7,18 +7,17 @@ use std::{
     time::Duration,
 };
 
+use fanfare_config::{GatewayPlan, gateway_options};
+use fanfare_json::{GatewayLine, Line, Sent};
+use fanfare_local::server::{self, Served, Server};
 use fanfare_node::{
     gateway::{Ear, Gateway, GatewayEvent},
     group::{Group, GroupEvent, GroupEvents, GroupHandle},
     messaging::{GroupIndex, Subscription},
 };
 
-use super::plan::{GatewayPlan, GroupPlan, NodePlan, clashes, same};
-use crate::{
-    group::{events, gateway},
-    json::{GatewayLine, Line, Sent},
-    local::server::{self, Served, Server},
-};
+use super::plan::{GroupPlan, NodePlan, clashes, same};
+use crate::group::{events, gateway};
 use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt};
 
 /// How often a gateway says how far it is; all else comes at once.
@@ -110,7 +109,7 @@ fn join_all(
     // The file alone is right in this; the command line may have added an id.
     for place in gateways.iter().flat_map(|gateway| &gateway.groups) {
         let GroupPlan { name, node_id, cache_dir, .. } = &groups[*place];
-        let remembers = gateway::remembers(node_id.as_deref(), cache_dir.is_some());
+        let remembers = gateway_options::remembers(node_id.as_deref(), cache_dir.is_some());
         remembers.map_err(|failure| of(name.as_deref(), failure))?;
     }
     let mut members: Vec<Member> = Vec::new();

@@ -6,10 +6,10 @@ use std::{
 };
 
 use fanfare_command::{Exit, Failure, Output, give_up, interrupt};
+use fanfare_json::{PipeLine, hex};
 use fanfare_node::stream::{ReceiveReport, Start, StreamEvent, StreamGap, StreamReceiver};
 
 use super::{Gaps, PipeReceivePlan, sending::warn};
-use crate::json::{PipeLine, hex};
 
 /// How reading came to its end.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use std::{
 };
 
 use fanfare_command::{Exit, Failure, Output, give_up, input, interrupt};
+use fanfare_json::{PipeLine, PipeReceiver, hex};
 use fanfare_node::{
     engine::Trouble,
     proto::StreamFlush,
@@ -14,7 +15,6 @@ use fanfare_node::{
 };
 
 use super::PipeSendPlan;
-use crate::json::{PipeLine, PipeReceiver, hex};
 
 /// Bytes read at once.
 const CHUNK: usize = 256 << 10;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use fanfare_json::Line;
 use fanfare_node::{
     group::{GroupReport, Watch},
     proto::NodeId,
@@ -12,7 +13,6 @@ use super::{
     sending::{End, STALL},
     tally::Tally,
 };
-use crate::json::Line;
 use fanfare_command::{Exit, Failure, Output, units};
 
 /// Says what it came to.

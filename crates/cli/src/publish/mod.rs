@@ -11,15 +11,16 @@ mod tally;
 use std::{io::Read, path::Path};
 
 use fanfare_command::{Exit, Failure, Output, interrupt};
+use fanfare_json::{Line, hex};
+use fanfare_local::{
+    client::Client,
+    request::{INLINE_MAX, Request},
+};
 use fanfare_node::group::{Body, BodyError};
 
 pub(crate) use options::PubArgs;
 
-use crate::{
-    group::events,
-    json::{Line, hex},
-    local::{INLINE_MAX, Request, client::Client},
-};
+use crate::group::events;
 use conclusion::conclude;
 use options::Plan;
 use sending::{End, Sending};

@@ -9,17 +9,15 @@ use std::{
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
+use fanfare_local::topics::topic;
 use fanfare_node::{
     group::Watch,
     messaging::{Options, Topic, description::PRIORITY_MAX},
 };
 
-use crate::{
-    args::{
-        group::MemberArgs,
-        network::{GROUP, NetArgs},
-    },
-    group::topics::topic,
+use crate::args::{
+    group::MemberArgs,
+    network::{GROUP, NetArgs},
 };
 
 const HELP: Help = Help::new(&[

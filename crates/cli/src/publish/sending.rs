@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use fanfare_json::{Held, Line, Published, Sent};
 use fanfare_node::{
     group::{Body, BodyError, Group, GroupError, Watch},
     proto::NodeId,
@@ -16,10 +17,7 @@ use super::{
     options::Plan,
     tally::{News, Tally},
 };
-use crate::{
-    group::events,
-    json::{Held, Line, Published, Sent},
-};
+use crate::group::events;
 use fanfare_command::{Failure, Output};
 
 /// How often to ask what has become of the messages.

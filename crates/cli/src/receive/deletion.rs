@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use fanfare_files::{ReceiveEvent, receipt::Reason};
+use fanfare_json::{Deleted, Deletion, Line};
 use fanfare_node::proto::ObjectKey;
 
-use crate::json::{Deleted, Deletion, Line};
 use fanfare_command::{Output, Printable};
 
 /// Shows what is gone, and in the end how much or why not. Other events are none of its business.
@@ -13,39 +13,37 @@ pub(crate) fn show(event: &ReceiveEvent, dir: &Path, output: &Output) {
     match event {
         ReceiveEvent::Deleted { key, name } => {
             let path = dir.join(&name.path).display().to_string();
-            output.event(&Line::deleted(*key, path, name.is_directory));
+            output.event(&deleted_line(*key, path, name.is_directory));
         }
         ReceiveEvent::Deletion { key, roots, extra, deleted, refused } => {
             let said = summary(roots, *extra, *deleted, refused.as_ref());
             said.iter().for_each(|line| output.text(line));
-            output.event(&Line::deletion(*key, roots, *extra, *deleted, refused.as_ref()));
+            output.event(&deletion_line(*key, roots, *extra, *deleted, refused.as_ref()));
         }
         _ => {}
     }
 }
 
-impl Line {
-    fn deleted(key: ObjectKey, path: String, directory: bool) -> Self {
-        Self::Deleted(Deleted { path, directory, id: key.object.0, sender: key.sender.0 })
-    }
+fn deleted_line(key: ObjectKey, path: String, directory: bool) -> Line {
+    Line::Deleted(Deleted { path, directory, id: key.object.0, sender: key.sender.0 })
+}
 
-    fn deletion(
-        key: ObjectKey,
-        roots: &[String],
-        extra: Option<u64>,
-        deleted: u64,
-        refused: Option<&(Reason, String)>,
-    ) -> Self {
-        Self::Deletion(Deletion {
-            id: key.object.0,
-            sender: key.sender.0,
-            roots: roots.to_vec(),
-            extra,
-            deleted,
-            reason: refused.map(|(reason, _)| reason.name().to_owned()),
-            why: refused.map(|(_, why)| why.clone()),
-        })
-    }
+fn deletion_line(
+    key: ObjectKey,
+    roots: &[String],
+    extra: Option<u64>,
+    deleted: u64,
+    refused: Option<&(Reason, String)>,
+) -> Line {
+    Line::Deletion(Deletion {
+        id: key.object.0,
+        sender: key.sender.0,
+        roots: roots.to_vec(),
+        extra,
+        deleted,
+        reason: refused.map(|(reason, _)| reason.name().to_owned()),
+        why: refused.map(|(_, why)| why.clone()),
+    })
 }
 
 /// One line, or none where there was nothing to do.

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use fanfare_command::{Failure, Output, OutputArgs};
+use fanfare_config::Live;
 use fanfare_files::{ReceiveOptions, Transfer};
 use fanfare_node::Network;
 
-use crate::{args::signing::Signing, config::Live, watching::WatchPlan};
+use crate::{args::signing::Signing, watching::WatchPlan};
 
 /// One receiver.
 #[derive(Debug)]

@@ -6,10 +6,14 @@ use std::{
 };
 
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
+use fanfare_config::Reload;
 use fanfare_files::{
     How, Placed, ReceiveEvent, SenderFilter, Transfer, TransferEvent,
     event::{Finished, ReceiveEnd, ReceiveProgress, ReceiveReport},
     receipt::Reason,
+};
+use fanfare_json::{
+    Bound, Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start, Tree,
 };
 use fanfare_node::proto::ObjectKey;
 
@@ -20,12 +24,7 @@ use super::{
     plan::ReceivePlan,
 };
 use crate::{
-    config::Reload,
     estimate::Estimate,
-    json::{
-        Bound, Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start,
-        Tree,
-    },
     warnings::{self, KeyMistake},
 };
 

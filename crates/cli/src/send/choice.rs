@@ -8,9 +8,9 @@ use std::{
 
 use fanfare_command::{Exit, Failure, Output, units};
 use fanfare_files::{NamedPath, Sources, parse_list};
+use fanfare_json::Line;
 
 use super::plan::SendPlan;
-use crate::json::Line;
 
 /// The paths of the plan, or in their place those of its list, below the one path.
 pub(super) fn paths(plan: &SendPlan) -> Result<Cow<'_, [NamedPath]>, Failure> {

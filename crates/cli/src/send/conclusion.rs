@@ -5,8 +5,7 @@ use fanfare_files::{
     Expect,
     event::{Finished, Outcome, SendEnd, SendReport},
 };
-
-use crate::json::Line;
+use fanfare_json::Line;
 
 /// The last words, and the exit code.
 pub(super) fn conclude(

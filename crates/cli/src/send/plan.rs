@@ -7,12 +7,13 @@ use std::{
 };
 
 use fanfare_command::{Failure, Output, OutputArgs};
+use fanfare_config::Live;
 use fanfare_files::{
     GatherOptions, LayeredOptions, NamedPath, SendOptions, Transfer, TransferBuilder,
 };
 use fanfare_node::proto::{Bitrate, CongestionControl};
 
-use crate::{args::signing::Signing, config::Live, watching::WatchPlan};
+use crate::{args::signing::Signing, watching::WatchPlan};
 
 /// One sending.
 #[derive(Debug)]

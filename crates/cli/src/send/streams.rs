@@ -8,13 +8,14 @@ use std::{
 };
 
 use fanfare_command::{Exit, Failure, Output, OutputArgs, units};
+use fanfare_config::Reload;
 use fanfare_files::{MemoryShort, Sources, Streams};
+use fanfare_json::Line;
 
 use super::{
     plan::{SendPlan, StreamPlan, Streaming, StreamsPlan},
     transfer::send,
 };
-use crate::{config::Reload, json::Line};
 
 /// One of them, ready to begin.
 struct Prepared {

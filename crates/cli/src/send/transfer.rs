@@ -7,21 +7,19 @@ use std::{
 };
 
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
+use fanfare_config::Reload;
 use fanfare_files::{
     Gathering, LayeredError, SendEvent, SlowVerdict, Sources, Transfer, TransferError,
     TransferEvent, event::Receipt,
 };
+use fanfare_json::{Line, Resuming, Sending, SignedLine, Start, Waiting};
 use fanfare_node::proto::CongestionControl;
 
 use super::{
     choice, conclusion::conclude, plain_receivers::PlainReceivers, plan::SendPlan,
     progress::Progress, receipts::Receipts, roster::Roster, skipped::Skipped,
 };
-use crate::{
-    config::Reload,
-    json::{Line, Resuming, Sending, SignedLine, Start, Waiting},
-    warnings::{self, KeyMistake},
-};
+use crate::warnings::{self, KeyMistake};
 
 /// How often to look whether the node still lives; events come at once.
 const POLL: Duration = Duration::from_millis(500);

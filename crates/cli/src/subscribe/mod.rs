@@ -9,13 +9,11 @@ use std::path::Path;
 
 use clap::ValueEnum as _;
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
+use fanfare_local::{client::Client, request::Request};
 
 pub(crate) use options::SubArgs;
 
-use crate::{
-    group::events,
-    local::{Request, client::Client},
-};
+use crate::group::events;
 use taking::Taking;
 
 pub(crate) fn run(args: &SubArgs) -> Exit {

@@ -4,17 +4,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
+use fanfare_local::{
+    topics::filter,
+    wanted::{Order, history},
+};
 use fanfare_node::messaging::{Subscription, description::PRIORITY_MAX};
 
-use crate::{
-    args::{
-        group::MemberArgs,
-        network::{GROUP, NetArgs},
-    },
-    group::{
-        topics::filter,
-        wanted::{Order, history},
-    },
+use crate::args::{
+    group::MemberArgs,
+    network::{GROUP, NetArgs},
 };
 
 const HELP: Help = Help::new(&[

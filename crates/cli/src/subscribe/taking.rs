@@ -8,20 +8,18 @@ use std::{
     time::{Duration, Instant},
 };
 
+use fanfare_json::{Line, MessageLine, Taken, message_line};
+use fanfare_local::{
+    client::{Client, Silence},
+    request::unhex,
+};
 use fanfare_node::{
     group::{Body, Group, GroupEvent, GroupReport, Inbox, Message, MessageBatch},
     messaging::{Identity, Topic},
     proto::{InstanceId, NodeId},
 };
 
-use crate::{
-    group::events,
-    json::{Line, MessageLine, Taken, message_line},
-    local::{
-        client::{Client, Silence},
-        unhex,
-    },
-};
+use crate::group::events;
 use fanfare_command::{
     Exit, Failure, Output, Printable, Printed, directory_failure, printed, units,
 };

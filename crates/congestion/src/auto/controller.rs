@@ -48,7 +48,10 @@ impl RateController for Auto {
                 let view = self.view(&path, feedback, clr.rtt);
                 self.steer(now, clr.node, feedback.cc_sequence, view);
             }
-            None => self.follow(now, clr.node, feedback),
+            None => {
+                self.begin_again(now, feedback.cc_sequence, clr.rtt);
+                self.follow(now, clr.node, feedback);
+            }
         }
     }
 

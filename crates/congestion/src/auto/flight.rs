@@ -81,10 +81,15 @@ impl Flight {
         }
     }
 
-    /// A report is about what was sent until `until`. Where there was less to send than tells of the
-    /// path, and all of it is reported, the next messages are a first flight again.
+    /// A report is about what was sent until `until`.
     pub(super) fn on_report(&mut self, until: Time) {
         self.answered |= self.enough.is_some_and(|enough| until >= enough);
+        self.on_little(until);
+    }
+
+    /// All that was sent until `until` has come, and may be too little to report on. Where there was
+    /// less to send than tells of the path, the next messages are a first flight again.
+    pub(super) fn on_little(&mut self, until: Time) {
         if self.enough.is_none() && self.begun.is_some() && until > self.last {
             (self.sent, self.begun) = (0, None);
         }

@@ -51,6 +51,18 @@ impl Auto {
         }
     }
 
+    /// The limiting receiver answers a probe, and has too little to say anything of its path.
+    pub(super) fn begin_again(&mut self, now: Time, sequence: u16, rtt: Duration) {
+        let past = self.probes.find(sequence, self.reckoned(rtt));
+        let (true, Some(flight), Some(past)) = (self.starting, &mut self.flight, past) else {
+            return;
+        };
+        flight.on_little(past.until);
+        if let Some(rate) = flight.to_go() {
+            self.set(now, rate.max(self.rate));
+        }
+    }
+
     /// Doubles each round trip until a queue, marks, much loss or the narrowest link's rate.
     pub(super) fn start(&mut self, now: Time, seen: &Seen, surprised: bool) {
         let view = &seen.view;

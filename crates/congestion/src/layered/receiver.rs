@@ -2,9 +2,14 @@
 //! leaves.
 
 use super::{
-    Announcement, Arrival, Channel, GroupRange, Header, LayeredControl, LayeredController, Refusal,
-    SendPattern, SessionParameters, packet_pairs::Pairs, round_trip::RoundTrip,
-    sequence_gaps::Gaps, source::SLOT, subscription::Subscription,
+    Announcement, Arrival, GroupRange, Header, LayeredControl, LayeredController, Refusal,
+    SendPattern, SessionParameters,
+    packet_pairs::Pairs,
+    round_trip::RoundTrip,
+    rtt_request::RttRequest,
+    sequence_gaps::Gaps,
+    subscription::{Membership, Subscription},
+    timing::SLOT,
 };
 use alloc::{boxed::Box, vec::Vec};
 use fanfare_units::{
@@ -14,42 +19,6 @@ use fanfare_units::{
 
 /// Slots are thought to last so much longer: a packet that tells of the turn is better than a guess.
 const SLOT_SLACK: Duration = Duration::from_millis(50);
-
-/// A group to join or to leave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Membership {
-    /// Join.
-    Join(Channel),
-    /// Leave.
-    Leave(Channel),
-}
-
-/// What a receiver asks the sender, by unicast.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RttRequest {
-    /// Who asks.
-    pub receiver: u32,
-    /// Its clock, microseconds; wraps.
-    pub asked: u32,
-}
-
-impl RttRequest {
-    /// The type of the NORM_ACK in which it travels: RFC 5740 4.3.2 leaves 16 to 255 to applications,
-    /// and ours has 16 and 17 otherwise.
-    pub const ACK_TYPE: u8 = 18;
-
-    /// Its bytes.
-    #[must_use]
-    pub fn to_bytes(self) -> [u8; 8] {
-        (u64::from(self.receiver) << 32 | u64::from(self.asked)).to_be_bytes()
-    }
-    /// The reverse; `None` when there are too few.
-    #[must_use]
-    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let both = u64::from_be_bytes(*bytes.first_chunk()?);
-        Some(Self { receiver: (both >> 32) as u32, asked: both as u32 })
-    }
-}
 
 /// What a receiver has counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -271,8 +240,13 @@ fn transit(now: Time, sent: Time) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{announcement, header};
-    use super::*;
+    use super::{
+        super::{
+            Channel,
+            tests::{announcement, header},
+        },
+        *,
+    };
     use core::net::Ipv4Addr;
     use fanfare_units::rate::Bitrate;
     use fanfare_units::time::at;

@@ -2,7 +2,7 @@
 //! after loss (Vicisano, Rizzo and Crowcroft 1998; thesis 4.3). Before each such point the source
 //! sends at the next higher rate for a short time.
 
-use super::{Arrival, LayeredController, SessionParameters, source::BURST_PACKETS};
+use super::{Arrival, LayeredController, SessionParameters, timing::BURST_PACKETS};
 use fanfare_units::time::{Duration, Time};
 
 /// After a drop the line still gets what was on its way, and the leave takes time: loss in this time
@@ -53,11 +53,13 @@ impl LayeredController for Rlc {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{
-        Header,
-        tests::{arrival, terms},
+    use super::{
+        super::{
+            Header,
+            tests::{arrival, terms},
+        },
+        *,
     };
-    use super::*;
 
     fn on(rlc: &mut Rlc, ms: u64, layer: u8, signal: u8, lost: u32) -> usize {
         let (now, packet) = arrival(ms);

@@ -2,7 +2,9 @@
 
 use super::{
     Announcement, Channel, Echo, Header, Layers, RttRequest, Scheme, SchemeError, SendPattern,
-    round_trip::Answers, subscription::channel_of,
+    round_trip::Answers,
+    subscription::channel_of,
+    timing::{BURST_PACKETS, SLOT},
 };
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -16,12 +18,11 @@ use fanfare_units::{
 const SPREAD: f64 = 0.05;
 /// Beginnings of layers are spread over their periods by the golden section.
 const GOLDEN: f64 = 0.618_033_988_749_895;
-/// FLID-DL's slot (thesis, table 4-6).
-pub(super) const SLOT: Duration = Duration::from_millis(500);
+
 /// RLC: packets of the base layer between its synchronisation points, and in a burst. The thesis
 /// gives none; 8 is in the authors' paper (Vicisano, Rizzo and Crowcroft 1998).
 pub(super) const SYNC_PACKETS: f64 = 8.0;
-pub(super) const BURST_PACKETS: f64 = 2.0;
+
 /// Bytes of IPv4 and UDP before an announcement.
 const HEADERS: usize = 28;
 

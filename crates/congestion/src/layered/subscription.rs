@@ -4,7 +4,7 @@
 //! was layer n is layer n - 1 in the next slot, and is silent after layer 0. So a receiver that
 //! joins nothing loses one layer in each slot, and leaves only channels that are silent.
 
-use super::{Channel, receiver::Membership};
+use super::Channel;
 use alloc::{
     collections::{BTreeSet, VecDeque},
     vec::Vec,
@@ -47,6 +47,15 @@ impl Subscription {
     pub(super) fn poll(&mut self) -> Option<Membership> {
         self.pending.pop_front()
     }
+}
+
+/// A group to join or to leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Membership {
+    /// Join.
+    Join(Channel),
+    /// Leave.
+    Leave(Channel),
 }
 
 #[cfg(test)]

@@ -1,153 +1,23 @@
 //! Does a packet filter of this machine drop what comes for the group?
 //!
-//! `nft` and `iptables` read the words of a ruleset into [`Chains`]; here a multicast datagram to the
+//! `facts` is what was seen, `rule` what rules say. `nft` and `iptables` read the words of a ruleset into [`Chains`]; here a multicast datagram to the
 //! group is led through them. Matches that are not understood count as taken by an accept and not
 //! by a drop, so that the doctor does not cry wolf; sets and maps by name are not looked up. It
 //! therefore warns and never condemns: whether probes come back is what counts.
 
+mod facts;
 mod iptables;
 mod nft;
+mod rule;
 
-use std::{
-    collections::BTreeMap,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-};
+pub(crate) use facts::{FirewallFacts, Manager};
+use rule::{Applies, Chain, Chains, Rule, Verdict, Wanted, covers, covers_port, names};
+use std::net::SocketAddr;
 
 use super::finding::Finding;
 
 /// Chains that jump deeper are not followed; the kernel has a bound of the same size.
 const DEPTH_MAX: u32 = 16;
-
-/// What was seen of packet filters.
-#[derive(Debug, Clone)]
-pub(crate) struct FirewallFacts {
-    pub(crate) group: SocketAddr,
-    pub(crate) interface: String,
-    /// Only root may read rules.
-    pub(crate) root: bool,
-    /// What writes the rules here, besides people.
-    pub(crate) manager: Option<Manager>,
-    /// `nft list ruleset`, when that worked.
-    pub(crate) nft: Option<String>,
-    /// `iptables -S` or `ip6tables -S`, when that worked.
-    pub(crate) iptables: Option<String>,
-}
-
-/// A program that manages the rules: what is changed behind its back does not last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manager {
-    Firewalld,
-    Ufw,
-}
-
-impl Manager {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Firewalld => "firewalld",
-            Self::Ufw => "ufw",
-        }
-    }
-
-    fn accept_data(self, group: SocketAddr) -> String {
-        let (ip, port) = (group.ip(), group.port());
-        match self {
-            Self::Firewalld => {
-                format!("firewall-cmd --permanent --add-port={port}/udp && firewall-cmd --reload")
-            }
-            Self::Ufw => format!("ufw allow in proto udp to {ip} port {port}"),
-        }
-    }
-
-    fn accept_queries(self, group: SocketAddr) -> String {
-        let (protocol, all) = match group {
-            SocketAddr::V4(_) => ("igmp", "224.0.0.0/4"),
-            SocketAddr::V6(_) => ("ipv6-icmp", "ff00::/8"),
-        };
-        match self {
-            Self::Firewalld => format!(
-                "firewall-cmd --permanent --add-protocol={protocol} && firewall-cmd --reload"
-            ),
-            Self::Ufw => format!("ufw allow in proto {protocol} to {all}"),
-        }
-    }
-}
-
-/// The datagram that is led through the rules.
-#[derive(Debug, Clone, Copy)]
-struct Wanted<'a> {
-    destination: IpAddr,
-    /// IGMP and MLD have none.
-    port: Option<u16>,
-    /// Its protocol as the tools may write it.
-    protocol: &'static [&'static str],
-    interface: &'a str,
-}
-
-impl<'a> Wanted<'a> {
-    /// What is sent to the group.
-    fn data(facts: &'a FirewallFacts) -> Self {
-        Self {
-            destination: facts.group.ip(),
-            port: Some(facts.group.port()),
-            protocol: &["udp", "17"],
-            interface: &facts.interface,
-        }
-    }
-
-    /// The question who is a member, which goes to all hosts. Who does not answer is forgotten.
-    fn query(facts: &'a FirewallFacts) -> Self {
-        let (destination, protocol): (IpAddr, &[&str]) = match facts.group {
-            SocketAddr::V4(_) => (Ipv4Addr::new(224, 0, 0, 1).into(), &["igmp", "2"]),
-            SocketAddr::V6(_) => {
-                (Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1).into(), &["ipv6-icmp", "icmpv6", "58"])
-            }
-        };
-        Self { destination, port: None, protocol, interface: &facts.interface }
-    }
-
-    fn is_v6(&self) -> bool {
-        self.destination.is_ipv6()
-    }
-}
-
-/// Chains by their full name.
-type Chains = BTreeMap<String, Chain>;
-
-/// One chain of rules.
-#[derive(Debug, Default)]
-struct Chain {
-    /// Everything that comes to this machine passes it.
-    at_input: bool,
-    policy_drops: bool,
-    rules: Vec<Rule>,
-}
-
-/// One rule, as far as our datagram is concerned.
-#[derive(Debug)]
-struct Rule {
-    applies: Applies,
-    verdict: Verdict,
-}
-
-/// Whether a rule's conditions hold for our datagram.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Applies {
-    No,
-    /// It depends on what we do not know, such as the sender's address.
-    Maybe,
-    Yes,
-}
-
-/// What a rule does.
-#[derive(Debug, PartialEq, Eq)]
-enum Verdict {
-    Accept,
-    Drop,
-    Jump(String),
-    Return,
-    /// Counts, logs, marks: no matter.
-    Other,
-}
 
 /// Where our datagram ends in a chain.
 #[derive(Debug, PartialEq, Eq)]
@@ -296,51 +166,10 @@ fn walk(chains: &Chains, chain: &Chain, depth: u32) -> End {
     End::Through
 }
 
-/// Whether an address, a prefix or a range of addresses, as both tools write them, holds the destination.
-fn covers(text: &str, wanted: IpAddr) -> bool {
-    let text = text.trim_matches(['"', ',']);
-    if let Some((from, to)) = text.split_once('-') {
-        let (Ok(from), Ok(to)) = (from.parse::<IpAddr>(), to.parse::<IpAddr>()) else {
-            return false;
-        };
-        return (from..=to).contains(&wanted);
-    }
-    let (address, length) = match text.split_once('/') {
-        Some((address, length)) => (address, length.parse().unwrap_or(u32::MAX)),
-        None => (text, u32::MAX),
-    };
-    match (address.parse(), wanted) {
-        (Ok(IpAddr::V4(net)), IpAddr::V4(own)) => {
-            let shift = 32_u32.saturating_sub(length);
-            (net.to_bits() ^ own.to_bits()).checked_shr(shift).unwrap_or(0) == 0
-        }
-        (Ok(IpAddr::V6(net)), IpAddr::V6(own)) => {
-            let shift = 128_u32.saturating_sub(length);
-            (net.to_bits() ^ own.to_bits()).checked_shr(shift).unwrap_or(0) == 0
-        }
-        _ => false,
-    }
-}
-
-/// Whether a port or a range, `6000-6010` or `6000:6010`, holds the one wanted.
-fn covers_port(text: &str, wanted: Option<u16>) -> bool {
-    let text = text.trim_matches(['"', ',']);
-    let (from, to) = text.split_once(['-', ':']).unwrap_or((text, text));
-    let (Ok(from), Ok(to)) = (from.parse::<u16>(), to.parse::<u16>()) else { return false };
-    wanted.is_some_and(|port| (from..=to).contains(&port))
-}
-
-/// Whether `pattern`, perhaps with a star or plus for its rest, names the interface.
-fn names(pattern: &str, interface: &str) -> bool {
-    let pattern = pattern.trim_matches(['"', ',']);
-    match pattern.strip_suffix(['*', '+']) {
-        Some(start) => interface.starts_with(start),
-        None => pattern == interface,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
 
     /// A datagram to the group that comes by this interface.

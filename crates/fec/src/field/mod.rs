@@ -1,10 +1,12 @@
-//! The two fields. Coefficients are made with logarithms, data is multiplied in `kernel`.
+//! The two fields. Coefficients are made with `logarithms`, data is multiplied in `kernel`.
 
 pub(crate) mod gf16;
 pub(crate) mod gf8;
+mod logarithms;
 
 pub(crate) use gf8::Gf8;
 pub(crate) use gf16::Gf16;
+pub(crate) use logarithms::Logarithms;
 
 /// Field over which a code works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,15 +35,4 @@ impl Field {
             Self::Gf16 => 2,
         }
     }
-}
-
-/// Logarithms to the base a = 2, which is primitive in both fields (RFC 5510 8.1).
-pub(crate) trait Logarithms {
-    /// Order of a: its powers repeat after so many.
-    const ORDER: u32;
-    /// a to the power of `log`, which is below three times [`Self::ORDER`].
-    fn exp(log: u32) -> u16;
-    /// Logarithm of `element`, below [`Self::ORDER`]. That of zero is given as 0, so that a factor
-    /// of zero drops out of a product: callers that mean "all but this point" rely on it.
-    fn log(element: u16) -> u32;
 }

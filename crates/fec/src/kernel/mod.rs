@@ -2,15 +2,17 @@
 //!
 //! One operation in two fields: `out[r] = Σ c(r, j) · source[j]`, where shorter sources count as
 //! padded with zeros. Every kernel takes several rows in one pass over a source, and is tested
-//! against [`portable`], which has no unsafe code.
+//! against [`portable`], which has no unsafe code. `coefficients` are the factors.
 #![allow(unsafe_code)]
 
 use alloc::vec::Vec;
+pub(crate) use coefficients::Coefficients;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod bit_matrices;
+mod coefficients;
 #[cfg(target_arch = "x86_64")]
 mod gfni_avx2;
 #[cfg(target_arch = "x86_64")]
@@ -168,33 +170,6 @@ impl Active {
 
 /// Rows of GF(2^16) that take one pass over a source.
 const ROWS16: usize = 4;
-
-/// A matrix of GF(2^8): those of one source together, `stride` apart from source to source.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Coefficients<'a> {
-    bytes: &'a [u8],
-    stride: usize,
-    first: usize,
-}
-
-impl<'a> Coefficients<'a> {
-    /// Row 0 is row `first` of the `stride` rows in `bytes`.
-    pub(crate) fn new(bytes: &'a [u8], stride: usize, first: usize) -> Self {
-        Self { bytes, stride, first }
-    }
-
-    /// For each source, its coefficients in rows from `row` on.
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    fn columns(&self, row: usize) -> impl Iterator<Item = &'a [u8]> {
-        let first = self.first + row;
-        self.bytes.chunks_exact(self.stride).map(move |column| &column[first..])
-    }
-
-    /// Coefficients of source `column` in rows from `row` on.
-    fn of(&self, column: usize, row: usize) -> &'a [u8] {
-        &self.bytes[column * self.stride..][..self.stride][self.first + row..]
-    }
-}
 
 #[cfg(test)]
 mod tests;

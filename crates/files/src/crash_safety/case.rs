@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
+use fanfare_content::{
+    announcement::{Announcement, Details},
+    manifest::{GroupHasher, Manifest},
+    pack,
+};
 use fanfare_disk::{
     placement::Conflict,
     simulated::{Faults, State},
 };
 use fanfare_proto::{FirstPass, rng::Rng};
-
-use crate::{
-    announcement::{Announcement, Details},
-    manifest::{GroupHasher, Manifest},
-    pack,
-};
 
 /// A file to be sent.
 #[derive(Debug, Clone)]
@@ -57,7 +56,7 @@ impl SentPack {
     pub(super) fn new(files: &[Sent], on_demand: bool) -> Self {
         let members: Vec<(&str, &[u8])> =
             files.iter().map(|file| (file.name.as_str(), &file.content[..])).collect();
-        let (bytes, head) = pack::bytes_of(&members);
+        let (bytes, head) = pack::samples::bytes_of(&members);
         let root = *blake3::hash(&bytes).as_bytes();
         let mut details = Details::of_pack(bytes.len() as u64, root, files.len() as u64, head);
         details.on_demand = on_demand.then_some(true);

@@ -1,5 +1,6 @@
 //! Disks that fail, fill up or lie.
 
+use fanfare_content::receipt::Reason;
 use fanfare_disk::{
     placement::Conflict,
     simulated::{SimFs, State},
@@ -12,7 +13,7 @@ use super::{
     life::{Life, Outcome},
     play, recover,
 };
-use crate::{ledger, receipt::Reason};
+use crate::ledger;
 
 fn live(case: &Case, fs: &SimFs) -> Outcome {
     let mut rng = Rng::new(5);

@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
+use fanfare_content::{pack, receipt::Reason};
 use fanfare_disk::{
     directory::Directory,
     simulated::{Report, SimFs},
@@ -14,13 +15,10 @@ use fanfare_proto::{
 };
 
 use super::case::{Case, Weather};
-use crate::event::Outbox;
 use crate::{
-    event::{ReceiveEvent, TransferEvent},
+    event::{Outbox, ReceiveEvent, TransferEvent},
     file_storage::{Backlog, FileStorage},
     ledger::{self, Ledger},
-    pack,
-    receipt::Reason,
     receive::{ReceiveJob, ReceiveOptions},
     verify::Verifier,
 };

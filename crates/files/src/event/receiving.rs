@@ -2,9 +2,8 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use fanfare_content::{listing::Deleted, placed::Placed, receipt::Reason};
 use fanfare_proto::{Bitrate, NodeId, ObjectKey};
-
-use crate::{listing::Deleted, receipt::Reason, verify::Placed};
 
 /// What happens while receiving.
 #[derive(Debug, Clone)]

@@ -2,15 +2,15 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
+use fanfare_content::{
+    pack::PackedFiles,
+    receipt::{About, Reason, State, proof::Nonce},
+};
 use fanfare_proto::{Bitrate, NodeId};
 use fanfare_seal::{PublicKey, Signature};
 
 use super::Limit;
-use crate::{
-    pack::PackedFiles,
-    receipt::{About, Reason, State, proof::Nonce},
-    send::SlowVerdict,
-};
+use crate::send::SlowVerdict;
 
 /// What happens while sending.
 #[derive(Debug, Clone)]
@@ -202,7 +202,7 @@ pub struct Signed {
     pub receiver: ReceiverView,
     /// Its public key.
     pub key: PublicKey,
-    /// Its signature of [`crate::receipt::proof::signed`].
+    /// Its signature of [`fanfare_content::receipt::proof::signed`].
     pub signature: Signature,
     /// Which sending it was.
     pub nonce: Nonce,

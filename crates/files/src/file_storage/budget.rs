@@ -8,12 +8,13 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use fanfare_content::pack::PACK_PART;
 use fanfare_disk::{
     directory::{Directory, DirectoryError},
     name::PART_PREFIX,
 };
 
-use super::kept::{MANIFEST, PACK_PART, PART, parse_hex, read_manifest};
+use super::kept::{MANIFEST, PART, parse_hex, read_manifest};
 
 /// Of its volume, parts take this share by default.
 const SHARE: u64 = 10;

@@ -2,11 +2,12 @@
 
 use std::{io, sync::Arc};
 
+use fanfare_content::received::Received;
 use fanfare_disk::{OwnFile, directory::Directory};
 use fanfare_proto::{DataBatch, ObjectKey, StorageError};
 use rustix::io::Errno;
 
-use super::{syncer::Task, units::Units};
+use super::{error::storage_error, syncer::Task, units::Units};
 
 /// Consecutive bytes gathered before they are written, up to a multiple of as many in the file. Writes below 64 KiB cost a third of the
 /// disk's rate; above 256 KiB nothing is gained.
@@ -87,6 +88,14 @@ pub(crate) struct PartFile {
     pub(crate) lasting: bool,
 }
 
+impl PartFile {
+    /// What is left of it when it is no file: nobody keeps it or mends it.
+    pub(crate) fn into_received(self) -> Received {
+        let Self { file, name, failed, .. } = self;
+        Received { file, name, failed }
+    }
+}
+
 impl Incoming {
     /// Creates the file when there is room for `size` bytes, so that a full disk shows now and not
     /// after an hour. That is not asked when a part that is there already may take its place.
@@ -102,7 +111,7 @@ impl Incoming {
         let ObjectKey { sender, instance, object } = key;
         let of = format_args!("{sender}-{instance}-{object}");
         let name = directory.own_name(of, ".part");
-        let file = directory.create_own(&name).map_err(|error| super::storage_error(&error))?;
+        let file = directory.create_own(&name).map_err(|error| storage_error(&error))?;
         // Tells another receiver in this directory that it is in use; where there are no locks,
         // they had better not share one.
         let _ = file.handle().lock();
@@ -359,7 +368,7 @@ impl Incoming {
     /// The file for the verifier.
     /// `is_pack`: files that are here already are filled into it by others.
     pub(super) fn part_file(&self, lasting: bool, is_pack: bool) -> PartFile {
-        let failed = self.failed.map(|errno| super::storage_error(&errno.into()));
+        let failed = self.failed.map(|errno| storage_error(&errno.into()));
         let units = if is_pack { Units::default() } else { self.units.clone() };
         PartFile { file: self.file.clone(), name: self.name.clone(), units, failed, lasting }
     }

@@ -8,13 +8,13 @@ use std::{
     sync::Arc,
 };
 
+use fanfare_content::{
+    manifest::{MANIFEST_MAX, Manifest},
+    pack::PACK_PART,
+};
 use fanfare_disk::{Reader, directory::Directory, name::PART_PREFIX};
 
-use crate::manifest::{MANIFEST_MAX, Manifest};
-
 pub(super) const PART: &str = ".part";
-/// Part of a pack.
-pub(super) const PACK_PART: &str = ".pack.part";
 pub(super) const MANIFEST: &str = ".manifest";
 /// A manifest that was being saved.
 const UNSAVED: &str = ".manifest.new";
@@ -170,11 +170,6 @@ pub(super) fn part_name(root: &[u8; 32]) -> String {
     stem(root) + PART
 }
 
-/// The name of the part of a pack.
-pub(crate) fn pack_part_name(root: &[u8; 32]) -> String {
-    stem(root) + PACK_PART
-}
-
 /// The beginning of the root of the pack that this is the part of, if it is one.
 fn pack_root(name: &str) -> Option<[u8; 8]> {
     parse_hex(name.strip_prefix(PART_PREFIX)?.strip_suffix(PACK_PART)?)
@@ -191,10 +186,10 @@ pub(super) fn parse_hex(hex: &str) -> Option<[u8; 8]> {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_content::manifest::GroupHasher;
     use fanfare_disk::scratch::Scratch;
 
     use super::*;
-    use crate::manifest::GroupHasher;
 
     fn manifest() -> Arc<Manifest> {
         let mut hasher = GroupHasher::default();

@@ -4,9 +4,10 @@
 //! - `incoming`: files being received, written in large pieces under names of our own.
 //! - `parts`: which object is received into which of them; `kept`: those that stay for next time.
 //! - `budget`: how much of them stays, and for how long.
-//! - `syncer`: makes them durable while they grow.
+//! - `syncer`: makes them durable while they grow; `error`: what a disk's errors are to the protocol.
 
 mod budget;
+mod error;
 mod incoming;
 mod kept;
 mod outgoing;
@@ -14,14 +15,18 @@ mod parts;
 mod syncer;
 mod units;
 
-use std::{collections::BTreeMap, io, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
+use fanfare_content::{
+    manifest::{MANIFEST_MAX, Manifest},
+    read_at::ReadAt,
+};
 use fanfare_proto::{DataBatch, NodeId, ObjectKey, ObjectKind, Storage, StorageError, Time};
 
 pub use budget::{KeptPart, PartLimits, clean_parts, list_parts};
 use fanfare_disk::directory::Directory;
 pub(crate) use incoming::PartFile;
-pub(crate) use kept::{discard_parts, pack_part_name};
+pub(crate) use kept::discard_parts;
 use outgoing::Outgoing;
 pub(crate) use outgoing::WINDOW;
 use parts::Parts;
@@ -33,8 +38,6 @@ pub(crate) use units::Units;
 
 use crate::{
     ledger::{self, SharedLedger},
-    manifest::{MANIFEST_MAX, Manifest},
-    read_at::ReadAt,
     streams::Room,
 };
 
@@ -330,14 +333,6 @@ impl Small {
     }
 }
 
-/// What a disk's complaint means to the protocol.
-fn storage_error(error: &io::Error) -> StorageError {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StorageError::Full,
-        _ => StorageError::Failed,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use fanfare_disk::{
@@ -380,7 +375,7 @@ mod tests {
         let part = store.finished(key(1)).unwrap();
         assert!(part.failed.is_none());
         let mut reader = fanfare_disk::Reader::new(part.file.handle());
-        let hashed = crate::source::hash(&mut reader, &mut |_| {}).unwrap();
+        let hashed = fanfare_content::source::hash(&mut reader, &mut |_| {}).unwrap();
         assert_eq!((hashed.root, hashed.size), (*blake3::hash(&content).as_bytes(), 300_000));
     }
 
@@ -467,7 +462,7 @@ mod tests {
     fn a_part_that_is_a_second_name_of_a_finished_file_is_not_written_to() {
         // What a crash leaves where files are renamed by a link and an unlink.
         let content = vec![5; 2 << 20];
-        let mut hasher = crate::manifest::GroupHasher::default();
+        let mut hasher = fanfare_content::manifest::GroupHasher::default();
         hasher.update(&content);
         let (root, size, manifest) = hasher.finish();
         let fs = SimFs::new(State::new(1));

@@ -5,9 +5,10 @@ use std::{
     sync::Arc,
 };
 
+use fanfare_content::read_at::ReadAt;
 use fanfare_proto::{ObjectKey, StorageError};
 
-use crate::{read_at::ReadAt, streams::Room};
+use crate::streams::Room;
 
 /// What a stream among others has at least to read through: what is read ahead of a file.
 pub(crate) const WINDOW: usize = 256 << 10;

@@ -18,18 +18,17 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use fanfare_content::{manifest::Manifest, pack::pack_part_name};
 use fanfare_proto::{DataBatch, ObjectKey, StorageError, Time};
 
 use super::{
     budget::{self, PartLimits},
+    error::storage_error,
     incoming::{Incoming, PartFile},
-    kept::{Kept, pack_part_name, part_name, remove_unless_in_use},
-    storage_error,
+    kept::{Kept, part_name, remove_unless_in_use},
     syncer::{Syncer, Task},
 };
 use fanfare_disk::directory::Directory;
-
-use crate::manifest::Manifest;
 
 /// So much of time may be lost with the power.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);

@@ -2,10 +2,9 @@
 
 use std::{io, sync::Arc};
 
+use fanfare_content::read_at::ReadAt;
 use fanfare_fec::fountain::{BlockEncoder, Shape};
 use fanfare_proto::congestion::layered::Symbol;
-
-use crate::read_at::ReadAt;
 
 /// A file, ready for any of its symbols.
 #[derive(Debug)]

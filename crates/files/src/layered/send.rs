@@ -2,6 +2,7 @@
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
+use fanfare_content::read_at::ReadAt;
 use fanfare_fec::fountain::Shape;
 use fanfare_node::{Clock, Sealed, Stopper};
 use fanfare_proto::{
@@ -17,10 +18,8 @@ use fanfare_wire::{
 use super::{
     content::Content, delivery_session::DeliverySession, delivery_table::DeliveryTable, packet,
 };
-use crate::event::Outbox;
-use crate::{
-    event::{Finished, Limit, SendEnd, SendEvent, SendProgress, SendReport, TransferEvent},
-    read_at::ReadAt,
+use crate::event::{
+    Finished, Limit, Outbox, SendEnd, SendEvent, SendProgress, SendReport, TransferEvent,
 };
 
 /// Progress is told this often.

@@ -1,35 +1,26 @@
 //! Listings that have come, and the removal of what their sender no longer has.
 
-use std::{sync::atomic::AtomicBool, time::Duration};
+use std::time::Duration;
 
+use fanfare_content::{
+    announcement::Details,
+    listing::{Limits, Outcome, Removal, Step},
+    receipt::Reason,
+};
 use fanfare_disk::placement::Conflict;
 use fanfare_proto::{ObjectKey, Session, Time};
 
 use super::{
     ReceiveJob,
-    follow_up::{Due, FollowUps, PATIENCE, Work},
+    due::Due,
+    follow_up::PATIENCE,
     record::{OpenObject, Record},
 };
 use crate::{
-    announcement::Details,
     event::{Outbox, ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
-    listing::{Limits, Outcome, Removal, Step},
-    receipt::Reason,
     verify::Held,
 };
-
-/// Listings of all senders.
-pub(super) type Deletions = FollowUps<Removal>;
-
-impl Work for Removal {
-    type Step = Step;
-    const THREAD: &'static str = "fanfare-delete";
-
-    fn run(self, stop: &AtomicBool, tell: &mut dyn FnMut(Step) -> bool) {
-        Self::run(self, stop, tell);
-    }
-}
 
 /// What is to be done about a listing now.
 #[derive(Debug, PartialEq, Eq)]
@@ -107,6 +98,7 @@ impl ReceiveJob {
             }
             Verdict::Go => match storage.finished(key) {
                 Some(part) => {
+                    let part = part.into_received();
                     let (directory, root) = (self.directory.clone(), details.root);
                     let limits = Limits {
                         allowed: self.options.allow_delete,
@@ -173,10 +165,10 @@ impl ReceiveJob {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_content::announcement::{Announcement, Follows};
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
     use super::*;
-    use crate::announcement::{Announcement, Follows};
 
     const SOON: Duration = Duration::ZERO;
 
@@ -186,7 +178,7 @@ mod tests {
 
     /// A listing that follows two objects, of which so many are held.
     fn waiting(held: u16) -> (Record, Details) {
-        let mut all = crate::receipt::Holdings::default();
+        let mut all = fanfare_content::receipt::Holdings::default();
         (0..2).for_each(|n| all.insert(ObjectTransportId(n), [n as u8; 32]));
         let follows = Follows { objects: all.len(), digest: all.digest() };
         let details = Details::of_listing(100, [9; 32], Some(follows));

@@ -8,18 +8,16 @@
 
 use std::time::Duration;
 
+use fanfare_content::{announcement::Details, manifest, receipt::Reason};
 use fanfare_disk::name::SafeName;
 use fanfare_proto::{ObjectKey, Session, StorageError, Time};
 
 use super::{ReceiveJob, record::OpenObject};
-use crate::event::Outbox;
 use crate::{
-    announcement::Details,
-    event::{ReceiveEvent, TransferEvent},
+    event::{Outbox, ReceiveEvent, TransferEvent},
     file_storage::{FileStorage, Found, What},
-    ledger, manifest,
-    receipt::Reason,
-    verify::{self, Fault, Held, Origin},
+    ledger,
+    verify::{Fault, Held, Origin},
 };
 
 /// A manifest that was lost is asked for within a few round trips, even by satellite. A sender that
@@ -166,7 +164,7 @@ impl ReceiveJob {
             let Some(details) = announcement.details else { continue };
             let claimed = self.claim(now, session, storage, key, (&announcement.name, &details));
             if let Err(error) = claimed {
-                self.fail(now, session, storage, key, verify::reason(error), out);
+                self.fail(now, session, storage, key, Reason::of_storage(error), out);
                 session.receiver().cancel(key, storage);
             }
         }
@@ -211,7 +209,7 @@ impl ReceiveJob {
         } else if let Err(error) = storage.check_room(key) {
             // A file that was believed to be here whole has not been asked for room so far.
             receiver.cancel(key, storage);
-            return self.fail(now, session, storage, key, verify::reason(error), out);
+            return self.fail(now, session, storage, key, Reason::of_storage(error), out);
         }
         for (offset, len) in right {
             receiver.have(key, offset, len, storage);

@@ -13,14 +13,12 @@ use std::{
     time::Duration,
 };
 
-use fanfare_node::Waker;
-use fanfare_proto::{ObjectKey, Session};
-
-use super::ReceiveJob;
-use crate::{
-    announcement::{Details, Turn},
-    file_storage::FileStorage,
+use fanfare_content::{
+    listing::{Removal, Step},
+    tree::{Restoration, Restored},
 };
+use fanfare_node::Waker;
+use fanfare_proto::ObjectKey;
 
 /// Objects that came before this receiver did, and that it will not get, show by nothing new coming
 /// for so long: many round trips, even by satellite.
@@ -38,6 +36,30 @@ pub(super) trait Work: Send + 'static {
 
     /// Does it, and tells each step. `tell` says whether anybody listens.
     fn run(self, stop: &AtomicBool, tell: &mut dyn FnMut(Self::Step) -> bool);
+}
+
+/// Listings of all senders.
+pub(super) type Deletions = FollowUps<Removal>;
+
+impl Work for Removal {
+    type Step = Step;
+    const THREAD: &'static str = "fanfare-delete";
+
+    fn run(self, stop: &AtomicBool, tell: &mut dyn FnMut(Step) -> bool) {
+        Self::run(self, stop, tell);
+    }
+}
+
+/// Trees of all senders.
+pub(super) type Trees = FollowUps<Restoration>;
+
+impl Work for Restoration {
+    type Step = Restored;
+    const THREAD: &'static str = "fanfare-tree";
+
+    fn run(self, stop: &AtomicBool, tell: &mut dyn FnMut(Restored) -> bool) {
+        tell(Self::run(self, stop));
+    }
 }
 
 /// Objects of one kind, of all senders.
@@ -147,59 +169,6 @@ impl<W: Work> FollowUps<W> {
         if let Some(running) = &self.running {
             running.stop.store(true, Ordering::Relaxed);
         }
-    }
-}
-
-/// What is known of an object for which it may be time.
-pub(super) struct Due {
-    pub(super) size: u64,
-    pub(super) turn: Option<Turn>,
-    pub(super) details: Details,
-}
-
-impl ReceiveJob {
-    /// Whose threads are to be woken when one has done something.
-    pub(crate) fn wake_by(&mut self, waker: Waker) {
-        self.trees.wake_by(waker.clone());
-        self.deletions.wake_by(waker);
-    }
-
-    /// An object that waits, unless it was given up, or the same one of another round of a carousel has
-    /// been acted on.
-    pub(super) fn due(
-        &mut self,
-        session: &mut Session,
-        storage: &mut FileStorage,
-        key: ObjectKey,
-    ) -> Option<Due> {
-        let record = self.record_of(key);
-        let object = record.open.get(&key)?;
-        let (size, turn) = (object.size, object.turn);
-        let details = object.announcement.as_ref()?.details.clone()?;
-        if turn.is_some_and(|turn| record.holdings.has_at(turn.place, &details.root)) {
-            self.on_repeated(session, storage, key);
-            return None;
-        }
-        Some(Due { size, turn, details })
-    }
-
-    /// It comes again in the next round, and perhaps what is lacking before it.
-    pub(super) fn spare(
-        &mut self,
-        session: &mut Session,
-        storage: &mut FileStorage,
-        key: ObjectKey,
-    ) {
-        self.let_go(session, storage, key);
-        session.receiver().confirm(key);
-    }
-
-    /// Hash and size of an object that was acted on. `None`: it was given up meanwhile, together with
-    /// its sender.
-    pub(super) fn followed(&mut self, key: ObjectKey) -> Option<([u8; 32], u64)> {
-        let object = self.record_of(key).open.get(&key)?;
-        let details = object.announcement.as_ref().and_then(|a| a.details.as_ref());
-        Some((details.map_or([0; 32], |details| details.root), object.size))
     }
 }
 

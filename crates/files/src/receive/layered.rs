@@ -3,33 +3,18 @@
 
 use std::net::SocketAddr;
 
+use fanfare_content::{announcement::Announcement, receipt::Reason};
 use fanfare_proto::{Bitrate, NodeId, ObjectKey, Session, StorageError, Time};
 
-use super::{ReceiveJob, record::OpenObject};
+use super::{LayeredProgress, ReceiveJob, record::OpenObject};
 use crate::event::Outbox;
 
 use crate::{
-    announcement::Announcement,
     event::{ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
     ledger,
-    receipt::Reason,
-    verify::{self, Held},
+    verify::Held,
 };
-
-/// How far an object is that comes by layers.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct LayeredProgress {
-    /// Bytes of it that are here.
-    pub(crate) bytes: u64,
-    /// Packets lost, as a share.
-    pub(crate) loss: f64,
-    /// Symbols beyond those that it has, as a share of them.
-    pub(crate) overhead: f64,
-    /// Layers that it comes by, and the sum of their rates.
-    pub(crate) level: usize,
-    pub(crate) rate: Bitrate,
-}
 
 impl ReceiveJob {
     /// An object begins. False when the file is here already, and nothing of it is needed.
@@ -127,7 +112,7 @@ impl ReceiveJob {
         (key, error): (ObjectKey, Option<StorageError>),
         out: &mut Outbox,
     ) {
-        let reason = error.map_or(Reason::Aborted, verify::reason);
+        let reason = error.map_or(Reason::Aborted, Reason::of_storage);
         self.fail(now, session, storage, key, reason, out);
         self.on_gone(key.sender, error.is_some(), out);
     }

@@ -2,29 +2,36 @@
 //!
 //! - `options`: what is wanted
 //! - `objects`: what becomes of each; `examination`: what of it is here already; `mending`: what
-//!   proves wrong; `outcome`: held, or failed
-//! - `binding`: whose objects are taken, and how long that sender may be silent
+//!   proves wrong, `mended`: how often; `outcome`: held, or failed
+//! - `senders`: whose objects are taken, and how long that sender may be silent; `binding`: which one
+//!   it is
 //! - `record`: what is held of one life of a sender; `status`: what senders are told of it;
 //!   `reminder`: saying again what is not;
-//!   `stream`: pieces of what has no known length; `layered`: what comes by layers
-//! - `follow_up`: what waits for everything else. `deletion`: what is here and not at the sender;
+//!   `stream`: pieces of what has no known length, `stream_thread`: who writes them; `layered`: what
+//!   comes by layers, `layered_progress`: how far it is
+//! - `follow_up`: what waits for everything else; `due`: whether it is time for it. `deletion`: what is here and not at the sender;
 //!   `tree`: links, directories and attributes
 //!
 //! A [`ReceiveJob`] lives in the driver's thread; hashing and syncing are the verifier's.
 
 mod binding;
 mod deletion;
+mod due;
 mod examination;
 mod follow_up;
 mod layered;
+mod layered_progress;
+mod mended;
 mod mending;
 mod objects;
 mod options;
 mod outcome;
 mod record;
 mod reminder;
+mod senders;
 mod status;
 mod stream;
+mod stream_thread;
 mod tree;
 
 use std::{
@@ -35,21 +42,21 @@ use std::{
 
 use crate::event::Outbox;
 use binding::Binding;
-use deletion::Deletions;
-use fanfare_disk::directory::Directory;
+use fanfare_content::receipt::{Reason, State, Status};
+use fanfare_disk::{directory::Directory, placement::Conflict};
+use fanfare_node::Waker;
 use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, Session, Time};
-pub(crate) use layered::LayeredProgress;
+use follow_up::{Deletions, Trees};
+pub(crate) use layered_progress::LayeredProgress;
 pub use options::{ReceiveOptions, SenderFilter, Until};
 use record::Record;
 use reminder::Reminder;
-use stream::Streams;
-use tree::Trees;
+use stream_thread::Streams;
 
 use crate::{
     event::{ReceiveEnd, ReceiveEvent, ReceiveProgress, ReceiveReport, TransferEvent},
     file_storage::FileStorage,
     ledger::{self, SharedLedger},
-    receipt::{Reason, State, Status},
     verify::{Job, Verifier},
 };
 
@@ -202,6 +209,17 @@ impl ReceiveJob {
             Event::SenderInactive { sender } => self.on_gone(*sender, false, out),
             _ => {}
         }
+    }
+
+    /// Treats files that are there already so from now on.
+    pub(crate) fn set_conflict(&mut self, conflict: Conflict) {
+        self.options.conflict = conflict;
+    }
+
+    /// Whose threads are to be woken when one has done something.
+    pub(crate) fn wake_by(&mut self, waker: Waker) {
+        self.trees.wake_by(waker.clone());
+        self.deletions.wake_by(waker);
     }
 
     fn record(&mut self, sender: NodeId, instance: InstanceId) -> &mut Record {

@@ -1,5 +1,10 @@
 //! What becomes of each object: announced, examined, received, verified.
 
+use fanfare_content::{
+    announcement::{Announcement, Details, Turn},
+    manifest::{Head, Manifest},
+    receipt::Reason,
+};
 use fanfare_proto::{AbortReason, ObjectKey, ObjectTransportId, Session, Time};
 
 use super::{
@@ -9,12 +14,9 @@ use super::{
 use crate::event::Outbox;
 
 use crate::{
-    announcement::{Announcement, Details, Turn},
     event::{ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
-    manifest::{Head, Manifest},
-    receipt::Reason,
-    verify::{self, Fault, Job, Origin, Verdict},
+    verify::{Fault, Job, Origin, Verdict},
 };
 
 impl ReceiveJob {
@@ -113,7 +115,7 @@ impl ReceiveJob {
         if let Some(details) = details {
             let found = self.claim(now, session, storage, key, (&announcement.name, &details));
             if let Err(error) = found {
-                self.fail(now, session, storage, key, verify::reason(error), out);
+                self.fail(now, session, storage, key, Reason::of_storage(error), out);
                 session.receiver().cancel(key, storage);
             }
         } else {
@@ -326,7 +328,7 @@ impl ReceiveJob {
         out: &mut Outbox,
     ) {
         let reason = match reason {
-            AbortReason::Storage(error) => verify::reason(error),
+            AbortReason::Storage(error) => Reason::of_storage(error),
             AbortReason::Squelched | AbortReason::SenderGone | AbortReason::Window => {
                 Reason::Aborted
             }

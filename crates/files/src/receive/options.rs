@@ -2,12 +2,12 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
+use fanfare_content::tree::Carried;
 use fanfare_disk::placement::Conflict;
 use fanfare_proto::NodeId;
 use fanfare_seal::{Identity, PublicKey};
 
-use super::ReceiveJob;
-use crate::{file_storage::PartLimits, stream::StreamTarget, tree::Carried};
+use crate::{file_storage::PartLimits, stream::StreamTarget};
 
 /// When receiving is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -88,11 +88,4 @@ pub struct ReceiveOptions {
     pub timeout: Option<Duration>,
     /// Sign receipts of what a sender has signed. Default nothing is signed.
     pub identity: Option<Arc<Identity>>,
-}
-
-impl ReceiveJob {
-    /// Treats files that are there already so from now on.
-    pub(crate) fn set_conflict(&mut self, conflict: Conflict) {
-        self.options.conflict = conflict;
-    }
 }

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use fanfare_content::{
+    announcement::Announcement, manifest, placed::Placed, receipt::Reason, root_set,
+};
 use fanfare_disk::directory::How;
 use fanfare_proto::{ObjectKey, ObjectTransportId, Session, Time};
 
@@ -9,13 +12,9 @@ use super::{ReceiveJob, record::OpenObject};
 use crate::event::Outbox;
 
 use crate::{
-    announcement::Announcement,
     event::{ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
-    manifest,
-    receipt::Reason,
-    root_set,
-    verify::{Held, Placed},
+    verify::Held,
 };
 
 /// Files remembered as told; an application may then hear of the same one again.

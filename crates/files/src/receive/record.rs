@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fanfare_proto::{NodeId, ObjectKey, ObjectTransportId, Time};
-use fanfare_seal::{Identity, Purpose};
-
-use super::{LayeredProgress, mending::Mended};
-use crate::{
+use fanfare_content::{
     announcement::{Announcement, Details, Piece, Turn},
     manifest::Head,
     receipt::{
         About, Failure, Holdings, Reason, State, Status,
         proof::{Nonce, prove, signed},
     },
-    verify::{Held, Origin},
 };
+use fanfare_proto::{NodeId, ObjectKey, ObjectTransportId, Time};
+use fanfare_seal::{Identity, Purpose};
+
+use super::{layered_progress::LayeredProgress, mended::Mended};
+use crate::verify::{Held, Origin};
 
 /// Failures kept for the status; older ones give way, the sender has heard of them.
 const FAILURES_MAX: usize = 100;

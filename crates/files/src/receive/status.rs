@@ -1,14 +1,13 @@
 //! What senders are told of this receiver: what it holds, lacks and has received so far.
 
-use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId, Session, Time};
-
-use super::{ReceiveJob, TOLD_PROGRESS};
-use crate::{
-    file_storage::FileStorage,
-    ledger,
+use fanfare_content::{
     receipt::{About, Status},
     root_set,
 };
+use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId, Session, Time};
+
+use super::{ReceiveJob, TOLD_PROGRESS};
+use crate::{file_storage::FileStorage, ledger};
 
 impl ReceiveJob {
     /// Tells the core what to say to this object's sender; at once when `announce`. Other senders

@@ -1,5 +1,6 @@
 //! Pieces of a stream: each is handed to the thread that writes, and confirmed when it is written.
 
+use fanfare_content::{placed::Placed, receipt::Reason};
 use fanfare_node::Waker;
 use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId, Session, Time};
 
@@ -7,29 +8,8 @@ use super::{ReceiveJob, record::StreamState};
 use crate::{
     event::{Outbox, ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
-    receipt::Reason,
     stream::writer::{Arrived, Destination, StreamWriter, Written},
-    verify::Placed,
 };
-
-/// Who writes streams, and what it takes to start that thread.
-#[derive(Debug, Default)]
-pub(super) struct Streams {
-    destination: Option<Destination>,
-    waker: Option<Waker>,
-    writer: Option<StreamWriter>,
-}
-
-impl Streams {
-    /// The thread is started with the first piece: most receivers never see one.
-    fn writer(&mut self) -> Option<&StreamWriter> {
-        if self.writer.is_none() {
-            let (destination, waker) = (self.destination.take()?, self.waker.clone()?);
-            self.writer = StreamWriter::start(destination, waker).ok();
-        }
-        self.writer.as_ref()
-    }
-}
 
 impl ReceiveJob {
     /// Streams go there, and whoever writes them wakes the driver.

@@ -1,34 +1,20 @@
 //! Trees that have come: links, directories, owners and attributes.
 
-use std::{sync::atomic::AtomicBool, time::Duration};
+use std::time::Duration;
 
-use fanfare_proto::{ObjectKey, Session, Time};
-
-use super::{
-    ReceiveJob,
-    follow_up::{Due, FollowUps, PATIENCE, Work},
-    record::Record,
-};
-use crate::{
+use fanfare_content::{
     announcement::Details,
-    event::{Outbox, ReceiveEvent, TransferEvent},
-    file_storage::FileStorage,
     receipt::Reason,
     tree::{Restoration, Restored, Rules},
+};
+use fanfare_proto::{ObjectKey, Session, Time};
+
+use super::{ReceiveJob, due::Due, follow_up::PATIENCE, record::Record};
+use crate::{
+    event::{Outbox, ReceiveEvent, TransferEvent},
+    file_storage::FileStorage,
     verify::Held,
 };
-
-/// Trees of all senders.
-pub(super) type Trees = FollowUps<Restoration>;
-
-impl Work for Restoration {
-    type Step = Restored;
-    const THREAD: &'static str = "fanfare-tree";
-
-    fn run(self, stop: &AtomicBool, tell: &mut dyn FnMut(Restored) -> bool) {
-        tell(Self::run(self, stop));
-    }
-}
 
 /// What is to be done about a tree now.
 #[derive(Debug, PartialEq, Eq)]
@@ -104,6 +90,7 @@ impl ReceiveJob {
             }
             Verdict::Go { .. } => match storage.finished(key) {
                 Some(part) => {
+                    let part = part.into_received();
                     let rules = self.rules(details.files.unwrap_or(0));
                     let (directory, root) = (self.directory.clone(), details.root);
                     self.trees.push(key, Restoration { directory, part, size, root, rules });
@@ -147,10 +134,10 @@ impl ReceiveJob {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_content::announcement::{Announcement, Follows};
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
     use super::{super::record::OpenObject, *};
-    use crate::announcement::{Announcement, Follows};
 
     const SOON: Duration = Duration::ZERO;
 

@@ -1,14 +1,12 @@
 //! What receivers say: how it stands with them, and in the end that they hold everything.
 
+use fanfare_content::receipt::{Failure, Status};
 use fanfare_proto::{NodeId, Session, Time, WatermarkOutcome};
 
 use super::{SendJob, peers::News};
 use crate::event::Outbox;
 
-use crate::{
-    event::{Outcome, Receipt, SendEvent, Signed, TransferEvent},
-    receipt::{Failure, Status},
-};
+use crate::event::{Outcome, Receipt, SendEvent, Signed, TransferEvent};
 
 impl SendJob {
     pub(super) fn on_status(

@@ -29,6 +29,11 @@ mod unproved;
 use std::time::Duration;
 
 use crate::event::Outbox;
+use fanfare_content::{
+    invitation::Invitation,
+    receipt::{About, proof::Nonce},
+    source::Sources,
+};
 use fanfare_node::Waker;
 use fanfare_proto::{Event, NodeId, RollCalls, Session, Time, congestion::Reason};
 pub use gathering::Expect;
@@ -46,9 +51,6 @@ use unproved::Unproved;
 use crate::{
     event::{Outcome, SendEnd, SendEvent, TransferEvent},
     file_storage::FileStorage,
-    invitation::Invitation,
-    receipt::{About, proof::Nonce},
-    source::Sources,
 };
 
 /// The roll is called this often while nothing else is to be done, and while data flows.
@@ -252,6 +254,24 @@ impl SendJob {
         let since = self.started + self.options.wait;
         let heard = self.open_reports(session).iter().map(|report| report.heard).max();
         heard.is_some_and(|heard| now >= since.max(heard + self.options.wait))
+    }
+
+    /// Treats slow receivers so from now on.
+    pub(crate) fn set_slow(&mut self, slow: Slow) {
+        self.slow.set_policy(slow);
+    }
+
+    /// Drops who holds up a stream.
+    fn judge_stalls(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
+        if !self.queue.is_held_up() {
+            return;
+        }
+        for node in self.stalls.stalled(now, self.slow.policy(), &self.peers.open()) {
+            self.evict(now, session, node);
+            let (receiver, verdict) = (self.peers.view(node), SlowVerdict::Evicted);
+            let rate = Default::default();
+            out.push(TransferEvent::Send(SendEvent::Slow { receiver, verdict, rate }));
+        }
     }
 
     /// Puts slow receivers off, or out.

@@ -2,14 +2,14 @@
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
+use fanfare_content::{
+    announcement::{Details, Follows, Turn},
+    source::{SourceFile, Sources},
+};
 use fanfare_proto::EnqueueError;
 use fanfare_seal::{Identity, Trusted};
 
 use super::{Expect, slow::Slow};
-use crate::{
-    announcement::{Details, Follows, Turn},
-    source::{SourceFile, Sources},
-};
 
 /// 48 bits of size travel.
 const OBJECT_MAX: u64 = (1 << 48) - 1;

@@ -6,13 +6,11 @@ use std::{
     time::Duration,
 };
 
+use fanfare_content::receipt::{About, Failure, Reason, State, Status};
 use fanfare_proto::{NodeId, ReceiverReport, Time};
 
 use super::{pace::Pace, slow::loss_of};
-use crate::{
-    event::{Outcome, ReceiverProgress, ReceiverResult, ReceiverView, ToldBy},
-    receipt::{About, Failure, Reason, State, Status},
-};
+use crate::event::{Outcome, ReceiverProgress, ReceiverResult, ReceiverView, ToldBy};
 
 /// One receiver.
 #[derive(Debug, Default)]
@@ -372,10 +370,10 @@ impl Peer {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_content::root_set;
     use fanfare_proto::InstanceId;
 
     use super::*;
-    use crate::root_set;
 
     const NODE: NodeId = NodeId(7);
 

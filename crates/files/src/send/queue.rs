@@ -4,11 +4,15 @@
 //! them have acknowledged: watermarks in the middle hold the sender back. The next half is
 //! enqueued while the half before is being acknowledged, so that the line never idles.
 //!
-//! `enqueue`: handing the core what is to come; `again`: what has changed meanwhile; here: how far it and the receivers are.
+//! - `enqueue`: handing the core what is to come; here: how far it and the receivers are
+//! - `again`: what has changed meanwhile; `retaking`: its new place in the queue
+//! - `fed`: a stream; `pieces`: those of it that are in the queue
 
 mod again;
 mod enqueue;
 mod fed;
+mod pieces;
+mod retaking;
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -16,16 +20,16 @@ use std::{
     sync::Arc,
 };
 
-use fanfare_proto::{EnqueueError, ObjectKey, ObjectTransportId, Session};
-use fanfare_seal::Identity;
-
-use super::carousel::Carousel;
-use crate::{
+use fanfare_content::{
     announcement::Follows,
     receipt::{Holdings, proof::Nonce},
     source::{SourceFile, Sources},
     stream::piece::PIECE_MAX,
 };
+use fanfare_proto::{EnqueueError, ObjectKey, ObjectTransportId, Session};
+use fanfare_seal::Identity;
+
+use super::carousel::Carousel;
 use again::Again;
 use fed::Stream;
 
@@ -359,11 +363,12 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
+    use fanfare_content::source::Packing;
     use fanfare_disk::scratch::Scratch;
     use fanfare_proto::{NodeId, SenderConfig, SessionConfig, Time};
 
     use super::*;
-    use crate::{file_storage::FileStorage, source::Packing};
+    use crate::file_storage::FileStorage;
 
     fn session() -> Session {
         let config = SessionConfig {

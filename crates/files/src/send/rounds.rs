@@ -5,12 +5,12 @@ mod world;
 
 use std::{net::SocketAddr, time::Duration};
 
+use fanfare_content::receipt::Reason;
 use fanfare_proto::{Bitrate, InstanceId, NodeId, RecvMeta, Time};
 
 use super::{Expect, SendOptions};
 use crate::{
     event::{Outcome, ReceiveEnd, ReceiveEvent},
-    receipt::Reason,
     receive::{ReceiveOptions, SenderFilter, Until},
 };
 use world::World;
@@ -185,8 +185,8 @@ fn what_a_transfer_brings_beyond_the_limits_is_refused() {
 /// What an invented receiver says: it is ready, or it has this point and everything before.
 fn invented(world: &World, flush: Option<&fanfare_wire::cmd::Flush<'_>>) -> Vec<u8> {
     use fanfare_wire::{Ack, AckKind, FlushAck, Sequence, ext::Extensions, header::FeedbackFields};
-    let mut status = crate::receipt::Status::ready("invented", 1 << 40);
-    status.state = crate::receipt::State::Done;
+    let mut status = fanfare_content::receipt::Status::ready("invented", 1 << 40);
+    status.state = fanfare_content::receipt::State::Done;
     status.about = Some(world.sender.job.about);
     status.held = world.files as u64;
     status.digest = world.sender.job.queue.expected.digest();

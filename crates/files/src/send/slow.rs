@@ -10,8 +10,6 @@ use std::{collections::BTreeMap, time::Duration};
 
 use fanfare_proto::{Bitrate, NodeId, ReceiverReport, Time};
 
-use super::SendJob;
-
 /// So long a receiver must have been slow to be served after the others, and fast to come back. Two
 /// counts.
 const DEFERRED_AFTER: Duration = Duration::from_secs(2);
@@ -70,13 +68,6 @@ struct Standing {
     deferred: bool,
 }
 
-impl SendJob {
-    /// Treats slow receivers so from now on.
-    pub(crate) fn set_slow(&mut self, slow: Slow) {
-        self.slow.policy = slow;
-    }
-}
-
 /// Judges receivers by what they report.
 #[derive(Debug)]
 pub(super) struct SlowReceivers {
@@ -87,6 +78,11 @@ pub(super) struct SlowReceivers {
 impl SlowReceivers {
     pub(super) fn policy(&self) -> Slow {
         self.policy
+    }
+
+    /// Treats them so from now on.
+    pub(super) fn set_policy(&mut self, policy: Slow) {
+        self.policy = policy;
     }
 
     pub(super) fn new(policy: Slow) -> Self {

@@ -6,10 +6,9 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use fanfare_proto::{NodeId, Session, Time};
+use fanfare_proto::{NodeId, Time};
 
-use super::{SendJob, Slow, SlowVerdict, queue::WATERMARK_BYTES};
-use crate::event::{Outbox, SendEvent, TransferEvent};
+use super::{queue::WATERMARK_BYTES, slow::Slow};
 
 /// No receiver is dropped sooner: a disk may take so long for a sync.
 const LEAST: Duration = Duration::from_secs(5);
@@ -32,7 +31,7 @@ impl Stalls {
     }
 
     /// Those of `open` that have held it up for too long.
-    fn stalled(&self, now: Time, policy: Slow, open: &[NodeId]) -> Vec<NodeId> {
+    pub(super) fn stalled(&self, now: Time, policy: Slow, open: &[NodeId]) -> Vec<NodeId> {
         let (Slow::Evict { min_rate }, Some(since)) = (policy, self.since) else {
             return Vec::new();
         };
@@ -41,21 +40,6 @@ impl Stalls {
             return Vec::new();
         }
         open.iter().filter(|node| !self.acknowledged.contains(node)).copied().collect()
-    }
-}
-
-impl SendJob {
-    /// Drops who holds up a stream.
-    pub(super) fn judge_stalls(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
-        if !self.queue.is_held_up() {
-            return;
-        }
-        for node in self.stalls.stalled(now, self.slow.policy(), &self.peers.open()) {
-            self.evict(now, session, node);
-            let (receiver, verdict) = (self.peers.view(node), SlowVerdict::Evicted);
-            let rate = Default::default();
-            out.push(TransferEvent::Send(SendEvent::Slow { receiver, verdict, rate }));
-        }
     }
 }
 

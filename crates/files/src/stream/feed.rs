@@ -3,7 +3,6 @@
 use std::{
     fs::File,
     io::{self, Read},
-    path::PathBuf,
     sync::{
         Arc,
         mpsc::{Receiver, SyncSender, TryRecvError, sync_channel},
@@ -11,34 +10,17 @@ use std::{
     time::Duration,
 };
 
+use fanfare_content::stream::{
+    Fed, StreamSource,
+    piece::{End, PIECE_MAX, Piece, without_zeros},
+};
 use fanfare_node::Waker;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
-use super::piece::{End, PIECE_MAX, Piece, without_zeros};
 
 /// Pieces read before there is room for them: enough to bridge a pause of the reader.
 const AHEAD: usize = 8;
 /// A piece that is not full goes when nothing more has come for so long.
 const LINGER: Duration = Duration::from_millis(100);
-
-/// What is to be read and sent as it comes.
-#[derive(Debug, Clone)]
-pub(crate) struct StreamSource {
-    /// For messages.
-    pub(crate) path: PathBuf,
-    /// Its name for receivers.
-    pub(crate) name: String,
-    pub(crate) input: Arc<File>,
-}
-
-/// A piece and its bytes, as they travel.
-#[derive(Debug, Clone)]
-pub(crate) struct Fed {
-    pub(crate) piece: Piece,
-    pub(crate) bytes: Arc<Vec<u8>>,
-    /// BLAKE3 hash of those.
-    pub(crate) root: [u8; 32],
-}
 
 /// What comes next of a stream.
 #[derive(Debug)]

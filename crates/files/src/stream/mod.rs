@@ -6,7 +6,8 @@
 //! no further ahead of its receivers than 256 pieces. So the memory of both ends is bounded, and a
 //! slow pipe slows the sender.
 //!
-//! - `piece`: what is said of a piece; blocks of zeros are left out
+//! What is said of a piece is in `fanfare-content`.
+//!
 //! - `feed`: the sender's thread, which reads
 //! - `target`: where a receiver puts it; `writer`: the receiver's thread, which writes;
 //!   `progress`: one stream, piece by piece
@@ -14,7 +15,6 @@
 
 pub(crate) mod feed;
 pub(crate) mod nowhere;
-pub(crate) mod piece;
 mod progress;
 pub(crate) mod target;
 pub(crate) mod writer;

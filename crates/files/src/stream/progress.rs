@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use fanfare_content::{
+    placed::Placed,
+    receipt::Reason,
+    stream::piece::{End, Piece},
+};
 use fanfare_disk::placement::Conflict;
 use fanfare_proto::ObjectKey;
 
-use super::{
-    piece::{End, Piece},
-    target::{Sink, Unfinished, Whole},
-};
-use crate::{
-    receipt::Reason,
-    verify::{Placed, disk_reason},
-};
+use super::target::{Sink, Unfinished, Whole};
 
 /// Pieces that may wait for an earlier one. A sender has no more under way: what lacks then was sent
 /// before this receiver was there.
@@ -102,7 +100,7 @@ impl Progress {
 
     fn write(&mut self, arrived: &Arrived) -> Result<Option<Placed>, Reason> {
         let Arrived { piece, root, bytes, conflict, .. } = arrived;
-        let io = |error: &std::io::Error| disk_reason(error);
+        let io = |error: &std::io::Error| Reason::of_disk(error);
         if *blake3::hash(bytes).as_bytes() != *root || piece.offset < self.at {
             return Err(Reason::HashMismatch);
         }
@@ -138,7 +136,7 @@ impl Progress {
         if len == 0 {
             return Ok(());
         }
-        self.sink.write_zeros(self.at, len).map_err(|error| disk_reason(&error))?;
+        self.sink.write_zeros(self.at, len).map_err(|error| Reason::of_disk(&error))?;
         let mut left = len;
         while left > 0 {
             let now = left.min(ZEROS.len() as u64);
@@ -157,7 +155,7 @@ impl Progress {
         }
         let whole = Whole { name: &self.name, size: end.total, hash, conflict };
         let placed = self.sink.finish(&whole).map_err(|why| match why {
-            Unfinished::Io(error) => disk_reason(&error),
+            Unfinished::Io(error) => Reason::of_disk(&error),
             Unfinished::Differs => Reason::HashMismatch,
             Unfinished::Taken => Reason::Conflict,
         })?;

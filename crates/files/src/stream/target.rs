@@ -12,6 +12,10 @@ use std::{
     sync::Arc,
 };
 
+use fanfare_content::{
+    placed::{Placed, unnamed},
+    stream::piece::PIECE_MAX,
+};
 use fanfare_disk::{
     OwnFile,
     directory::{Directory, How, Settled, permissions},
@@ -23,9 +27,6 @@ use rustix::{
     fs::{Advice, CWD, FallocateFlags, Mode, OFlags},
     io::Errno,
 };
-
-use super::piece::PIECE_MAX;
-use crate::verify::{Placed, unnamed};
 
 /// A device is synced after so many bytes: what waits in memory stays short, and so does the last sync.
 const SYNC_BYTES: u64 = 64 << 20;

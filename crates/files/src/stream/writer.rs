@@ -10,13 +10,13 @@ use std::{
     thread::JoinHandle,
 };
 
+use fanfare_content::receipt::Reason;
 use fanfare_disk::directory::Directory;
 use fanfare_node::Waker;
 use fanfare_proto::{InstanceId, NodeId};
 
 pub(crate) use super::progress::{Arrived, Written};
 use super::{progress::Progress, target::Sink};
-use crate::{receipt::Reason, verify::disk_reason};
 
 /// Streams written to a directory at a time: as many senders as a receiver keeps in view.
 const STREAMS_MAX: usize = 16;
@@ -130,7 +130,7 @@ impl Streams {
             Entry::Vacant(entry) => {
                 let sink = match &mut self.destination {
                     Destination::Directory(directory) => {
-                        Sink::part(directory, key).map_err(|error| disk_reason(&error))?
+                        Sink::part(directory, key).map_err(|error| Reason::of_disk(&error))?
                     }
                     Destination::Target(sink) => sink.take().ok_or(Reason::Refused)?,
                 };

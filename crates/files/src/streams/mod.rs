@@ -3,31 +3,32 @@
 //! Each is a node with a thread of its own; what they share is behind one lock, which they take when
 //! something changes, not for packets.
 //!
-//! - `rates`: one rate for all; `pool`: one bound for what they hold in memory
+//! - `shared`: what is behind the lock; `rates`: one rate for all; `pool`: one bound for what they hold
+//!   in memory, `room`: a stream's part of it
 //! - `stream`: what a driver does about it; `activity`: whether it has data to send
 
 mod activity;
 mod pool;
 mod rates;
+mod room;
+mod shared;
 mod stream;
 
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex},
 };
 
-use fanfare_node::Waker;
 use fanfare_proto::Bitrate;
 
 use crate::builder::TransferBuilder;
 pub use pool::MemoryUse;
 use pool::Pool;
 use rates::Rates;
-pub(crate) use stream::{Room, Stream, block_bytes};
+pub(crate) use room::Room;
+use shared::{Bell, Shared, State};
+pub(crate) use stream::{Stream, block_bytes};
 
 /// What the sendings of one process share.
 #[derive(Debug, Clone)]
@@ -106,48 +107,5 @@ impl Streams {
     #[must_use]
     pub fn memory(&self) -> MemoryUse {
         self.shared.state().pool.used()
-    }
-}
-
-#[derive(Debug)]
-struct Shared {
-    state: Mutex<State>,
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Whoever panicked in between has left numbers that hold: each step is one assignment.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[derive(Debug)]
-struct State {
-    rates: Option<Rates>,
-    pool: Pool,
-    bells: BTreeMap<usize, Bell>,
-    next: usize,
-}
-
-/// Calls a driver: something has changed for it.
-#[derive(Debug, Clone, Default)]
-struct Bell {
-    asked: Arc<AtomicBool>,
-    /// None before its thread runs.
-    waker: Option<Waker>,
-}
-
-impl State {
-    /// Calls all whose share has changed, but for `own`, who looks anyway.
-    fn ring(&self, own: usize) {
-        let unsettled = self.rates.as_ref().map(Rates::unsettled).unwrap_or_default();
-        for id in unsettled.into_iter().chain(self.pool.debtors()) {
-            let Some(bell) = self.bells.get(&id).filter(|_| id != own) else { continue };
-            if !bell.asked.swap(true, Ordering::AcqRel)
-                && let Some(waker) = &bell.waker
-            {
-                waker.wake();
-            }
-        }
     }
 }

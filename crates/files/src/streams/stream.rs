@@ -1,17 +1,14 @@
 //! One stream's part in what is shared: what its driver does about it in each turn.
 
-use std::{
-    num::NonZeroUsize,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 use fanfare_node::Waker;
 use fanfare_proto::{Bitrate, SenderConfig, Session, Time};
 
-use super::{Shared, activity::Activity, rates::Granted};
+use super::{activity::Activity, rates::Granted, room::Room, shared::Shared};
 use crate::file_storage::{FileStorage, WINDOW};
 
 /// Room for parity grows by so much at a time: some tens of blocks' repairs.
@@ -30,31 +27,6 @@ pub(crate) struct Stream {
     parity_most: usize,
 }
 
-/// Where a stream takes memory from, and gives it back to.
-#[derive(Debug, Clone)]
-pub(crate) struct Room {
-    shared: Arc<Shared>,
-    id: usize,
-}
-
-impl Room {
-    /// Whether so much more may be held.
-    pub(crate) fn take(&self, bytes: usize) -> bool {
-        let mut state = self.shared.state();
-        let granted = state.pool.take(self.id, bytes);
-        if !granted {
-            state.ring(self.id);
-        }
-        granted
-    }
-
-    pub(crate) fn give(&self, bytes: usize) {
-        if let Some(bytes) = NonZeroUsize::new(bytes) {
-            self.shared.state().pool.give(self.id, bytes.get());
-        }
-    }
-}
-
 impl Stream {
     pub(super) fn new(shared: Arc<Shared>, id: usize, asked: Arc<AtomicBool>) -> Self {
         let activity = Activity::default();
@@ -69,7 +41,7 @@ impl Stream {
         session: &mut Session,
         storage: &mut FileStorage,
     ) {
-        let room = Room { shared: self.shared.clone(), id: self.id };
+        let room = Room::new(self.shared.clone(), self.id);
         // Its floor holds them: a window to read through, a block that parity is computed from, and a symbol
         // of that.
         let _ = room.take(WINDOW + block_bytes(config.segment_size, config.fec.source));

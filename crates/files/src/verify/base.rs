@@ -2,10 +2,10 @@
 
 use std::io;
 
+use fanfare_content::manifest::Manifest;
 use fanfare_disk::{FileHandle, directory::Directory, name::SafeName};
 
 use super::Job;
-use crate::manifest::Manifest;
 
 /// Copies the groups that are right, and stay where they are, from the file of that name into the
 /// part. The runs of bytes (offset, length) that are lacking then; `None` where there is no such file,
@@ -45,10 +45,10 @@ fn copy(
 mod tests {
     use std::fs::File;
 
+    use fanfare_content::manifest::GroupHasher;
     use fanfare_disk::scratch::Scratch;
 
     use super::*;
-    use crate::manifest::GroupHasher;
 
     const GROUP: usize = 64 << 10;
 

@@ -1,5 +1,12 @@
 //! What is in its place already, what is right, and which bytes are wrong.
 
+use fanfare_content::{
+    announcement::Details,
+    pack,
+    placed::Placed,
+    receipt::Reason,
+    source::{Hashed, hash},
+};
 use fanfare_disk::{
     Reader,
     directory::{Directory, How},
@@ -7,17 +14,11 @@ use fanfare_disk::{
 };
 
 use super::{
-    Fault, Held, Job, Origin, PackJob, Placed, Unpack, Verdict, base, disk,
+    Fault, Held, Job, Origin, PackJob, Unpack, Verdict, base, disk,
+    hashing::hash_part,
     place::{adjust, place},
-    reason,
 };
-use crate::{
-    announcement::Details,
-    ledger::{self, SharedLedger},
-    pack,
-    receipt::Reason,
-    source::{self, Hashed},
-};
+use crate::ledger::{self, SharedLedger};
 
 /// What has the right hash.
 enum Verified {
@@ -80,7 +81,7 @@ fn verify(
 
 fn try_verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<Verified, Fault> {
     if let Some(error) = job.part.failed {
-        return Err(Fault::Failed(reason(error)));
+        return Err(Fault::Failed(Reason::of_storage(error)));
     }
     if job.origin != Origin::Received
         && let Some(held) = find_listed(ledger, &job)
@@ -119,7 +120,7 @@ fn try_verify(directory: &Directory, ledger: &SharedLedger, job: Job) -> Result<
         }
     }
     let handle = job.part.file.handle();
-    let hashed = source::hash_part(handle, job.size, &job.part.units).map_err(|e| disk(&e))?;
+    let hashed = hash_part(handle, job.size, &job.part.units).map_err(|e| disk(&e))?;
     if details.as_ref().is_some_and(|d| d.root != hashed.root || d.size != hashed.size) {
         return Err(wrong(&job, &hashed));
     }
@@ -154,7 +155,7 @@ fn find_placed(directory: &Directory, job: &Job) -> Option<Placed> {
     let details = announcement.details.as_ref()?;
     let name = SafeName::parse(&announcement.name).ok()?;
     let file = directory.open_received(&name, details.size)?;
-    let hashed = source::hash(&mut Reader::new(&*file), &mut |_| {}).ok()?;
+    let hashed = hash(&mut Reader::new(&*file), &mut |_| {}).ok()?;
     if hashed.root != details.root {
         return None;
     }
@@ -197,14 +198,12 @@ fn wrong(job: &Job, found: &Hashed) -> Fault {
 mod tests {
     use std::{io, sync::Arc};
 
+    use fanfare_content::announcement::Announcement;
     use fanfare_disk::{placement::Conflict, scratch::Scratch};
     use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId};
 
     use super::*;
-    use crate::{
-        announcement::Announcement,
-        file_storage::{PartFile, Units},
-    };
+    use crate::file_storage::{PartFile, Units};
 
     const KEY: ObjectKey =
         ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(9) };
@@ -249,7 +248,8 @@ mod tests {
     #[test]
     fn of_a_kept_pack_its_head_tells_what_is_right_and_without_it_nothing_is() {
         let content = [3; 200_000];
-        let (mut bytes, head) = pack::bytes_of(&[("a", &content[..60_000]), ("b", &content)]);
+        let (mut bytes, head) =
+            pack::samples::bytes_of(&[("a", &content[..60_000]), ("b", &content)]);
         let (size, root) = (bytes.len() as u64, *blake3::hash(&bytes).as_bytes());
         let (group, start) = (64 << 10, head.bytes);
         bytes[(start + group) as usize] ^= 1;

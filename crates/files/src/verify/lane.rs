@@ -12,10 +12,10 @@ use std::{
 use fanfare_disk::directory::Directory;
 use fanfare_node::Waker;
 
-use super::{Job, Verdict, check::judge};
 #[cfg(test)]
-use crate::pack::InlineUnpacker;
-use crate::{ledger::SharedLedger, pack::Unpacker};
+use super::unpacker::inline::InlineUnpacker;
+use super::{Job, Verdict, check::judge, unpacker::Unpacker};
+use crate::ledger::SharedLedger;
 
 /// Files handed over but not yet begun. More wait with whoever hands them over.
 const QUEUE: usize = 16;

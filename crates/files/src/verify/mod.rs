@@ -3,32 +3,32 @@
 //! - here: what is to be verified, and what comes of it
 //! - `lane`: the thread that does it; hashing and syncing take as long as the disk likes
 //! - `check`: what is found to be right, or wrong, and where; `base`: of an older version
-//! - `place`: what is right gets its name
+//! - `hashing`: a part read, or as much of it as has not been hashed yet
+//! - `place`: what is right gets its name; `unpacker`: several packs on their way to disk, and the
+//!   syncs they share
 //!
 //! Only what comes out of it as [`Placed`] may be acknowledged.
 
 mod base;
 mod check;
+mod hashing;
 mod lane;
 mod place;
+mod unpacker;
 
 use std::{io, sync::Arc};
 
-use fanfare_disk::{
-    directory::How,
-    name::{NameError, SafeName},
-    placement::Conflict,
-};
-use fanfare_proto::{ObjectKey, StorageError};
-pub(crate) use lane::Verifier;
-pub(crate) use place::{is_in_the_way, unnamed};
-
-use crate::{
+use fanfare_content::{
     announcement::{Announcement, PackHead},
-    file_storage::PartFile,
     manifest::Manifest,
+    placed::Placed,
     receipt::Reason,
 };
+use fanfare_disk::placement::Conflict;
+use fanfare_proto::ObjectKey;
+pub(crate) use lane::Verifier;
+
+use crate::file_storage::PartFile;
 
 /// A received file and what its sender said of it.
 #[derive(Debug)]
@@ -77,41 +77,6 @@ pub(crate) enum Fault {
     Failed(Reason),
 }
 
-/// A file in its final place, on disk for good.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
-    /// Its name below the directory.
-    pub name: SafeName,
-    /// Bytes.
-    pub size: u64,
-    /// BLAKE3 hash of its content.
-    pub hash: [u8; 32],
-    /// Whether the sender announced that hash; plain NORM senders announce none.
-    pub verified: bool,
-    /// Whether it is new, replaced another one, stands beside one, or was there.
-    pub how: How,
-    /// Why the file does not have the name its sender gave.
-    pub name_rejected: Option<NameError>,
-}
-
-impl Placed {
-    /// It was in its place before; nothing was written.
-    #[must_use]
-    pub fn is_already(&self) -> bool {
-        self.how == How::Already
-    }
-
-    /// What keeps it from being where its sender meant it to be.
-    #[must_use]
-    pub fn misplaced(&self) -> Option<Reason> {
-        match self.name_rejected {
-            Some(_) => Some(Reason::NameRejected),
-            None if self.how == How::Beside => Some(Reason::KeptBeside),
-            None => None,
-        }
-    }
-}
-
 /// An object on disk: a file, or the files of a pack.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -153,23 +118,6 @@ pub(crate) struct Verdict {
     pub(crate) result: Result<Held, Fault>,
 }
 
-/// What the protocol's storage error is to the sender.
-pub(crate) fn reason(error: StorageError) -> Reason {
-    match error {
-        StorageError::Refused => Reason::Refused,
-        StorageError::Full => Reason::DiskFull,
-        StorageError::Failed => Reason::DiskError,
-    }
-}
-
 fn disk(error: &io::Error) -> Fault {
-    Fault::Failed(disk_reason(error))
-}
-
-/// What a disk's error is to the sender.
-pub(crate) fn disk_reason(error: &io::Error) -> Reason {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Reason::DiskFull,
-        _ => Reason::DiskError,
-    }
+    Fault::Failed(Reason::of_disk(error))
 }

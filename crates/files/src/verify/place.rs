@@ -1,22 +1,20 @@
 //! What is right gets its name: synced before, its directory after.
 
-use std::io;
-
+use fanfare_content::{
+    announcement::{Announcement, Details},
+    placed::{Placed, is_in_the_way, unnamed},
+    receipt::Reason,
+    source::Hashed,
+};
 use fanfare_disk::{
     FileHandle,
     directory::{Directory, Settled, permissions},
     name::{NameError, SafeName},
 };
 use fanfare_proto::ObjectKey;
-use rustix::io::Errno;
 
-use super::{Fault, Held, Job, Placed, disk};
-use crate::{
-    announcement::{Announcement, Details},
-    file_storage::PartFile,
-    receipt::Reason,
-    source::Hashed,
-};
+use super::{Fault, Held, Job, disk};
+use crate::file_storage::PartFile;
 
 /// Syncs a file and gives it its name.
 pub(super) fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<Held, Fault> {
@@ -83,18 +81,4 @@ fn choose_name(
         Ok(name) => (name, None),
         Err(error) => (unnamed(hash), Some(error)),
     }
-}
-
-/// The name of what cannot have the one it was sent with.
-pub(crate) fn unnamed(hash: &[u8; 32]) -> SafeName {
-    let hex = blake3::Hash::from_bytes(*hash).to_hex();
-    SafeName::own(format!("unnamed-{}", &hex[..16]))
-}
-
-/// Something is where the file, or one of its directories, is to be.
-pub(crate) fn is_in_the_way(error: &io::Error) -> bool {
-    // openat2 says XDEV where a path would leave the directory.
-    let in_the_way = [Errno::NOTDIR, Errno::LOOP, Errno::EXIST, Errno::NAMETOOLONG, Errno::XDEV];
-    error.kind() == io::ErrorKind::AlreadyExists
-        || Errno::from_io_error(error).is_some_and(|errno| in_the_way.contains(&errno))
 }

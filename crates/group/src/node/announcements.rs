@@ -1,7 +1,7 @@
 //! Announcements of what nodes have: this node's own, and those of others. Differences are
 //! requested, told, or repaired.
 
-use super::{GroupNode, encapsulation::COMMAND, greeting};
+use super::{GroupNode, encapsulation::COMMAND, greeting, shorts::SHORTS_MAX};
 use crate::{
     event::Event,
     frames::frame::{HEADER, Kind},
@@ -24,9 +24,6 @@ const LACKING_MAX: usize = 32;
 const ABSENCE_SHARE: u32 = 100;
 /// Of IP and UDP, which an announcement costs, too.
 const HEADERS: usize = 28;
-/// Short announcements from one long one to the next, each half as long. A node that is new, or asks, gets a long one at
-/// once; the next of these is for who is far behind, or knows an earlier instance of a publisher.
-pub(super) const SHORTS_MAX: u32 = 7;
 
 impl GroupNode {
     /// An announcement that is due.

@@ -2,8 +2,8 @@
 
 use super::{
     GroupNode,
-    announcements::SHORTS_MAX,
     encapsulation::{envelope, is_of_group, numbered},
+    shorts::SHORTS_MAX,
 };
 use crate::{
     age,

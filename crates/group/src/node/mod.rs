@@ -2,7 +2,7 @@
 //! module concern several machines at once.
 //!
 //! - `incoming`: dispatches a datagram; `requests`: NACKs of others; `announcements`: what this
-//!   node and others announce to have
+//!   node and others announce to have; `shorts`: how often that is short
 //! - `session_events`: what the session's events mean
 //! - `outgoing`: what to send next, and when to wake; `encapsulation`: which NORM message carries a
 //!   frame
@@ -30,6 +30,7 @@ mod relaying;
 mod requests;
 mod restoring;
 mod session_events;
+mod shorts;
 mod subscribing;
 #[cfg(test)]
 mod tests;
@@ -37,7 +38,7 @@ mod tests;
 pub use outgoing::Wake;
 pub use publishing::Published;
 
-use self::{announcements::SHORTS_MAX, publishing::FLUSHES};
+use self::publishing::FLUSHES;
 use crate::{
     cache::{Cache, CachePolicy, PriorityThenAge},
     coding::equations::Equations,
@@ -72,6 +73,7 @@ use fanfare_proto::{
     ObjectTransportId, SenderSummary, Session, SessionConfig, Time, rng::Rng,
 };
 use fanfare_wire::{GroupSize, QuantizedRtt, Sequence, header::SenderFields};
+use shorts::SHORTS_MAX;
 
 /// A node that says nothing for so many of the longest intervals has left: Trickle lets two pass.
 const LIVES: u32 = 3;

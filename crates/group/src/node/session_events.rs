@@ -1,6 +1,6 @@
 //! What the session's events mean for the group: objects become messages, or are skipped.
 
-use super::{GroupNode, announcements::SHORTS_MAX, release, subscribing::point};
+use super::{GroupNode, release, shorts::SHORTS_MAX, subscribing::point};
 use crate::{
     cache::Gone,
     coding::coded_packet::Class,

@@ -1,4 +1,5 @@
-//! The order in which a subscription gets its messages. Each rule has a file.
+//! The order in which a subscription gets its messages. Each rule has a file; `rule` is what they have
+//! in common.
 //!
 //! A rule holds back messages that come too early. It is told of each message
 //! ([`Order::on_message`]) and of how far its publisher's objects are settled
@@ -6,48 +7,18 @@
 
 mod arrival;
 mod latest;
+mod rule;
 mod source;
 mod source_topic;
 
 use crate::subscription::Ordering;
 use alloc::boxed::Box;
-use core::fmt::Debug;
-use fanfare_proto::{InstanceId, NodeId};
+pub(crate) use rule::{Order, Place, Source};
 
 /// Publishers, or topics of publishers, of which a rule remembers how far they are. Of more, the one used
 /// least lately counts as new: `latest` may then hand over something older once, and what waits for a
 /// number waits until all before it is settled.
 pub(crate) const STREAMS_MAX: usize = 65_536;
-
-/// One instance of a publisher.
-pub(crate) type Source = (NodeId, InstanceId);
-
-/// A message's place among its publisher's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
-    pub(crate) source: Source,
-    /// Its object's number, counted on where the transport id wraps.
-    pub(crate) index: u64,
-    /// The topic, as the node numbers them.
-    pub(crate) topic: u32,
-    /// Its number on that topic, and that of the next.
-    pub(crate) number: u64,
-    pub(crate) next_number: u64,
-}
-
-/// One rule, for one subscription.
-pub(crate) trait Order: Debug + Send {
-    /// A message has come whole.
-    fn on_message(&mut self, place: Place);
-    /// All of the publisher's objects before `index` are settled.
-    fn on_settled(&mut self, source: Source, index: u64);
-    /// The next message to hand over.
-    fn poll(&mut self) -> Option<Place>;
-    /// The next message that never will be.
-    fn poll_dropped(&mut self) -> Option<Place> {
-        None
-    }
-}
 
 /// The rule of this name.
 pub(crate) fn rule(ordering: Ordering) -> Box<dyn Order> {
@@ -63,6 +34,7 @@ pub(crate) fn rule(ordering: Ordering) -> Box<dyn Order> {
 pub(crate) mod tests {
     use super::*;
     use alloc::vec::Vec;
+    use fanfare_proto::{InstanceId, NodeId};
 
     pub(crate) const SOURCE: Source = (NodeId(1), InstanceId(1));
 

@@ -5,11 +5,11 @@
 //! where there is delay or loss. The measured time is what the user sees: from the start of the
 //! sender's program to its end.
 //!
-//! - `cell`: one network; `grid`: all of them; `cell_filter`: some of them; `network`: its hosts
+//! - `plan`: what is measured. `cell`: one network; `grid`: all of them; `cell_filter`: some of them; `network`: its hosts
 //! - `sender`: who sends; `transfer`: one transfer; `load`, `flows`: other load; `reaction`: how
 //!   the sender follows a change
 //! - `row`: the results of all transfers of a cell; `target`: what they should be; `check`: for CI
-//! - `table`, `csv`: files for people and for programs
+//! - `table`, `csv`: files for people and for programs; `short`: numbers in them
 
 mod cell;
 mod cell_filter;
@@ -19,9 +19,11 @@ mod flows;
 mod grid;
 mod load;
 mod network;
+mod plan;
 mod reaction;
 mod row;
 mod sender;
+mod short;
 mod table;
 mod target;
 mod transfer;
@@ -38,32 +40,16 @@ pub use cell::{Buffer, Condition, RateCell};
 pub use check::{RateCheck, Shortfall};
 pub(super) use load::Load;
 use network::Network;
+pub use plan::RateBench;
 pub use reaction::Reaction;
 pub use row::{RateRow, Spread};
 pub use sender::RateSender;
-use std::{fs, path::PathBuf};
+use std::fs;
 use transfer::Range;
 pub use transfer::RateTransfer;
 
 /// The name of the files that are written.
 const NAME: &str = "rate";
-
-/// What is to be measured.
-#[derive(Debug, Clone)]
-pub struct RateBench {
-    /// The networks, one after another.
-    pub cells: Vec<RateCell>,
-    /// How often each sender sends in each cell.
-    pub repetitions: u32,
-    /// Whether TCP is measured, too.
-    pub tcp: bool,
-    /// Where `rate.md` and `rate.csv` go, if they are wanted.
-    pub out: Option<PathBuf>,
-    /// Where files are while they are sent, better in memory.
-    pub directory: PathBuf,
-    /// The program that is measured.
-    pub fanfare: PathBuf,
-}
 
 /// What is told while it runs.
 #[derive(Debug)]
@@ -199,6 +185,8 @@ impl BenchSetup<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]

@@ -18,10 +18,11 @@ use super::{
     store::{Durable, MessageStore},
 };
 use crate::{
+    chance::{random, random_id},
     clock::Clock,
     driver::Setup,
     join_error::JoinError,
-    network::{Network, random, random_id},
+    network::Network,
     outbox::Outbox,
     segment,
     waker::Waker,

@@ -1,23 +1,21 @@
 //! A group's node as a driver drives it, with the bytes of its messages.
 
-use std::{collections::VecDeque, net::SocketAddr, sync::mpsc::SyncSender, time::Duration};
+use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
-use fanfare_group::{
-    ContentHash, Event, GroupNode, Options, Ordering, PublishError, Subscription, SubscriptionId,
-    Topic,
-};
+use fanfare_group::{ContentHash, Event, GroupNode, Options, Ordering, PublishError, Topic};
 use fanfare_proto::{
     AbortReason, EnqueueError, Event as SessionEvent, ObjectKey, RecvMeta, Time, Transmit,
 };
 use fanfare_udp::Endpoint;
 
+use super::command::Command;
+use super::command::Publication;
 use super::{
     GroupError,
     body::Body,
     checker::Checker,
     event::{GroupEvent, GroupReport, GroupStatus, Losses},
-    fates::{Fate, Fates, Watch},
-    gate::Gate,
+    fates::{Fates, Watch},
     handover::Handover,
     publishing::Publishing,
     refusals::Refusals,
@@ -32,34 +30,6 @@ use crate::{
 const FAREWELL: Duration = Duration::from_millis(300);
 /// Publications that wait for room in the session; their publishers wait as well.
 const WAITING_MAX: usize = 64;
-
-/// A message on its way to the session.
-#[derive(Debug)]
-pub(crate) struct Publication {
-    pub(crate) topic: Topic,
-    pub(crate) body: Body,
-    pub(crate) options: Options,
-    pub(crate) watch: Watch,
-    /// Where its bytes are in the durable cache.
-    pub(crate) file: Option<String>,
-    pub(crate) reply: SyncSender<Result<ObjectKey, GroupError>>,
-}
-
-/// What an application asks of a running member.
-#[derive(Debug)]
-pub(crate) enum Command {
-    Publish(Box<Publication>),
-    /// Without a gate nobody listens.
-    Subscribe(Subscription, Option<Gate>, SyncSender<SubscriptionId>),
-    Unsubscribe(SubscriptionId, SyncSender<bool>),
-    Cancel(u64, SyncSender<usize>),
-    Fates(SyncSender<Vec<Fate>>),
-    AskStandings,
-    Status(SyncSender<GroupStatus>),
-    Flush(SyncSender<()>),
-    /// Messages will come fast.
-    Hasten,
-}
 
 /// The engine.
 #[derive(Debug)]

@@ -8,7 +8,8 @@ use std::{
 
 use fanfare_group::{Batcher, Options, Topic, batch};
 
-use super::{Body, GroupError, GroupHandle, engine::Command, fates::Watch};
+use super::command::Command;
+use super::{Body, GroupError, GroupHandle, fates::Watch};
 use crate::waker::Waker;
 
 /// Bytes that wait before who publishes waits, too: some batches, so that the member always finds a

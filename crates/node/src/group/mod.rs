@@ -4,6 +4,7 @@
 //! - [`body`]: what a message holds; [`event`]: what a member tells; [`inbox`]: messages as files
 //! - [`MessageSender`] (`intake`): many messages, fast; [`MessageBatch`] (`batch`): as they come;
 //!   `publishing`: into the session; `flow`: no faster than subscribers follow
+//! - `command`: what it is asked; `error`: why it cannot be done
 //! - `engine`: its node in the driver's hands; `store`: the bytes there; `checker`: are they right?
 //! - `handover`: what subscriptions are still to be given; `giving`: with its bytes; `gate`: how much of
 //!   it at once
@@ -14,7 +15,9 @@ mod batch;
 pub mod body;
 mod builder;
 mod checker;
+mod command;
 mod engine;
+mod error;
 pub mod event;
 mod fates;
 mod flow;
@@ -29,8 +32,8 @@ mod refusals;
 mod revival;
 mod store;
 
+pub use error::GroupError;
 use std::{
-    fmt,
     net::SocketAddr,
     ops::Deref,
     sync::{
@@ -45,7 +48,7 @@ pub use batch::{GroupEvents, MessageBatch};
 pub use body::{Body, BodyError};
 pub use builder::GroupOptions;
 pub use event::{Gap, GroupEvent, GroupReport, GroupStatus, Losses, Message};
-use fanfare_group::{Options, PublishError, Subscription, SubscriptionId, Topic};
+use fanfare_group::{Options, Subscription, SubscriptionId, Topic};
 use fanfare_proto::{NodeId, ObjectKey};
 use fanfare_udp::Interface;
 pub use fates::{Fate, Watch};
@@ -56,50 +59,10 @@ pub use keeper::{CacheError, Damage};
 pub use refusals::TooLong;
 
 use crate::stopper::Stopper;
-use engine::{Command, Publication};
+use command::Command;
+use command::Publication;
 use intake::Intake;
 use keeper::Files;
-
-/// Why something asked of a member was not done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GroupError {
-    /// The message was not taken.
-    Publish(PublishError),
-    /// The message has more bytes than this node's policy allows.
-    TooLarge {
-        /// Its bytes.
-        size: u64,
-        /// The most.
-        max: u64,
-    },
-    /// It could not be made durable, and was not published; why.
-    NotDurable(String),
-    /// There is no room for its bytes in the durable cache.
-    Cache(std::io::ErrorKind, String),
-    /// The member has ended.
-    Ended,
-}
-
-impl fmt::Display for GroupError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Publish(error) => error.fmt(f),
-            Self::TooLarge { size, max } => write!(
-                f,
-                "message ({size} bytes): is longer than messages may be here ({max} bytes). Raise \
-                 --message-max here and at subscribers, or use fanfare send"
-            ),
-            Self::NotDurable(why) | Self::Cache(_, why) => write!(
-                f,
-                "message: could not be written to the cache directory, and was not published \
-                 ({why}). Make room there, and publish it again"
-            ),
-            Self::Ended => write!(f, "group: this member has ended. Start it again"),
-        }
-    }
-}
-
-impl std::error::Error for GroupError {}
 
 /// A member of a group, running. Dropping it stops it.
 #[derive(Debug)]

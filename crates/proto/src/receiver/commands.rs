@@ -85,7 +85,10 @@ impl RemoteSender {
             let watermark = Watermark { object, payload_id: flush.payload_id };
             let delay = self.timing.ack_delay(self.feedback.sending(), ctx.rng);
             let reached = self.reached(local, watermark);
-            self.ack.on_flush(ctx.now, watermark, reached == Reached::Yes, delay);
+            let question = flush.extensions.app_ack().map(|question| question.content);
+            if self.is_answered(ctx, (watermark, question), reached) {
+                self.ack.on_flush(ctx.now, watermark, reached == Reached::Yes, delay);
+            }
             if reached == Reached::Unconfirmed {
                 self.status.at_work(ctx.now + delay);
             }

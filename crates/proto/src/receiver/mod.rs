@@ -1,6 +1,7 @@
 //! What this node knows of each remote sender, and what it asks of it (RFC 5740 5.2, 5.3, 5.5).
 //!
 //! In reading order:
+//! - [`local`]: what holds for all of them
 //! - [`sender_table`]: all known senders, and which of them must be woken next
 //! - [`admission`]: which senders are heard at all
 //! - [`remote_sender`]: one sender; it owns the machines below and passes each message to them;
@@ -8,6 +9,7 @@
 //! - [`belief`]: which messages are believed, and from which object on
 //! - [`assembly`]: what has arrived; [`stream`]: what is different of a stream, and reading it
 //! - [`repair`]: what is missing, and requesting it, of peers too
+//! - `tuning`: settings that change while it runs; `question`: what comes with a watermark
 //! - [`answer`]: the other feedback to a sender, and its timers
 
 mod admission;
@@ -17,6 +19,8 @@ mod batch;
 mod belief;
 mod commands;
 mod content;
+mod local;
+mod question;
 mod remote_sender;
 mod repair;
 mod sender_table;
@@ -24,6 +28,7 @@ mod stream;
 mod stream_commands;
 #[cfg(test)]
 mod tests;
+mod tuning;
 mod way;
 
 use crate::{
@@ -45,6 +50,7 @@ use answer::{ack, feedback, reception, status, timing, watermark};
 use assembly::{block, blocks, decode, format, object, objects, position, runs};
 use belief::{eviction, farewell, inactivity, join, pinned_identity, squelch};
 use fanfare_wire::{Ack, Data, DataBatch, InstanceId, Message, Nack, NodeId};
+use local::Local;
 use objects::Entry;
 use position::ObjectIndex;
 use remote_sender::RemoteSender;
@@ -55,22 +61,6 @@ use sender_table::SenderTable;
 /// Longest status and acknowledgement content, bytes: what fits beside EXT_CC into a header of
 /// 255 words, rounded down.
 const CONTENT_MAX: usize = 960;
-
-/// What holds for all remote senders alike.
-#[derive(Debug)]
-struct Local {
-    node_id: NodeId,
-    feedback: FeedbackPath,
-    unicast: bool,
-    config: ReceiverConfig,
-    /// The driver has a status to answer roll calls with.
-    has_status: bool,
-    /// It may have objects from before, which it knows by their INFO.
-    info_first: bool,
-    /// Runs of datagrams that the system has dropped so far.
-    overruns: u32,
-    admission: Admission,
-}
 
 /// The receiving half of a session: all senders in view.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! What this node knows of one remote sender. It owns the machines and passes each message to those
 //! that need it.
 
+use super::question::Question;
 use super::{
     Local,
     ack::WatermarkAck,
@@ -22,7 +23,7 @@ use super::{
     way::Way,
 };
 use crate::{
-    config::FeedbackPath,
+    config::{FeedbackPath, Nacking},
     congestion::{
         Mode,
         loss::{LossMeter, PathState},
@@ -81,6 +82,11 @@ pub(super) struct RemoteSender {
     pub(super) explicitly: bool,
     /// A NACK tells all that is missing, also what others have requested.
     pub(super) in_full: bool,
+    /// What is requested of its objects that are to begin.
+    pub(super) nacking: Nacking,
+    /// Where feedback to it goes, where that is not as to all others.
+    pub(super) own_feedback: Option<FeedbackPath>,
+    pub(super) question: Question,
 }
 
 impl RemoteSender {
@@ -122,6 +128,9 @@ impl RemoteSender {
             announced: false,
             explicitly: false,
             in_full: false,
+            nacking: local.config.nacking,
+            own_feedback: None,
+            question: Question::default(),
         }
     }
 

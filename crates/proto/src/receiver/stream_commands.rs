@@ -61,8 +61,9 @@ impl RemoteSenders {
     pub(crate) fn stream_view(&self, key: ObjectKey) -> Option<StreamView> {
         match self.entry(key)? {
             Entry::Open(open) => {
-                let (offset, slots) = open.stream_state()?;
-                Some(StreamView { key, offset, slots })
+                let (offset, slots, ahead) = open.stream_state()?;
+                let block_len = open.format().fti.max_block_len;
+                Some(StreamView { key, offset, slots, ahead, block_len })
             }
             _ => None,
         }

@@ -3,7 +3,7 @@
 use fanfare_proto::Duration;
 
 use super::PathCounts;
-use crate::{results::hop_report::HopReport, topology::Place};
+use crate::{place::Place, results::hop_report::HopReport};
 
 /// What one link did to packets, and how many are in it now: every packet that came is in exactly
 /// one of these numbers ([`LinkAccount::is_balanced`]).

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{expectations::Verdict, factors::Cell, results::Results};
+use super::{factors::Cell, results::Results, verdicts::Verdict};
 
 impl Results<'_> {
     /// What it is, the table, and what was expected. `picture` is the plot's file.

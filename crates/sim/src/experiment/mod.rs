@@ -2,34 +2,41 @@
 //! beside them, and expectations. TOML in, tables out.
 //!
 //! The format is described in docs/reference/experiment-files.md. Map, in reading order:
-//! - `factors`: what varies, and the resulting cells
-//! - `figures`: the figures of a cell; `references`: numbers beside them; `expectations`
+//! - `factors`: what varies, and the resulting cells; `settings`: what does not
+//! - `figures`: the figures of a cell; `references`: numbers beside them; `expectations`,
+//!   and whether they hold: `verdicts`
 //! - `records`: the results of every run; `results`: a table of them, as CSV; `markdown`: for
-//!   people; `curves`: for a plot
+//!   people; `plot`: how it is drawn, `curves`: what is
 
 mod curves;
 mod expectations;
 mod factors;
 mod figures;
 mod markdown;
+mod plot;
 mod records;
 mod references;
 mod results;
+mod settings;
 #[cfg(test)]
 mod tests;
+mod verdicts;
 
-pub use curves::{Curve, Plot};
-pub use expectations::{Expectation, Verdict};
+pub use curves::Curve;
+pub use expectations::Expectation;
 pub use factors::{Cell, Choice, Factor, Level};
 pub use figures::Figure;
+pub use plot::Plot;
 pub use records::Records;
 pub use references::Reference;
 pub use results::Results;
+use settings::set;
+pub use verdicts::Verdict;
 
 use crate::scenario::{
     Mistake, ReadFile, Values,
     fields::Fields,
-    variables::{names, plain, resolve},
+    variables::{names, resolve},
 };
 use fanfare_toml::Mistakes;
 use std::collections::BTreeSet;
@@ -134,7 +141,7 @@ fn build(file: &Fields<'_>, read: &ReadFile<'_>) -> Option<Experiment> {
     let tables = file.tables("expect");
     let expectation = |fields| expectations::read(fields, &factors, &figures, &references);
     let expectations = tables.iter().filter_map(expectation).collect();
-    let plot = file.table("plot").and_then(|fields| curves::read(&fields, &factors, &figures));
+    let plot = file.table("plot").and_then(|fields| plot::read(&fields, &factors, &figures));
     let set = file.table("set").map(|fields| set(&fields)).unwrap_or_default();
     file.finish();
     let head = head?;
@@ -170,18 +177,4 @@ fn folder(text: &str) -> Result<String, String> {
         true => Ok(text.to_owned()),
         false => Err("is not a folder's name. Use letters, digits and -".to_owned()),
     }
-}
-
-/// `[set]`: variables that do not vary.
-fn set(fields: &Fields<'_>) -> Values {
-    let mut values = Values::new();
-    for (name, value) in fields.entries() {
-        match plain(value.get_ref()) {
-            Some(text) => {
-                values.insert(name.to_owned(), text);
-            }
-            None => fields.wrong(name, value, "is not a value. Write text, a number or true"),
-        }
-    }
-    values
 }

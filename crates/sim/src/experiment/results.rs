@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write};
 
 use super::{
-    Experiment, expectations::Verdict, factors::Cell, records::Records, references::Reference,
+    Experiment, factors::Cell, records::Records, references::Reference, verdicts::Verdict,
 };
 use crate::results::statistics::Summary;
 

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::topology::PlaceNumber;
+use crate::place::PlaceNumber;
 
 /// A group of a layered session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,59 +1,26 @@
-//! Background flows: other traffic on the network. Each kind has a file, and all implement [`End`].
+//! Background flows: other traffic on the network. Each kind has a file, and all implement [`End`]
+//! (`end`).
 
 mod cbr;
+mod end;
 pub mod layered;
 mod on_off;
 mod running;
 mod tcp;
 
 pub use cbr::Cbr;
+pub use end::{End, Incoming, Outgoing};
 pub use on_off::OnOff;
 pub(crate) use running::{Running, Side};
 pub use tcp::{TcpSink, TcpSource};
 
+use super::place::Place;
 use crate::{
     results::series::Series,
     tcp::{Config, Source},
-    topology::Place,
 };
 use core::ops::Range;
-use fanfare_proto::{Bitrate, Duration, Ecn, Time, rng::Rng};
-use std::{any::Any, rc::Rc};
-
-/// A packet that an end wants to send.
-#[derive(Debug, Clone)]
-pub struct Outgoing {
-    /// Bytes on the wire, all headers included.
-    pub bytes: usize,
-    /// Mark to send with.
-    pub ecn: Option<Ecn>,
-    /// What the other end is told.
-    pub content: Rc<dyn Any>,
-}
-
-/// A packet that reaches an end.
-#[derive(Debug)]
-pub struct Incoming<'a> {
-    /// Bytes on the wire.
-    pub bytes: usize,
-    /// Its mark.
-    pub ecn: Option<Ecn>,
-    /// What the other end tells.
-    pub content: &'a dyn Any,
-}
-
-/// One end of a background flow: told what happens, asked what it wants to send.
-pub trait End: core::fmt::Debug {
-    /// A packet of the other end arrives.
-    fn on_packet(&mut self, now: Time, packet: Incoming<'_>);
-    /// The next packet that may go now. Asked again until there is none, after each packet that
-    /// arrived and when the time of [`Self::next_timeout`] has come.
-    fn poll_packet(&mut self, now: Time) -> Option<Outgoing>;
-    /// When it wants to be asked again.
-    fn next_timeout(&self) -> Option<Time>;
-    /// Bytes that its application has received so far.
-    fn delivered(&self) -> u64;
-}
+use fanfare_proto::{Bitrate, Duration, Time, rng::Rng};
 
 /// The receiving end of a flow that nobody answers.
 #[derive(Debug, Default)]

@@ -7,8 +7,8 @@ use fanfare_proto::Time;
 use super::{End, Flow, FlowReport, Incoming};
 use crate::{
     packet::{FlowId, Packet, Payload, Target},
+    place::PlaceNumber,
     results::series::Series,
-    topology::PlaceNumber,
 };
 
 /// Packets at one time: more is an end that never has enough.

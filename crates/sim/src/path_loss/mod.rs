@@ -1,7 +1,7 @@
 //! Who hears whom on a radio medium, and how well, while nodes move: the path loss of each pair
 //! over time.
 //!
-//! It comes from a recording (`event_log`) or from driving vehicles (`company`); for a radio that
+//! At each `moment` it is another. It comes from a recording (`event_log`) or from driving vehicles (`company`); for a radio that
 //! repeats what it hears, from the nodes that are reached in the end (`combined`). A medium turns
 //! it into packet loss. `contacts` says what could have arrived at all, and the least that this
 //! costs.
@@ -10,9 +10,13 @@ mod combined;
 mod company;
 mod contacts;
 mod event_log;
+mod moment;
 
 pub(crate) use contacts::Contacts;
 pub(crate) use event_log::parse;
+pub(crate) use moment::Moment;
+use moment::NOTHING;
+pub use moment::PathLoss;
 
 use crate::link::Loss;
 use fanfare_proto::Duration;
@@ -21,41 +25,10 @@ use std::sync::Arc;
 /// Most nodes of one recording or company: four companies and their staff are 157, and a set of so
 /// many still fits two words.
 pub const NODES_MAX: usize = 128;
-/// No signal at all, in dB.
-const NOTHING: f32 = 999.0;
+
 /// Between so many dB below the limit and as many above it, reception falls from all to nothing: about
 /// what the completion curves of 802.11 models leave between both.
 const SLOPE: f32 = 3.0;
-
-/// The path loss of each pair of nodes, in dB, from a time on.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Moment {
-    pub(crate) at: Duration,
-    /// A row for each node that sends, a column for each that hears.
-    losses: Vec<f32>,
-}
-
-/// The path loss of each pair over time; from one moment to the next it stays.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PathLoss {
-    nodes: usize,
-    moments: Vec<Moment>,
-}
-
-impl PathLoss {
-    /// How many nodes it speaks of.
-    #[must_use]
-    pub fn nodes(&self) -> usize {
-        self.nodes
-    }
-    pub(crate) fn moments(&self) -> &[Moment] {
-        &self.moments
-    }
-    /// From one node to another, at a moment of it.
-    pub(crate) fn between(&self, moment: &Moment, from: usize, to: usize) -> f32 {
-        moment.losses[from * self.nodes + to]
-    }
-}
 
 /// Where the path loss of a medium comes from.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,11 +1,8 @@
 //! Gateways: hosts of different groups that are one machine.
 
-use fanfare_group::{
-    Filter, Gateway, GatewayConfig, GatewayStats, GroupIndex, Route, Subscription,
-};
+use fanfare_group::{Filter, Gateway, GatewayConfig, GatewayStats, GroupIndex, Route};
 use fanfare_proto::{Bitrate, NodeId, Time};
 
-use super::Plan;
 use crate::network::Host;
 
 /// A machine that joins groups: a host in each, and what it carries between them.
@@ -39,7 +36,7 @@ impl GatewayPlan {
     pub(crate) fn start(&self, now: Time, seed: u64) -> Gateway<()> {
         let (filters, rate) = (&self.filters, self.rate);
         let route = |(from, to)| Route { from, to, filters: filters.clone(), rate };
-        let nodes: Vec<NodeId> = self.hosts.iter().map(|host| Plan::node_id(*host)).collect();
+        let nodes: Vec<NodeId> = self.hosts.iter().map(|host| host.node_id()).collect();
         Gateway::new(now, &nodes, self.ways().map(route).collect(), self.config, seed)
     }
 }
@@ -58,24 +55,5 @@ impl GatewayReport {
     #[must_use]
     pub fn sum(&self, counter: impl Fn(&GatewayStats) -> u64) -> u64 {
         self.ways.iter().map(|(_, stats)| counter(stats)).sum()
-    }
-}
-
-impl Plan {
-    /// Makes one machine of group nodes added so far. It lives while all of them are up.
-    #[must_use]
-    pub fn gateway(mut self, gateway: GatewayPlan) -> Self {
-        for filter in &gateway.filters {
-            let all = Subscription { copies: true, ..Subscription::new(filter.clone()) };
-            for host in &gateway.hosts {
-                self = self.subscribe(*host, &all);
-                // What its node itself publishes crosses, too.
-                self.choose((*host).into())
-                    .filter_map(|host| host.group_plan.as_mut())
-                    .for_each(|plan| plan.config.hears_itself = true);
-            }
-        }
-        self.gateways.push(gateway);
-        self
     }
 }

@@ -3,9 +3,6 @@
 use fanfare_group::{GroupConfig, Options, Subscription, Topic};
 use fanfare_proto::Duration;
 
-use super::Plan;
-use crate::network::Hosts;
-
 /// Messages at times of their own of one publication, at most.
 const PIECES_MAX: u64 = 100_000;
 
@@ -49,24 +46,5 @@ impl Publication {
         let count = self.count.min(PIECES_MAX) as u32;
         let times = (0..count).map(|n| at + every * n).take_while(|at| *at < self.until);
         times.map(|at| (at, one.clone())).collect()
-    }
-}
-
-impl Plan {
-    /// Makes group nodes of hosts added so far.
-    #[must_use]
-    pub fn cooperate(mut self, hosts: impl Into<Hosts>, config: GroupConfig) -> Self {
-        self.choose(hosts.into()).for_each(|host| {
-            host.group_plan = Some(GroupPlan { config, subscriptions: Vec::new() });
-        });
-        self
-    }
-    /// Lets group nodes among these hosts subscribe from the start.
-    #[must_use]
-    pub fn subscribe(mut self, hosts: impl Into<Hosts>, subscription: &Subscription) -> Self {
-        self.choose(hosts.into()).filter_map(|host| host.group_plan.as_mut()).for_each(|plan| {
-            plan.subscriptions.push(subscription.clone());
-        });
-        self
     }
 }

@@ -8,16 +8,12 @@ use crate::{
     flow::{Flow, layered::LayeredFlow},
     hop::Hop,
     link::Link,
-    medium::Medium,
+    medium::{Medium, medium_seed},
     network::Host,
     path_loss::Contacts,
-    topology::{Edge, Place, Router},
+    place::{Place, Router},
+    topology::Edge,
 };
-
-/// Chance of the nodes on the `number`-th medium: each company drives its own way.
-pub(crate) fn medium_seed(seed: u64, number: u16) -> u64 {
-    seed ^ u64::from(number) << 32
-}
 
 impl Plan {
     /// The classic test of sharing: `pairs` senders and receivers, each pair a group of its own,

@@ -1,16 +1,19 @@
-//! Queue disciplines: which packets wait, which are marked, which are dropped. Each has a file.
+//! Queue disciplines: which packets wait, which are marked, which are dropped. Each has a file;
+//! `discipline` is what they have in common.
 
+mod discipline;
 mod drop_tail;
 mod fair;
 mod red;
 
+pub use discipline::Limit;
+pub(crate) use discipline::{Discipline, Room, Verdict};
 pub use red::{AboveMax, Red};
 
-use crate::packet::Packet;
 use drop_tail::DropTail;
 use fair::Fair;
 pub(crate) use fair::QUANTUM;
-use fanfare_proto::{Bitrate, Duration, Time, rng::Rng};
+use fanfare_proto::{Bitrate, Duration};
 use red::RedQueue;
 
 /// A queue, as a plan describes it.
@@ -27,22 +30,6 @@ pub enum Queue {
         limit: Limit,
         /// Bytes of a turn. With those of one packet, flows alternate packet by packet.
         quantum: u32,
-    },
-}
-
-/// How much may wait. The packet on the wire does not wait.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Limit {
-    /// So many packets.
-    Packets(u32),
-    /// So many bytes, headers included.
-    Bytes(u64),
-    /// So many times what the line carries in one round trip.
-    Bdp {
-        /// Factor.
-        times: f64,
-        /// The round trip, which a hop does not know.
-        rtt: Duration,
     },
 }
 
@@ -78,71 +65,16 @@ impl Queue {
     }
 }
 
-impl Limit {
-    fn room(self, rate: Bitrate) -> Room {
-        match self {
-            Self::Packets(packets) => Room { packets: packets as usize, bytes: u64::MAX },
-            Self::Bytes(bytes) => Room { packets: usize::MAX, bytes },
-            Self::Bdp { times, rtt } => {
-                let bytes = (rate.bytes_in(rtt) as f64 * times) as u64;
-                Room { packets: usize::MAX, bytes }
-            }
-        }
-    }
-}
-
-/// A limit in numbers.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Room {
-    packets: usize,
-    bytes: u64,
-}
-
-impl Room {
-    /// Whether one packet of `bytes` more fits. The first always does: a line that can be used at
-    /// all takes one packet.
-    fn takes(self, packets: usize, held: u64, bytes: usize) -> bool {
-        packets == 0 || packets < self.packets && held + bytes as u64 <= self.bytes
-    }
-}
-
-/// What became of a packet that came to a queue.
-#[derive(Debug, Default)]
-pub(crate) struct Verdict {
-    /// This one was dropped: the one that came, or another in its place.
-    pub(crate) dropped: Option<Packet>,
-    /// The one that came was marked.
-    pub(crate) marked: bool,
-}
-
-impl Verdict {
-    fn dropped(packet: Packet) -> Self {
-        Self { dropped: Some(packet), marked: false }
-    }
-}
-
-/// A queue at work.
-pub(crate) trait Discipline: core::fmt::Debug {
-    /// A packet comes.
-    fn on_packet(&mut self, now: Time, packet: Packet, rng: &mut Rng) -> Verdict;
-    /// The next packet for the line.
-    fn poll_packet(&mut self, now: Time) -> Option<Packet>;
-    /// Packets waiting.
-    fn packets(&self) -> usize;
-    /// Bytes waiting.
-    fn bytes(&self) -> u64;
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use std::rc::Rc;
 
-    use fanfare_proto::Ecn;
+    use fanfare_proto::{Ecn, Time};
 
     use super::*;
     use crate::{
-        packet::{FlowId, Payload, Target},
-        topology::PlaceNumber,
+        packet::{FlowId, Packet, Payload, Target},
+        place::PlaceNumber,
     };
 
     pub(crate) fn packet(flow: u16, bytes: usize, ecn: Option<Ecn>) -> Packet {

@@ -7,8 +7,8 @@ use fanfare_proto::{Bitrate, Duration, Time};
 
 use crate::{
     packet::{FlowId, Packet},
+    place::Place,
     results::{histogram::Histogram, series::Series},
-    topology::Place,
 };
 
 /// Counters of one hop, and how it went over time. Packets are counted with all their headers.

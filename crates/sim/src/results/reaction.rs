@@ -7,8 +7,8 @@ use fanfare_proto::{Bitrate, Duration, Time};
 use crate::{
     network::Host,
     packet::FlowId,
+    place::Place,
     results::{hop_report::HopReport, metrics::Metric, report::Report, series::STEP},
-    topology::Place,
 };
 
 /// How near the share counts as there: a tenth to either side.

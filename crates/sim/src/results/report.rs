@@ -11,6 +11,7 @@ use crate::{
     network::{Host, PathCounts},
     node::{Completion, Node, OfferedObject, PublishedMessage},
     path_loss::Contacts,
+    place::Place,
     plan::GatewayReport,
     results::{
         hop_report::HopReport,
@@ -18,7 +19,6 @@ use crate::{
         table::Table,
         traffic::{Kind, Traffic},
     },
-    topology::Place,
 };
 
 /// Rows of hosts that are printed; the rest is in the sums.

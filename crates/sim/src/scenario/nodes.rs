@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     network::Host,
-    topology::{Place, Router},
+    place::{Place, Router},
 };
 use fanfare_proto::Duration;
 use fanfare_toml::{Mistakes, suggest};

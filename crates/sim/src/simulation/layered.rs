@@ -6,7 +6,7 @@ use super::{ScheduledEvent, Simulation, fnv};
 use crate::{
     flow::layered::{LayeredRunning, Participant},
     packet::Packet,
-    topology::{Place, PlaceNumber},
+    place::{Place, PlaceNumber},
 };
 
 impl Simulation {

@@ -11,8 +11,8 @@ use crate::{
     link::Traces,
     network::{Delivery, Host},
     packet::{FlowId, Packet, Payload, Target},
+    place::{Place, PlaceNumber},
     plan::Plan,
-    topology::{Place, PlaceNumber},
 };
 
 impl Simulation {

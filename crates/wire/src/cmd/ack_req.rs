@@ -10,7 +10,7 @@
 //! +---------------------------------------------------------------+
 //! ```
 
-use super::{Cmd, NodeIds};
+use super::{NodeIds, open};
 use crate::{NodeId, WireError, ext::Extensions, frame::FrameReader, header::SenderFields};
 use alloc::vec::Vec;
 use core::fmt;
@@ -50,7 +50,7 @@ impl<'a> AckReq<'a> {
 impl AckReq<'_> {
     /// Appends the message with `nodes` as the acking list.
     pub fn encode(&self, nodes: &[NodeId], out: &mut Vec<u8>) {
-        let mut writer = Cmd::open(&self.sender, Self::FLAVOR, out);
+        let mut writer = open(&self.sender, Self::FLAVOR, out);
         writer.u8(0);
         writer.u8(self.ack_type);
         writer.u8(self.ack_id);

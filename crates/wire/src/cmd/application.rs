@@ -10,7 +10,7 @@
 //! +---------------------------------------------------------------+
 //! ```
 
-use super::Cmd;
+use super::open;
 use crate::{WireError, ext::Extensions, frame::FrameReader, header::SenderFields};
 use alloc::vec::Vec;
 use core::fmt;
@@ -44,7 +44,7 @@ impl<'a> Application<'a> {
 impl Application<'_> {
     /// Appends the message.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let mut writer = Cmd::open(&self.sender, Self::FLAVOR, out);
+        let mut writer = open(&self.sender, Self::FLAVOR, out);
         writer.u8(0);
         writer.u16(0);
         self.extensions.append_others(&[], writer.extensions());

@@ -19,11 +19,13 @@
 //! ```
 //! NRL's NormSocket sets the reserved byte to 1 during connection set-up; it is ignored here.
 
-use super::{Cmd, whole_items};
-use crate::ext::{CcFlags, ExtRate, Extensions};
-use crate::frame::FrameReader;
-use crate::header::{SendTime, SenderFields};
-use crate::{NodeId, QuantizedRate, QuantizedRtt, WireError};
+use super::{open, whole_items};
+use crate::{
+    NodeId, QuantizedRate, QuantizedRtt, WireError,
+    ext::{CcFlags, ExtRate, Extensions},
+    frame::FrameReader,
+    header::{SendTime, SenderFields},
+};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -63,7 +65,7 @@ impl<'a> Cc<'a> {
 impl Cc<'_> {
     /// Appends the message; `rate` becomes EXT_RATE.
     pub fn encode(&self, rate: Option<QuantizedRate>, nodes: &[CcNode], out: &mut Vec<u8>) {
-        let mut writer = Cmd::open(&self.sender, Self::FLAVOR, out);
+        let mut writer = open(&self.sender, Self::FLAVOR, out);
         writer.u8(0);
         writer.u16(self.cc_sequence);
         self.send_time.write(&mut writer);
@@ -80,7 +82,7 @@ impl fmt::Display for Cc<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { sender, cc_sequence, send_time, extensions, nodes } = self;
         write!(f, "CMD(CC) {sender} cc_seq {cc_sequence} sent {send_time}{extensions} nodes ")?;
-        crate::message::write_list(f, nodes.iter())
+        crate::show::write_list(f, nodes.iter())
     }
 }
 
@@ -143,7 +145,7 @@ impl<'a> CcNodes<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Message, golden};
+    use crate::{Message, cmd::Cmd, golden};
 
     #[test]
     fn captured_datagrams_read_as_sent_and_encode_to_the_same_bytes() {

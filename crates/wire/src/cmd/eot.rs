@@ -10,7 +10,7 @@
 //! +---------------------------------------------------------------+
 //! ```
 
-use super::Cmd;
+use super::open;
 use crate::{WireError, ext::Extensions, frame::FrameReader, header::SenderFields};
 use alloc::vec::Vec;
 use core::fmt;
@@ -42,7 +42,7 @@ impl<'a> Eot<'a> {
 impl Eot<'_> {
     /// Appends the message.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let mut writer = Cmd::open(&self.sender, Self::FLAVOR, out);
+        let mut writer = open(&self.sender, Self::FLAVOR, out);
         writer.u8(0);
         writer.u16(0);
         self.extensions.append_others(&[], writer.extensions());
@@ -58,8 +58,7 @@ impl fmt::Display for Eot<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{Message, golden};
+    use crate::{Message, cmd::Cmd, golden};
     use alloc::format;
 
     /// Laid out by hand from the RFC: NRL's code does not send this.

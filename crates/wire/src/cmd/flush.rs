@@ -12,10 +12,14 @@
 //! +---------------------------------------------------------------+
 //! ```
 
-use super::{Cmd, whole_items};
-use crate::ext::{AppAck, Extensions};
-use crate::{FecId, NodeId, ObjectTransportId, WireError};
-use crate::{fec::RawPayloadId, frame::FrameReader, header::SenderFields};
+use super::{open, whole_items};
+use crate::{
+    FecId, NodeId, ObjectTransportId, WireError,
+    ext::{AppAck, Extensions},
+    fec::RawPayloadId,
+    frame::FrameReader,
+    header::SenderFields,
+};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -59,7 +63,7 @@ impl Flush<'_> {
     /// # Panics
     /// When `app` is longer than [`AppAck::MAX_LEN`].
     pub fn encode(&self, app: Option<&[u8]>, nodes: &[NodeId], out: &mut Vec<u8>) {
-        let mut writer = Cmd::open(&self.sender, Self::FLAVOR, out);
+        let mut writer = open(&self.sender, Self::FLAVOR, out);
         writer.u8(self.payload_id.fec_id.to_byte());
         writer.u16(self.object_transport_id.0);
         writer.payload_id(&self.payload_id);
@@ -116,14 +120,14 @@ impl<'a> NodeIds<'a> {
 /// The ids in brackets, separated by spaces.
 impl fmt::Display for NodeIds<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::message::write_list(f, self.iter())
+        crate::show::write_list(f, self.iter())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Message, golden};
+    use crate::{Message, cmd::Cmd, golden};
 
     #[test]
     fn captured_datagrams_read_as_sent_and_encode_to_the_same_bytes() {

@@ -1,10 +1,13 @@
-//! NORM_CMD: the sender's commands, one file per flavor (RFC 5740 4.2.3).
+//! NORM_CMD: the sender's commands, one file per flavor (RFC 5740 4.2.3). `opening`: how each begins;
+//! `items`: the lists in some of them.
 
 pub mod ack_req;
 pub mod application;
 pub mod cc;
 pub mod eot;
 pub mod flush;
+mod items;
+mod opening;
 pub mod repair_adv;
 pub mod squelch;
 
@@ -13,11 +16,12 @@ pub use application::Application;
 pub use cc::{Cc, CcNode, CcNodes};
 pub use eot::Eot;
 pub use flush::{Flush, NodeIds};
+use items::whole_items;
+use opening::open;
 pub use repair_adv::RepairAdv;
 pub use squelch::{ObjectIds, Squelch};
 
-use crate::frame::{FrameReader, FrameWriter};
-use crate::{WireError, header::SenderFields};
+use crate::{WireError, frame::FrameReader, header::SenderFields};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -42,7 +46,7 @@ pub enum Cmd<'a> {
 
 impl<'a> Cmd<'a> {
     /// Message type.
-    pub(crate) const TYPE: u8 = 3;
+    pub(crate) const TYPE: u8 = opening::TYPE;
 
     pub(crate) fn parse(mut reader: FrameReader<'a>) -> Result<Self, WireError> {
         let sender = SenderFields::read(&mut reader)?;
@@ -56,13 +60,6 @@ impl<'a> Cmd<'a> {
             Application::FLAVOR => Application::parse(sender, reader).map(Self::Application),
             unknown => Err(WireError::UnknownFlavor(unknown)),
         }
-    }
-
-    /// Begins a command: everything up to its flavor.
-    fn open<'o>(sender: &SenderFields, flavor: u8, out: &'o mut Vec<u8>) -> FrameWriter<'o> {
-        let mut writer = sender.open(Self::TYPE, out);
-        writer.u8(flavor);
-        writer
     }
 
     /// Appends the message as it was parsed.
@@ -114,18 +111,5 @@ impl fmt::Display for Cmd<'_> {
             Self::AckReq(m) => m.fmt(f),
             Self::Application(m) => m.fmt(f),
         }
-    }
-}
-
-/// `bytes` again, when they are a whole number of items.
-fn whole_items<'a>(
-    what: &'static str,
-    bytes: &'a [u8],
-    item: usize,
-) -> Result<&'a [u8], WireError> {
-    if bytes.len().is_multiple_of(item) {
-        Ok(bytes)
-    } else {
-        Err(WireError::ListLength { what, bytes: bytes.len(), item })
     }
 }

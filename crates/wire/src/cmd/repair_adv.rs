@@ -10,9 +10,13 @@
 //! +---------------------------------------------------------------+
 //! ```
 
-use super::Cmd;
-use crate::ext::{ExtCc, Extensions};
-use crate::{RepairRequests, WireError, frame::FrameReader, header::SenderFields};
+use super::open;
+use crate::{
+    RepairRequests, WireError,
+    ext::{ExtCc, Extensions},
+    frame::FrameReader,
+    header::SenderFields,
+};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -50,7 +54,7 @@ impl RepairAdv<'_> {
     /// Appends the message; `requests` holds encoded repair requests
     /// (see [`crate::nack::RequestWriter`]).
     pub fn encode(&self, cc: Option<&ExtCc>, requests: &[u8], out: &mut Vec<u8>) {
-        let mut writer = Cmd::open(&self.sender, Self::FLAVOR, out);
+        let mut writer = open(&self.sender, Self::FLAVOR, out);
         writer.u8(self.flags);
         writer.u16(0);
         if let Some(cc) = cc {

@@ -12,9 +12,11 @@
 //! +---------------------------------------------------------------+
 //! ```
 
-use super::{Cmd, whole_items};
-use crate::{FecId, ObjectTransportId, WireError, ext::Extensions};
-use crate::{fec::RawPayloadId, frame::FrameReader, header::SenderFields};
+use super::{open, whole_items};
+use crate::{
+    FecId, ObjectTransportId, WireError, ext::Extensions, fec::RawPayloadId, frame::FrameReader,
+    header::SenderFields,
+};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -54,7 +56,7 @@ impl<'a> Squelch<'a> {
 impl Squelch<'_> {
     /// Appends the message with `invalid` as its list of objects.
     pub fn encode(&self, invalid: &[ObjectTransportId], out: &mut Vec<u8>) {
-        let mut writer = Cmd::open(&self.sender, Self::FLAVOR, out);
+        let mut writer = open(&self.sender, Self::FLAVOR, out);
         writer.u8(self.payload_id.fec_id.to_byte());
         writer.u16(self.object_transport_id.0);
         writer.payload_id(&self.payload_id);
@@ -70,7 +72,7 @@ impl fmt::Display for Squelch<'_> {
         let fec_id = payload_id.fec_id;
         write!(f, "CMD(SQUELCH) {sender} obj {object_transport_id} fec {fec_id} id {payload_id}")?;
         write!(f, "{extensions} invalid ")?;
-        crate::message::write_list(f, invalid_objects.iter())
+        crate::show::write_list(f, invalid_objects.iter())
     }
 }
 
@@ -97,7 +99,7 @@ impl<'a> ObjectIds<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Message, golden};
+    use crate::{Message, cmd::Cmd, golden};
 
     #[test]
     fn captured_datagrams_read_as_sent_and_encode_to_the_same_bytes() {

@@ -43,7 +43,7 @@ impl CcFlags {
 impl fmt::Display for CcFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const NAMES: [&str; 6] = ["CLR", "PLR", "RTT", "START", "LEAVE", "LIMIT"];
-        crate::message::write_flags(f, self.0, &NAMES)
+        crate::show::write_flags(f, self.0, &NAMES)
     }
 }
 

@@ -76,7 +76,7 @@ impl RepairLevel {
 /// Names of the levels set, joined by `|`; `-` for none.
 impl fmt::Display for RepairLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::message::write_flags(f, self.0, &["SEGMENT", "BLOCK", "INFO", "OBJECT"])
+        crate::show::write_flags(f, self.0, &["SEGMENT", "BLOCK", "INFO", "OBJECT"])
     }
 }
 

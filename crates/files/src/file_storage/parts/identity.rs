@@ -2,14 +2,11 @@
 
 use std::io;
 
+use fanfare_content::pack::pack_part_name;
 use fanfare_proto::{ObjectKey, StorageError};
 
 use super::{
-    super::{
-        incoming::Incoming,
-        kept::{pack_part_name, part_name},
-        storage_error,
-    },
+    super::{error::storage_error, incoming::Incoming, kept::part_name},
     Part, Parts,
 };
 

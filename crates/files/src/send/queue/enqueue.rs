@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use fanfare_proto::{EnqueueError, FirstPass, NewObject, ObjectKey, ObjectKind, Session, Time};
-
-use super::{AllHave, HALF, Queue, RECENT_MAX, Recent, Refused, Resuming, SentObject};
-use crate::{
+use fanfare_content::{
     announcement::{Announcement, Details, Follows, Turn},
-    file_storage::FileStorage,
     manifest::Manifest,
     read_at::ReadAt,
     source::SourceFile,
 };
+use fanfare_proto::{EnqueueError, FirstPass, NewObject, ObjectKey, ObjectKind, Session, Time};
+
+use super::{AllHave, HALF, Queue, RECENT_MAX, Recent, Refused, Resuming, SentObject};
+use crate::file_storage::FileStorage;
 
 impl Queue {
     pub(super) fn has_manifest(&self, file: &SourceFile) -> bool {

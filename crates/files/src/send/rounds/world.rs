@@ -2,6 +2,10 @@
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
+use fanfare_content::{
+    receipt::About,
+    source::{Packing, Sources},
+};
 use fanfare_disk::{directory::Directory, scratch::Scratch};
 use fanfare_proto::{
     AckPolicy, Event, InstanceId, NodeId, ReceiverConfig, RecvMeta, SenderConfig, Session,
@@ -9,14 +13,12 @@ use fanfare_proto::{
 };
 
 use super::{FILES, LIMIT, RATE, SEGMENT};
-use crate::send::{SendJob, SendOptions};
 use crate::{
     event::{Outbox, ReceiveEvent, SendReport, TransferEvent},
     file_storage::{Backlog, FileStorage},
     ledger::{self, Ledger},
-    receipt::About,
     receive::{ReceiveJob, ReceiveOptions},
-    source::{Packing, Sources},
+    send::{SendJob, SendOptions},
     verify::Verifier,
 };
 

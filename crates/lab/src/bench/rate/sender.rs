@@ -1,6 +1,6 @@
 //! Who sends in a cell, and with which command.
 
-use super::{Condition, RateCell, table::short};
+use super::{Condition, RateCell, short::short};
 use crate::{
     host::{Host, INTERFACE},
     peer::{FANFARE_GROUP, Launch, Peer, Task},

@@ -1,6 +1,6 @@
 //! The rows as Markdown.
 
-use super::{Buffer, RateCell, RateRow, Spread};
+use super::{Buffer, RateCell, RateRow, Spread, short::short};
 use std::{
     fmt::{self, Write as _},
     fs,
@@ -211,17 +211,6 @@ fn mega(spread: &Spread) -> String {
 fn milliseconds(spread: &Spread) -> String {
     let value = |value: f64| format!("{:.0}", value * 1000.0);
     format!("{} ({} to {})", value(spread.median), value(spread.least), value(spread.most))
-}
-
-/// A number with the letter of its unit, as options take it.
-pub(super) fn short(value: u64) -> String {
-    let units = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
-    let unit = units.into_iter().find(|(unit, _)| value as f64 >= *unit);
-    let rounded = |value: f64| (value * 100.0).round() / 100.0;
-    unit.map_or_else(
-        || value.to_string(),
-        |(unit, name)| format!("{}{name}", rounded(value as f64 / unit)),
-    )
 }
 
 #[cfg(test)]

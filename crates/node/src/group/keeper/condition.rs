@@ -1,6 +1,8 @@
 //! Whether what is kept outlives the process, and what of that has been said: each state once.
 
 use super::fault::Fault;
+use std::sync::Arc;
+use std::sync::Mutex;
 
 /// What the application should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +71,8 @@ impl Condition {
         Some(News::Durable { unkept: std::mem::take(&mut self.unkept) })
     }
 }
+
+pub(super) type SharedCondition = Arc<Mutex<Condition>>;
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{database::Kept, fault::Fault, record::Record};
-use crate::network::random;
+use crate::chance::random;
 
 /// The directory of the files in that of the cache.
 const CONTENT: &str = "content";

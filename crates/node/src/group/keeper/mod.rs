@@ -3,16 +3,19 @@
 //! - `record`: a message as it is kept; `database`: all of them; `files`: long ones
 //! - [`Keeper`]: what the node asks; `writer`: the thread that writes, many changes at once
 //! - `fault`, `outage`, `backlog`, `condition`: a disk that refuses, what waits for it, what is said of it
+//! - `cache_error`: why there is none; `layout`: what the database is called
 //! - `opening`: what an earlier life has left; `salvage`: of a database that is damaged
 //!
 //! What a publisher was told is published is there after a crash; what came from others is, up to
 //! the last 20 ms.
 
 mod backlog;
+mod cache_error;
 mod condition;
 mod database;
 mod fault;
 mod files;
+mod layout;
 mod opening;
 mod outage;
 mod record;
@@ -21,11 +24,13 @@ mod salvage;
 mod tests;
 mod writer;
 
+pub use cache_error::CacheError;
+use condition::SharedCondition;
+use layout::{DATABASE, PAGES_BYTES};
 use std::{
-    fmt, io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc::{SyncSender, sync_channel},
     },
@@ -48,59 +53,6 @@ use crate::waker::Waker;
 /// Changes that wait for the thread. When the disk is slower than what comes, what comes is kept in
 /// memory only, and counted.
 const WAITING_MAX: usize = 4096;
-/// redb's own default of 1 GiB is more than all that is kept here.
-const PAGES_BYTES: usize = 8 << 20;
-const DATABASE: &str = "messages.redb";
-
-type SharedCondition = Arc<Mutex<Condition>>;
-
-/// Why there is no durable cache.
-#[derive(Debug)]
-pub enum CacheError {
-    /// The directory cannot be used.
-    Directory(PathBuf, io::Error),
-    /// Another process has it.
-    InUse(PathBuf),
-    /// It fails.
-    Failed(PathBuf, String),
-    /// It is another node's.
-    OtherNode {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        node: u32,
-    },
-}
-
-impl fmt::Display for CacheError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Directory(path, error) => write!(
-                f,
-                "cache directory ({}): cannot be used ({error}). Give one that this user can write to",
-                path.display()
-            ),
-            Self::InUse(path) => write!(
-                f,
-                "cache directory ({}): another process uses it. Give each its own, or stop the other",
-                path.display()
-            ),
-            Self::Failed(path, why) => write!(
-                f,
-                "cache directory ({}): {why}. Check the disk, or give another directory",
-                path.display()
-            ),
-            Self::OtherNode { path, node } => write!(
-                f,
-                "cache directory ({}): is that of node {node}. Give that --node-id, none, or another \
-                 directory",
-                path.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for CacheError {}
 
 /// A durable cache, and the thread that writes to it.
 #[derive(Debug)]

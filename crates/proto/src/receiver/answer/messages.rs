@@ -67,7 +67,7 @@ impl RemoteSender {
     }
 
     fn destination(&self, local: &Local) -> Destination {
-        match (local.unicast, local.feedback) {
+        match (local.unicast, self.own_feedback.unwrap_or(local.feedback)) {
             (false, FeedbackPath::Group) if !self.way.is_direct() => Destination::Group,
             // Of whom only others speak, the address is not known.
             _ if self.identity.is_from_peers() => Destination::Group,

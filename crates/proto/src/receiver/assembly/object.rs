@@ -8,7 +8,7 @@ use crate::receiver::{
     stream::ReceiveStream,
 };
 use crate::{
-    config::ReceiverConfig,
+    config::{Nacking, ReceiverConfig},
     context::Context,
     event::Event,
     stats::DropReason,
@@ -49,6 +49,8 @@ pub(crate) struct ReceiveObject {
     pub(in crate::receiver) received: u64,
     /// The driver looks at what it has of it: content is taken, but not requested.
     examined: bool,
+    /// What is requested of it.
+    pub(in crate::receiver) nacking: Nacking,
 }
 
 impl ReceiveObject {
@@ -73,7 +75,9 @@ impl ReceiveObject {
         ctx.events.push(Event::ObjectNew { key, kind: format.kind, size, has_info });
         let info = if has_info { InfoState::Wanted } else { InfoState::None };
         let blocks = BlockSet::new(format.partition.blocks);
-        Ok(Self { key, format, stream, blocks, info, received: 0, examined: false })
+        let (received, examined) = (0, false);
+        let nacking = config.nacking;
+        Ok(Self { key, format, stream, blocks, info, received, examined, nacking })
     }
 
     /// An object that was complete, to be repaired.
@@ -82,7 +86,8 @@ impl ReceiveObject {
         blocks.finish_all(0..format.partition.blocks);
         // Whatever became of its INFO was told when it was complete.
         let (info, received) = (InfoState::Here, format.partition.object_size);
-        Self { key, format, stream: None, blocks, info, received, examined: false }
+        let (stream, examined, nacking) = (None, false, Nacking::Normal);
+        Self { key, format, stream, blocks, info, received, examined, nacking }
     }
 
     pub(crate) fn format(&self) -> &Format {
@@ -112,7 +117,10 @@ impl ReceiveObject {
     /// The lowest block to ask something of; INFO counts as block 0. `beyond`: the sender has sent
     /// something of later objects.
     pub(crate) fn first_need(&self, beyond: bool) -> Option<u32> {
-        match (self.wants_info(), self.examined) {
+        if self.nacking == Nacking::None {
+            return None;
+        }
+        match (self.wants_info(), self.examined || self.nacking == Nacking::InfoOnly) {
             (true, _) => Some(0),
             (false, true) => None,
             (false, false) if self.stream.is_some() => self.stream_need(beyond),

@@ -83,7 +83,9 @@ impl RemoteSender {
         let (window, buffer) = (config.objects_max, config.buffer_max);
         let decides = local.config.info_decides;
         let info = (local.info_first || decides, decides);
-        self.objects = Some(Objects::new(whose, (floor, object), window, buffer, info));
+        let mut objects = Objects::new(whose, (floor, object), window, buffer, info);
+        objects.set_nacking(self.nacking);
+        self.objects = Some(objects);
         Some(object)
     }
 }

@@ -1,5 +1,6 @@
 //! Iterates over what is missing before a given position of the sender.
 
+use crate::config::Nacking;
 use alloc::vec::Vec;
 
 use crate::receiver::{
@@ -50,14 +51,15 @@ pub(crate) fn needs_before(objects: &Objects, limit: Position) -> impl Iterator<
             Some((gap, entry))
         })
         .flat_map(move |(gap, entry)| {
-            of_gap(objects.asks_info_first(), gap).chain(entry.into_iter().flat_map(
-                move |(object, entry)| {
-                    let blocks = if object == limit.object { limit.block } else { u64::MAX };
-                    let (first, decides) = (objects.asks_info_first(), objects.info_decides());
-                    let beyond = objects.newest() > object;
-                    of_entry((object, entry), (blocks, beyond), (first, decides))
-                },
-            ))
+            let gap = gap.filter(|_| objects.nacking() != Nacking::None);
+            let infos = objects.asks_info_first() || objects.nacking() == Nacking::InfoOnly;
+            of_gap(infos, gap).chain(entry.into_iter().flat_map(move |(object, entry)| {
+                let blocks = if object == limit.object { limit.block } else { u64::MAX };
+                let (first, decides) = (objects.asks_info_first(), objects.info_decides());
+                let beyond = objects.newest() > object;
+                let nacking = objects.nacking();
+                of_entry((object, entry), (blocks, beyond), (first, decides), nacking)
+            }))
         })
 }
 
@@ -77,8 +79,17 @@ fn of_entry(
     (object, entry): (ObjectIndex, &Entry),
     (end, beyond): (u64, bool),
     (info_first, info_decides): (bool, bool),
+    nacking: Nacking,
 ) -> impl Iterator<Item = Need<'_>> {
     let (whole, open) = match entry {
+        Entry::Pending { .. } if nacking == Nacking::None => (None, None),
+        Entry::Pending { .. } if nacking == Nacking::InfoOnly => {
+            (Some(Need::Info { object }), None)
+        }
+        Entry::Open(open) if open.nacking == Nacking::None => (None, None),
+        Entry::Open(open) if open.nacking == Nacking::InfoOnly => {
+            (open.wants_info().then_some(Need::Info { object }), None)
+        }
         Entry::Pending { info_only: true, .. } => (Some(Need::Info { object }), None),
         Entry::Pending { .. } if info_first && info_decides => (Some(Need::Info { object }), None),
         Entry::Pending { .. } => (Some(Need::Objects { first: object, last: object }), None),

@@ -116,8 +116,10 @@ impl ReceiveObject {
     }
 
     /// Position of the next byte to be read, and slots of its ring.
-    pub(in crate::receiver) fn stream_state(&self) -> Option<(u64, u64)> {
-        self.stream.as_ref().map(|stream| (stream.offset, stream.slots()))
+    /// Symbols that it is behind what was heard of.
+    pub(in crate::receiver) fn stream_state(&self) -> Option<(u64, u64, u64)> {
+        let stream = self.stream.as_ref()?;
+        Some((stream.offset, stream.slots(), stream.heard.saturating_sub(stream.next)))
     }
 
     /// All of it was read, and its end told.

@@ -3,8 +3,8 @@
 use fanfare_proto::{Bitrate, Duration, Time};
 
 use crate::{
+    place::Place,
     results::{metrics::Metric, report::Report},
-    topology::Place,
 };
 
 /// How near the share counts as there: a tenth to either side, and what rounding makes of it. Where

@@ -7,8 +7,8 @@ pub use convergence::Convergence;
 pub(crate) use running::{LayeredRunning, Participant};
 
 use crate::{
+    place::Place,
     results::series::{STEP, Series},
-    topology::Place,
 };
 use core::ops::Range;
 use fanfare_proto::{

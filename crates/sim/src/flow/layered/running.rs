@@ -15,8 +15,8 @@ use super::{LayeredFlow, LayeredReport};
 use crate::{
     fabric::ChannelId,
     packet::{FlowId, Packet, Payload, Target},
+    place::PlaceNumber,
     results::series::Series,
-    topology::PlaceNumber,
 };
 
 /// Keeps the chance of sessions apart from each other and from that of flows.

@@ -7,7 +7,7 @@ mod variables;
 use fanfare_proto::Duration;
 
 use super::{Mistake, Scenario};
-use crate::{flow::FlowKind, network::Host, results::report::Report, topology::Router};
+use crate::{flow::FlowKind, network::Host, place::Router, results::report::Report};
 
 const DUMBBELL: &str = r#"
 [scenario]

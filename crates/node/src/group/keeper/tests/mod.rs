@@ -6,6 +6,7 @@ mod full;
 use std::{
     collections::BTreeMap,
     io,
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 

@@ -61,7 +61,8 @@ impl Objects {
         config: &ReceiverConfig,
     ) -> bool {
         match ReceiveObject::open(ctx, self.key(object), format, has_info, config) {
-            Ok(open) => {
+            Ok(mut open) => {
+                open.nacking = self.nacking;
                 self.entries.insert(object, Entry::Open(Box::new(open)));
                 if has_info && self.asks_info_first() {
                     self.info_tries = INFO_TRIES;
@@ -198,7 +199,7 @@ impl Objects {
             return;
         }
         let (key, format) = (self.key(object), *open.format());
-        let size = open.stream_state().map_or(format.partition.object_size, |(offset, _)| offset);
+        let size = open.stream_state().map_or(format.partition.object_size, |(offset, ..)| offset);
         self.buffered -= open.buffered();
         self.entries.insert(object, Entry::Complete { format, confirmed: false });
         ctx.storage.close(key, true);

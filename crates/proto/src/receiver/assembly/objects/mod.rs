@@ -13,7 +13,7 @@ use crate::receiver::{
     object::ReceiveObject,
     position::{ObjectIndex, Position},
 };
-use crate::storage::ObjectKey;
+use crate::{config::Nacking, storage::ObjectKey};
 use alloc::{boxed::Box, collections::BTreeMap};
 use fanfare_wire::{InstanceId, NodeId};
 
@@ -70,6 +70,8 @@ pub(crate) struct Objects {
     info_tries: u8,
     /// Of objects whose INFO is missing nothing else is requested.
     info_decides: bool,
+    /// What is requested of objects that are to begin.
+    nacking: Nacking,
 }
 
 impl Objects {
@@ -96,6 +98,7 @@ impl Objects {
             buffer_max,
             info_tries: if info_first { INFO_TRIES } else { 0 },
             info_decides,
+            nacking: Nacking::Normal,
         }
     }
 
@@ -107,6 +110,16 @@ impl Objects {
     /// Whether only INFO is asked of objects that nothing was heard of.
     pub(crate) fn asks_info_first(&self) -> bool {
         self.info_tries > 0
+    }
+
+    /// What is requested of objects that begin from now on.
+    pub(crate) fn set_nacking(&mut self, nacking: Nacking) {
+        self.nacking = nacking;
+    }
+
+    /// What is requested of objects of which little is known.
+    pub(crate) fn nacking(&self) -> Nacking {
+        self.nacking
     }
 
     /// Whether nothing else is asked of an object whose INFO is missing.

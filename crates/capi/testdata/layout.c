@@ -1,0 +1,40 @@
+/* Prints what programs were compiled with: sizes, places and numbers. It compiles as C and as C++. */
+#include <normApi.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define SHOW(what) printf("%s %ld\n", #what, (long)(what))
+
+int main(void) {
+    SHOW(sizeof(NormEvent)); SHOW(offsetof(NormEvent, type)); SHOW(offsetof(NormEvent, session));
+    SHOW(offsetof(NormEvent, sender)); SHOW(offsetof(NormEvent, object));
+    SHOW(sizeof(NormInstanceHandle)); SHOW(sizeof(NormSessionHandle)); SHOW(sizeof(NormNodeHandle));
+    SHOW(sizeof(NormObjectHandle)); SHOW(sizeof(NormNodeId)); SHOW(sizeof(NormSessionId));
+    SHOW(sizeof(NormSize)); SHOW(sizeof(NormDescriptor)); SHOW(sizeof(NormEventType));
+    SHOW(sizeof(NormObjectType)); SHOW(sizeof(NormFlushMode)); SHOW(sizeof(NormAckingStatus));
+    SHOW(sizeof(NormSyncPolicy)); SHOW(sizeof(NormProbingMode)); SHOW(sizeof(NormTrackingStatus));
+    SHOW(sizeof(NormNackingMode)); SHOW(sizeof(NormRepairBoundary));
+    SHOW(NORM_OBJECT_NONE); SHOW(NORM_OBJECT_DATA); SHOW(NORM_OBJECT_FILE); SHOW(NORM_OBJECT_STREAM);
+    SHOW(NORM_FLUSH_NONE); SHOW(NORM_FLUSH_PASSIVE); SHOW(NORM_FLUSH_ACTIVE);
+    SHOW(NORM_NACK_NONE); SHOW(NORM_NACK_INFO_ONLY); SHOW(NORM_NACK_NORMAL);
+    SHOW(NORM_ACK_INVALID); SHOW(NORM_ACK_FAILURE); SHOW(NORM_ACK_PENDING); SHOW(NORM_ACK_SUCCESS);
+    SHOW(NORM_TRACK_NONE); SHOW(NORM_TRACK_RECEIVERS); SHOW(NORM_TRACK_SENDERS); SHOW(NORM_TRACK_ALL);
+    SHOW(NORM_PROBE_NONE); SHOW(NORM_PROBE_PASSIVE); SHOW(NORM_PROBE_ACTIVE);
+    SHOW(NORM_SYNC_CURRENT); SHOW(NORM_SYNC_STREAM); SHOW(NORM_SYNC_ALL);
+    SHOW(NORM_BOUNDARY_BLOCK); SHOW(NORM_BOUNDARY_OBJECT);
+    SHOW(NORM_EVENT_INVALID); SHOW(NORM_TX_QUEUE_VACANCY); SHOW(NORM_TX_QUEUE_EMPTY);
+    SHOW(NORM_TX_FLUSH_COMPLETED); SHOW(NORM_TX_WATERMARK_COMPLETED); SHOW(NORM_TX_CMD_SENT);
+    SHOW(NORM_TX_OBJECT_SENT); SHOW(NORM_TX_OBJECT_PURGED); SHOW(NORM_TX_RATE_CHANGED);
+    SHOW(NORM_LOCAL_SENDER_CLOSED); SHOW(NORM_REMOTE_SENDER_NEW); SHOW(NORM_REMOTE_SENDER_RESET);
+    SHOW(NORM_REMOTE_SENDER_ADDRESS); SHOW(NORM_REMOTE_SENDER_ACTIVE);
+    SHOW(NORM_REMOTE_SENDER_INACTIVE); SHOW(NORM_REMOTE_SENDER_PURGED); SHOW(NORM_RX_CMD_NEW);
+    SHOW(NORM_RX_OBJECT_NEW); SHOW(NORM_RX_OBJECT_INFO); SHOW(NORM_RX_OBJECT_UPDATED);
+    SHOW(NORM_RX_OBJECT_COMPLETED); SHOW(NORM_RX_OBJECT_ABORTED); SHOW(NORM_RX_ACK_REQUEST);
+    SHOW(NORM_GRTT_UPDATED); SHOW(NORM_CC_ACTIVE); SHOW(NORM_CC_INACTIVE);
+    SHOW(NORM_ACKING_NODE_NEW); SHOW(NORM_SEND_ERROR); SHOW(NORM_USER_TIMEOUT);
+    /* The library's own constants, through the loader. */
+    SHOW((size_t)NORM_INSTANCE_INVALID); SHOW((size_t)NORM_SESSION_INVALID);
+    SHOW((size_t)NORM_NODE_INVALID); SHOW((size_t)NORM_OBJECT_INVALID);
+    SHOW(NORM_NODE_NONE); SHOW(NORM_NODE_ANY); SHOW(NORM_DESCRIPTOR_INVALID);
+    return 0;
+}

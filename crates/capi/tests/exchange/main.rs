@@ -1,0 +1,163 @@
+//! Two instances of this process, as a program sees them: what one sends comes to the other.
+
+mod program;
+
+use std::{fs, path::Path};
+
+use norm::kinds::EventType as E;
+use program::{Program, receiver, sender};
+
+const ID: u32 = 1;
+const OTHER: u32 = 2;
+
+#[test]
+fn data_comes_whole_with_its_info_and_its_watermark_is_acknowledged() {
+    let (sender, receiver) = (sender(41, ID), receiver(41, OTHER));
+    assert!(sender.add_acking_node(OTHER));
+    let sent = vec![7; 100_000];
+    let object = sender.enqueue(&sent, b"info");
+    assert!(!object.is_null() && sender.set_watermark(object));
+    let event = receiver.await_event(E::RxObjectCompleted);
+    assert_eq!(program::data(event.object), sent);
+    assert_eq!(program::info(event.object), b"info");
+    sender.await_event(E::TxWatermarkCompleted);
+    assert_eq!(sender.acking_status(OTHER), 3);
+    assert_eq!((receiver.completed(), program::node_id(event.sender)), (1, ID));
+}
+
+#[test]
+fn an_empty_object_comes_and_several_come_in_order() {
+    let (sender, receiver) = (sender(42, ID), receiver(42, OTHER));
+    for content in [&b""[..], b"one", b"two"] {
+        sender.enqueue(content, b"i");
+        let event = receiver.await_event(E::RxObjectCompleted);
+        assert_eq!(program::data(event.object), content);
+    }
+}
+
+#[test]
+fn a_file_comes_into_the_cache_folder_and_takes_another_name() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exchange-file");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(folder.join("in")).unwrap();
+    let (sender, receiver) = (sender(43, ID), receiver(43, OTHER));
+    assert!(receiver.set_cache(&folder.join("in")));
+    let content: Vec<u8> = (0..200_000_u32).map(|n| n as u8).collect();
+    fs::write(folder.join("out"), &content).unwrap();
+    assert!(!sender.enqueue_file(&folder.join("out")).is_null());
+    let event = receiver.await_event(E::RxObjectCompleted);
+    assert_eq!(fs::read(program::file_name(event.object)).unwrap(), content);
+    let name = folder.join("in/deeper/name");
+    assert!(program::rename(event.object, &name));
+    assert_eq!(fs::read(name).unwrap(), content);
+}
+
+#[test]
+fn without_a_cache_folder_files_are_ignored_and_data_is_not() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exchange-ignored");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("out"), b"content").unwrap();
+    let (sender, receiver) = (sender(44, ID), receiver(44, OTHER));
+    sender.enqueue_file(&folder.join("out"));
+    sender.enqueue(b"data", b"");
+    let event = receiver.await_event(E::RxObjectNew);
+    assert_eq!(program::kind(event.object), 1);
+}
+
+#[test]
+fn a_stream_comes_in_order_with_its_messages_and_its_end() {
+    let (sender, receiver) = (sender(45, ID), receiver(45, OTHER));
+    let stream = sender.open_stream(200_000);
+    let sent: Vec<u8> = (0..300_000_u32).map(|n| (n / 3) as u8).collect();
+    sender.write_all(stream, &sent);
+    program::close(stream);
+    let got = receiver.read_stream_to_its_end();
+    assert_eq!(got.len(), sent.len());
+    assert!(got == sent);
+    let event = sender.await_event(E::TxObjectPurged);
+    assert_eq!(event.object, stream);
+}
+
+#[test]
+fn seeking_skips_to_the_beginning_of_a_message() {
+    let (sender, receiver) = (sender(46, ID), receiver(46, OTHER));
+    let stream = sender.open_stream(200_000);
+    program::write(stream, b"first");
+    program::flush(stream, true, 1);
+    program::write(stream, b"second");
+    program::flush(stream, true, 2);
+    let event = receiver.await_event(E::RxObjectUpdated);
+    assert!(program::seek(event.object));
+    assert_eq!(program::read(event.object, 2).unwrap(), b"fi");
+    while !program::seek(event.object) {
+        receiver.await_event(E::RxObjectUpdated);
+    }
+    assert_eq!(program::read(event.object, 100).unwrap(), b"second");
+    assert!(!program::seek(event.object), "nothing more is here");
+}
+
+#[test]
+fn a_command_comes_to_the_program_at_the_receiver() {
+    let (sender, receiver) = (sender(47, ID), receiver(47, OTHER));
+    sender.enqueue(b"so that it is known", b"");
+    receiver.await_event(E::RxObjectCompleted);
+    assert!(sender.command(b"do it"));
+    sender.await_event(E::TxCmdSent);
+    let event = receiver.await_event(E::RxCmdNew);
+    assert_eq!(program::command(event.sender).unwrap(), b"do it");
+    assert_eq!(program::command(event.sender), None);
+}
+
+#[test]
+fn a_question_with_a_watermark_is_answered_by_the_other_program() {
+    let (sender, receiver) = (sender(48, ID), receiver(48, OTHER));
+    sender.add_acking_node(OTHER);
+    let object = sender.enqueue(b"data", b"");
+    assert!(sender.ask_with_watermark(object, b"have you it?"));
+    let event = receiver.await_event(E::RxAckRequest);
+    assert_eq!(program::question(event.sender).unwrap()[..12], b"have you it?"[..]);
+    assert!(program::answer(event.sender, b"yes I do"));
+    sender.await_event(E::TxWatermarkCompleted);
+    assert_eq!(sender.answer_of(OTHER).unwrap()[..8], b"yes I do"[..]);
+}
+
+#[test]
+fn a_watermark_that_nobody_answers_has_failed_and_can_be_tried_again() {
+    let sender = sender(49, ID);
+    sender.add_acking_node(OTHER);
+    sender.set_robust(2);
+    let object = sender.enqueue(b"data", b"");
+    assert!(sender.set_watermark(object));
+    sender.await_event(E::TxWatermarkCompleted);
+    assert_eq!(sender.acking_status(OTHER), 1);
+    let receiver = receiver(49, OTHER);
+    sender.set_robust(20);
+    assert!(sender.reset_watermark());
+    sender.await_event(E::TxWatermarkCompleted);
+    assert_eq!(sender.acking_status(OTHER), 3);
+    receiver.await_event(E::RxObjectCompleted);
+}
+
+#[test]
+fn a_session_that_hears_itself_receives_what_it_sends() {
+    let both = Program::new(50, ID);
+    both.hear_itself();
+    both.send();
+    both.receive();
+    both.enqueue(b"to myself", b"");
+    let event = both.await_event(E::RxObjectCompleted);
+    assert_eq!(program::data(event.object), b"to myself");
+}
+
+#[test]
+fn a_receiver_that_requests_nothing_goes_on_behind_what_is_lost() {
+    let (sender, receiver) = (sender(51, ID), receiver(51, OTHER));
+    receiver.request_nothing();
+    receiver.lose(30.0);
+    let stream = sender.open_stream(100_000);
+    // The receiver keeps less than half of it.
+    sender.write_all(stream, &vec![1; 400_000]);
+    let (bytes, breaks) = receiver.read_stream_until(50_000);
+    assert!(breaks > 0 && bytes >= 50_000, "{bytes} bytes, {breaks} breaks");
+    assert_eq!(receiver.events_of(E::RxObjectAborted), 0);
+}

@@ -1,0 +1,46 @@
+//! Many small files as one object, so that neither the wire nor the receipts pay for each of them.
+//!
+//! ```text
+//! "FNPK" | version, 8 bits | groups, 24 bits big-endian | index length, 32 bits big-endian
+//! index: CBOR array of entries, see `index`
+//! BLAKE3 hash of each group: of 64 KiB of what follows
+//! bytes of all files, in the order of the index
+//! ```
+//! A pack is an object of kind DATA whose announcement has no name: to a reader of C strings it is
+//! nameless, and plain NORM receivers keep files only, or keep it as it is.
+//!
+//! What is ahead of the files is the head; its length and hash are announced.
+//!
+//! - `index`: names, sizes, permissions and times, each beside the one before
+//! - `format`: the bytes before the index, and how much is believed
+//! - `packer`: small files gathered into packs; `packed`: a pack that is read from its files
+//! - `unpack`: a verified pack becomes files on disk; `staging`: where they wait until
+//!   synced; `parents`: the directories they go to; `graft`: new directories as a whole
+//! - `head`: reading it; `rebuild`: what of a pack is on disk already
+//! - `leftover`: packs that a killed receiver had under way; `part_name`: what their parts are called
+//! - `samples`: packs of a few bytes, for tests
+
+mod format;
+mod graft;
+mod head;
+mod index;
+mod leftover;
+mod packed;
+mod packer;
+mod parents;
+mod part_name;
+mod rebuild;
+#[cfg(any(test, feature = "samples"))]
+pub mod samples;
+mod staging;
+mod unpack;
+
+pub use leftover::recover;
+pub(crate) use packed::{Packed, Root};
+pub use packed::{PackedFile, PackedFiles};
+pub(crate) use packer::{Finished, Packer, Rest, Taken};
+pub(crate) use parents::Parents;
+pub use part_name::{PACK_PART, pack_part_name};
+pub use rebuild::{fill, wrong};
+pub use staging::Staging;
+pub use unpack::{Staged, Unpacked, stage};

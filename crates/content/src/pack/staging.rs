@@ -1,0 +1,105 @@
+//! Where the files of a pack wait until they are synced: a directory of our own, gone afterwards.
+
+use std::{io, sync::Arc};
+
+use fanfare_disk::{
+    directory::Directory,
+    name::PART_PREFIX,
+    {DirectoryHandle, FileHandle, Open},
+};
+use fanfare_proto::ObjectKey;
+use rustix::{fs::Mode, io::Errno};
+
+/// Ends the name of such a directory.
+const ENDING: &str = ".pack";
+/// Deepest tree in it: no name is deeper.
+const DEPTH_MAX: usize = 16;
+
+/// A directory that nobody else may enter.
+#[derive(Debug)]
+pub struct Staging {
+    parent: Arc<Directory>,
+    name: String,
+    own: Directory,
+}
+
+impl Staging {
+    /// Creates it for this object.
+    pub(super) fn create(parent: &Arc<Directory>, key: ObjectKey) -> io::Result<Self> {
+        let ObjectKey { sender, instance, object } = key;
+        let of = format_args!("{sender}-{instance}-{object}");
+        let name = parent.own_name(of, ENDING);
+        let left_over = match parent.handle().make_own_directory(&name) {
+            Err(Errno::EXIST) => true,
+            made => made.map(|()| false)?,
+        };
+        let own = parent.handle().enter(&name)?;
+        // Tells other receivers in this directory that it is in use.
+        let _ = own.lock();
+        let staging = Self { parent: parent.clone(), name, own: Directory::over(own) };
+        if left_over {
+            staging.empty();
+        }
+        Ok(staging)
+    }
+
+    /// The directory itself.
+    pub(super) fn directory(&self) -> &Directory {
+        &self.own
+    }
+
+    /// Creates a file with these permissions, less what the umask takes away, in a directory
+    /// within this one.
+    pub(super) fn file(
+        parent: &dyn DirectoryHandle,
+        name: &str,
+        mode: u32,
+    ) -> io::Result<Arc<dyn FileHandle>> {
+        let mode = Mode::from_bits_truncate((mode & 0o777) | 0o600);
+        Ok(parent.open(name, Open::CreateAs(mode))?)
+    }
+
+    fn empty(&self) {
+        empty(self.own.handle(), DEPTH_MAX);
+    }
+}
+
+/// What crashes have left, by name, unless another receiver is at work in it.
+pub(super) fn left_over(directory: &Directory) -> Vec<(String, Box<dyn DirectoryHandle>)> {
+    let ours = |name: &String| name.starts_with(PART_PREFIX) && name.ends_with(ENDING);
+    let names = directory.handle().list().unwrap_or_default().into_iter().filter(ours);
+    let idle = |name: String| {
+        let left = directory.handle().enter(&name).ok()?;
+        left.lock().is_ok().then_some((name, left))
+    };
+    names.filter_map(idle).collect()
+}
+
+/// Removes what a crash has left.
+pub(super) fn remove(directory: &Directory, name: &str, left: &dyn DirectoryHandle) {
+    empty(left, DEPTH_MAX);
+    let _ = directory.handle().remove_directory(name);
+}
+
+/// Removes everything in a directory that only we write to.
+fn empty(directory: &dyn DirectoryHandle, depth: usize) {
+    for name in directory.list().unwrap_or_default() {
+        if name == "." || name == ".." || directory.unlink(&name).is_ok() || depth == 0 {
+            continue;
+        }
+        if let Ok(inner) = directory.enter(&name) {
+            empty(&*inner, depth - 1);
+            let _ = directory.remove_directory(&name);
+        }
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        let remove = || self.parent.handle().remove_directory(&self.name);
+        if remove().is_err() {
+            self.empty();
+            let _ = remove();
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Links get their names, in one step each, and whatever else has such a name is never followed.
+
+use std::os::fd::BorrowedFd;
+
+use fanfare_disk::{
+    DirectoryHandle, descriptor, directory::Directory, in_writable, name::bytes_of,
+    placement::Conflict,
+};
+use rustix::{
+    fs::{AtFlags, FileType, RenameFlags},
+    io::Errno,
+};
+
+use crate::receipt::Reason;
+
+/// Tries to find a free `name.1`, `name.2`, … before giving up.
+const SUFFIX_MAX: u32 = 9999;
+
+/// What a name becomes another name of, or points to.
+pub(super) enum New<'a> {
+    Link(&'a [u8]),
+    HardLink(BorrowedFd<'a>, &'a str),
+}
+
+impl New<'_> {
+    fn make(&self, parent: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
+        match self {
+            Self::Link(target) => rustix::fs::symlinkat(*target, parent, name),
+            Self::HardLink(directory, file) => {
+                let flags = AtFlags::empty();
+                rustix::fs::linkat(directory, &*bytes_of(file), parent, name, flags)
+            }
+        }
+    }
+
+    /// Whether it has this name already.
+    fn is(&self, parent: BorrowedFd<'_>, name: &[u8]) -> bool {
+        match self {
+            Self::Link(target) => rustix::fs::readlinkat(parent, name, Vec::new())
+                .is_ok_and(|here| here.as_bytes() == *target),
+            Self::HardLink(directory, file) => {
+                let of = rustix::fs::statat(directory, &*bytes_of(file), AtFlags::SYMLINK_NOFOLLOW);
+                let here = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW);
+                matches!((of, here), (Ok(a), Ok(b)) if (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
+            }
+        }
+    }
+}
+
+/// Gives it the name `name` in `parent`, as far as `conflict` lets it. The name that it has got.
+pub(super) fn place(
+    top: &Directory,
+    parent: &dyn DirectoryHandle,
+    name: &str,
+    new: &New<'_>,
+    conflict: Conflict,
+) -> Result<String, Reason> {
+    let fd = descriptor(parent).map_err(disk)?;
+    for number in 0..=SUFFIX_MAX {
+        let candidate = if number == 0 { name.to_owned() } else { format!("{name}.{number}") };
+        let bytes = bytes_of(&candidate);
+        if new.is(fd, &bytes) {
+            return Ok(candidate);
+        }
+        match in_writable(parent, || new.make(fd, &bytes)) {
+            Err(Errno::EXIST) => {}
+            done => return done.map(|()| candidate).map_err(disk),
+        }
+        match conflict {
+            Conflict::KeepBoth => {}
+            Conflict::Keep => return Err(Reason::Conflict),
+            Conflict::Overwrite => {
+                in_writable(parent, || replace(top, fd, &bytes, new)).map_err(disk)?;
+                return Ok(candidate);
+            }
+        }
+    }
+    Err(Reason::DiskError)
+}
+
+/// Takes the place of a file or link. A directory stays.
+fn replace(
+    top: &Directory,
+    parent: BorrowedFd<'_>,
+    name: &[u8],
+    new: &New<'_>,
+) -> Result<(), Errno> {
+    let here = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(here.st_mode).is_dir() {
+        return Err(Errno::EXIST);
+    }
+    let aside = top.own_name("link", ".new");
+    let own = descriptor(top.handle())?;
+    let _ = rustix::fs::unlinkat(own, aside.as_str(), AtFlags::empty());
+    new.make(own, aside.as_bytes())?;
+    let renamed =
+        rustix::fs::renameat_with(own, aside.as_str(), parent, name, RenameFlags::empty());
+    if renamed.is_err() {
+        let _ = rustix::fs::unlinkat(own, aside.as_str(), AtFlags::empty());
+    }
+    renamed
+}
+
+/// What a failed call is to the sender.
+pub(super) fn disk(errno: Errno) -> Reason {
+    let error = errno.into();
+    if matches!(errno, Errno::ISDIR | Errno::NOTEMPTY) || crate::placed::is_in_the_way(&error) {
+        Reason::InTheWay
+    } else {
+        Reason::of_disk(&error)
+    }
+}

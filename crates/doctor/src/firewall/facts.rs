@@ -1,0 +1,57 @@
+//! What was seen of packet filters.
+
+use std::net::SocketAddr;
+
+/// What was seen of packet filters.
+#[derive(Debug, Clone)]
+pub(crate) struct FirewallFacts {
+    pub(crate) group: SocketAddr,
+    pub(crate) interface: String,
+    /// Only root may read rules.
+    pub(crate) root: bool,
+    /// What writes the rules here, besides people.
+    pub(crate) manager: Option<Manager>,
+    /// `nft list ruleset`, when that worked.
+    pub(crate) nft: Option<String>,
+    /// `iptables -S` or `ip6tables -S`, when that worked.
+    pub(crate) iptables: Option<String>,
+}
+
+/// A program that manages the rules: what is changed behind its back does not last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manager {
+    Firewalld,
+    Ufw,
+}
+
+impl Manager {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Firewalld => "firewalld",
+            Self::Ufw => "ufw",
+        }
+    }
+
+    pub(super) fn accept_data(self, group: SocketAddr) -> String {
+        let (ip, port) = (group.ip(), group.port());
+        match self {
+            Self::Firewalld => {
+                format!("firewall-cmd --permanent --add-port={port}/udp && firewall-cmd --reload")
+            }
+            Self::Ufw => format!("ufw allow in proto udp to {ip} port {port}"),
+        }
+    }
+
+    pub(super) fn accept_queries(self, group: SocketAddr) -> String {
+        let (protocol, all) = match group {
+            SocketAddr::V4(_) => ("igmp", "224.0.0.0/4"),
+            SocketAddr::V6(_) => ("ipv6-icmp", "ff00::/8"),
+        };
+        match self {
+            Self::Firewalld => format!(
+                "firewall-cmd --permanent --add-protocol={protocol} && firewall-cmd --reload"
+            ),
+            Self::Ufw => format!("ufw allow in proto {protocol} to {all}"),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Whose objects are taken: those of the sender that the user named, or of the first one of which
+//! something is taken; and for how long that sender may be silent.
+
+use std::{net::SocketAddr, time::Duration};
+
+use fanfare_content::{announcement::Announcement, invitation::Invitation, manifest::Head};
+use fanfare_proto::{NodeId, ObjectKey, OnlyFrom, Session, Time};
+
+use super::{ReceiveJob, SenderFilter, Until};
+use crate::event::{Outbox, ReceiveEvent, TransferEvent};
+
+/// With [`Until::SenderEnded`], a sender whose transfer has begun may be silent for so long. A laptop
+/// that sleeps and an address that is renewed take seconds; a sender that was killed never comes back.
+pub(super) const SILENCE: Duration = Duration::from_secs(60);
+impl ReceiveJob {
+    /// Hears only whom the user named.
+    pub(super) fn begin_binding(&self, session: &mut Session) {
+        let only = match &self.options.from {
+            SenderFilter::Any | SenderFilter::Key(_) => return,
+            SenderFilter::Node(node) => OnlyFrom { node: Some(*node), address: None },
+            SenderFilter::Address(address) => OnlyFrom { node: None, address: Some(*address) },
+            SenderFilter::Name(_) => OnlyFrom::default(),
+        };
+        session.receiver().hear_only(Some(only));
+    }
+
+    /// An object of this sender is taken: with [`Until::SenderEnded`], no others are heard any more. A
+    /// sender that is started again has another id, but the same address.
+    pub(super) fn bind(&mut self, session: &mut Session, key: ObjectKey, out: &mut Outbox) {
+        if self.options.until != Until::SenderEnded || self.binding.bound {
+            return;
+        }
+        self.binding.bound = true;
+        if matches!(self.options.from, SenderFilter::Any | SenderFilter::Key(_)) {
+            let address = self.binding.address(key.sender);
+            session.receiver().hear_only(Some(OnlyFrom { node: Some(key.sender), address }));
+        }
+        let source = self.binding.source(key.sender);
+        let bound = ReceiveEvent::Bound { id: key.sender, source };
+        out.push(TransferEvent::Receive(bound));
+    }
+
+    /// Whether an object may be taken by what is announced of it; one that is not is refused.
+    pub(super) fn is_from_whom(&self, info: &[u8]) -> bool {
+        match &self.options.from {
+            SenderFilter::Key(key) => {
+                Announcement::signer(info).or_else(|| Head::signer(info)) == Some(*key)
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether it is known whose an object is only when its announcement has come.
+    pub(super) fn binds_late(&self) -> bool {
+        matches!(self.options.from, SenderFilter::Key(_))
+    }
+
+    /// A sender was refused; it may be the one of the name that is waited for.
+    pub(super) fn on_refused(
+        &mut self,
+        session: &mut Session,
+        (sender, source): (NodeId, SocketAddr),
+        invitation: Option<&[u8]>,
+        out: &mut Outbox,
+    ) {
+        if let SenderFilter::Name(name) = &self.options.from {
+            let Some(invitation) = invitation.and_then(Invitation::parse) else { return };
+            if invitation.name == *name {
+                let address = Some(source.ip().to_canonical());
+                let only = OnlyFrom { node: Some(sender), address };
+                return session.receiver().hear_only(Some(only));
+            }
+            if self.binding.source(sender).is_none() {
+                self.binding.on_sender(sender, source);
+            } else {
+                return;
+            }
+        }
+        self.binding.refused += 1;
+        out.push(TransferEvent::Receive(ReceiveEvent::SenderRefused { id: sender, source }));
+    }
+
+    /// Whether the transfer would be too long, or have too many files, with these.
+    pub(super) fn is_beyond_limits(&self, key: ObjectKey, files: u64) -> bool {
+        let record = self.records.get(&(key.sender, key.instance));
+        let (mut bytes, mut count) =
+            record.map_or((0, 0), |record| (record.settled_bytes, record.taken_files));
+        bytes += record.map_or(0, |record| record.open.values().map(|open| open.size).sum());
+        count += files;
+        self.options.max_size.is_some_and(|max| bytes > max)
+            || self.options.max_files.is_some_and(|max| count > max)
+    }
+
+    /// When a transfer that has begun is given up, because its sender is silent.
+    pub(super) fn silent_at(&self, session: &mut Session) -> Option<Time> {
+        if self.options.until != Until::SenderEnded || self.options.timeout.is_some() {
+            return None;
+        }
+        let receiver = session.receiver();
+        let open = self.records.iter().filter(|(_, record)| {
+            record.open.values().any(|object| !object.verifying && !object.examined)
+        });
+        let heard = open.map(|((sender, _), _)| receiver.heard(*sender).unwrap_or(self.last_news));
+        heard.max().map(|heard| heard.max(self.last_news) + SILENCE)
+    }
+}

@@ -1,0 +1,346 @@
+//! What this node shares with one other, over as many connections as it takes.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use fanfare_proto::Time;
+use fanfare_seal::PublicKey;
+use quinn::{Connection, RecvStream, SendStream, Side, VarInt};
+use tokio::{
+    sync::{Mutex, Notify, broadcast, mpsc, watch},
+    time::{sleep, timeout},
+};
+
+use crate::{
+    clock::Clock,
+    control,
+    event::Event,
+    hello::{Hello, Instance},
+    kind,
+    liveness::{Change, Liveness, Patience},
+    lock::Locked,
+    messages::carrier::{self, Mail},
+    socket::{Shared, unmapped},
+};
+
+/// Another connection has taken its place.
+const REPLACED: VarInt = VarInt::from_u32(1);
+/// The application has ended the link.
+pub(crate) const ENDED: VarInt = VarInt::from_u32(0);
+/// How often it is looked whether the other end is heard, and from where.
+const LOOK: Duration = Duration::from_millis(100);
+/// Streams and datagrams of the application that it may leave unfetched.
+const STREAMS_MAX: usize = 1024;
+const DATAGRAMS_MAX: usize = 4096;
+/// A stream must say within this time what it is for.
+const KIND_PATIENCE: Duration = Duration::from_secs(10);
+/// When both ends dial at once, the connection of the lesser key stays if the other is so young.
+const AT_ONCE: Duration = Duration::from_secs(5);
+/// Events that a slow application may leave unread.
+const EVENTS_MAX: usize = 256;
+
+/// A connection in use.
+#[derive(Debug, Clone)]
+pub struct Attached {
+    /// The QUIC connection.
+    pub connection: Connection,
+    /// Which one of this link it is, from 1.
+    pub epoch: u32,
+    /// Both ends go on where they were before it.
+    pub resumed: bool,
+    /// The two processes; that of the end that dialled first.
+    pub instances: [Instance; 2],
+    /// Where the other end has answered from.
+    pub address: watch::Receiver<SocketAddr>,
+    since: Time,
+}
+
+impl Attached {
+    /// This end has dialled.
+    #[must_use]
+    pub fn is_client(&self) -> bool {
+        self.connection.side() == Side::Client
+    }
+
+    /// Bytes that nobody but the two ends knows, for this purpose.
+    #[must_use]
+    pub fn export(&self, label: &[u8]) -> Option<[u8; 32]> {
+        let mut secret = [0; 32];
+        let context = self.instances.concat();
+        self.connection.export_keying_material(&mut secret, label, &context).ok()?;
+        Some(secret)
+    }
+}
+
+/// Everything that outlives a connection.
+#[derive(Debug)]
+pub(crate) struct Association {
+    pub(crate) key: PublicKey,
+    pub(crate) name: String,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) mail: Arc<Mail>,
+    pub(crate) patience: Patience,
+    clock: Clock,
+    own: (PublicKey, Instance),
+    known: Locked<Instance>,
+    pub(crate) current: watch::Sender<Option<Attached>>,
+    pub(crate) events: broadcast::Sender<Event>,
+    pub(crate) streams: Mutex<mpsc::Receiver<(SendStream, RecvStream)>>,
+    to_streams: mpsc::Sender<(SendStream, RecvStream)>,
+    pub(crate) datagrams: Mutex<mpsc::Receiver<Vec<u8>>>,
+    to_datagrams: mpsc::Sender<Vec<u8>>,
+    epochs: AtomicU32,
+    pub(crate) ended: AtomicBool,
+    /// Look now where the other end is, and dial it.
+    pub(crate) seek: Notify,
+    /// Where it was heard last.
+    pub(crate) last_address: Locked<Option<SocketAddr>>,
+    pub(crate) quiet: AtomicBool,
+}
+
+impl Association {
+    pub(crate) fn new(
+        (key, name): (PublicKey, String),
+        own: (PublicKey, Instance),
+        shared: Arc<Shared>,
+        clock: Clock,
+        patience: Patience,
+    ) -> Arc<Self> {
+        let (to_streams, streams) = mpsc::channel(STREAMS_MAX);
+        let (to_datagrams, datagrams) = mpsc::channel(DATAGRAMS_MAX);
+        Arc::new(Self {
+            key,
+            name,
+            shared,
+            mail: Mail::new(clock),
+            patience,
+            clock,
+            own,
+            known: Locked::default(),
+            current: watch::Sender::new(None),
+            events: broadcast::Sender::new(EVENTS_MAX),
+            streams: Mutex::new(streams),
+            to_streams,
+            datagrams: Mutex::new(datagrams),
+            to_datagrams,
+            epochs: AtomicU32::new(0),
+            ended: AtomicBool::new(false),
+            seek: Notify::new(),
+            last_address: Locked::default(),
+            quiet: AtomicBool::new(false),
+        })
+    }
+
+    /// What this end says first.
+    pub(crate) fn hello(&self) -> Hello {
+        Hello { instance: self.own.1, known: self.known.with(|known| *known) }
+    }
+
+    pub(crate) fn tell(&self, event: Event) {
+        // Nobody may be listening.
+        let _ = self.events.send(event);
+    }
+
+    /// Whether a new connection is to take the place of the one in use: when both ends have dialled at
+    /// the same time, they must choose the same one.
+    fn prefers(&self, new: &Connection) -> bool {
+        let now = self.clock.now();
+        let borrowed = self.current.borrow();
+        let Some(old) = borrowed.as_ref().filter(|old| old.connection.close_reason().is_none())
+        else {
+            return true;
+        };
+        if now.since(old.since) > AT_ONCE || old.connection.side() == new.side() {
+            return true;
+        }
+        let own_is_less = self.own.0 < self.key;
+        (new.side() == Side::Client) == own_is_less
+    }
+
+    /// Takes a connection whose ends have said hello. False when another one is kept.
+    pub(crate) fn attach(
+        self: &Arc<Self>,
+        connection: Connection,
+        (own, theirs): (Hello, Hello),
+        control: (SendStream, RecvStream),
+    ) -> bool {
+        if self.ended.load(Ordering::Relaxed) || !self.prefers(&connection) {
+            connection.close(REPLACED, b"another connection is in use");
+            return false;
+        }
+        let resumed = own.resumes(theirs);
+        let before = self.known.with(|known| std::mem::replace(known, theirs.instance));
+        let address = unmapped(connection.remote_address());
+        let (validated, validated_here) = watch::channel(address);
+        let client = connection.side() == Side::Client;
+        let instances =
+            if client { [own.instance, theirs.instance] } else { [theirs.instance, own.instance] };
+        let attached = Attached {
+            connection: connection.clone(),
+            epoch: self.epochs.fetch_add(1, Ordering::Relaxed) + 1,
+            resumed,
+            instances,
+            address: validated_here,
+            since: self.clock.now(),
+        };
+        let old = self.current.send_replace(Some(attached));
+        if let Some(old) = old {
+            old.connection.close(REPLACED, b"another connection is in use");
+        }
+        self.mail.outbox.with(|outbox| outbox.on_connection_lost());
+        if !resumed && before != [0; 16] {
+            self.mail.outbox.with(|outbox| outbox.on_restart());
+            self.mail.inbox.with(|inbox| inbox.on_restart());
+            self.tell(Event::Restarted);
+        }
+        self.last_address.with(|last| *last = Some(address));
+        self.quiet.store(false, Ordering::Relaxed);
+        let round_trip = connection.rtt();
+        self.tell(Event::Connected { address, resumed, round_trip });
+        tokio::spawn(self.clone().serve(connection, validated, control));
+        true
+    }
+
+    /// Everything that happens on a connection, until it is closed.
+    async fn serve(
+        self: Arc<Self>,
+        connection: Connection,
+        validated: watch::Sender<SocketAddr>,
+        (send, recv): (SendStream, RecvStream),
+    ) {
+        let pongs = Arc::new(Notify::new());
+        let probe = control::Probe::new(send, pongs.clone());
+        let tasks = [
+            tokio::spawn(carrier::send(self.mail.clone(), connection.clone())),
+            tokio::spawn(self.clone().accept_streams(connection.clone())),
+            tokio::spawn(self.clone().accept_datagrams(connection.clone())),
+            tokio::spawn(control::answer(recv, probe.clone())),
+            tokio::spawn(self.clone().watch(connection.clone(), validated, probe)),
+        ];
+        let reason = connection.closed().await;
+        tasks.iter().for_each(tokio::task::JoinHandle::abort);
+        let is_mine = |current: &Option<Attached>| {
+            current.as_ref().is_some_and(|c| c.connection.stable_id() == connection.stable_id())
+        };
+        let was_mine = self.current.send_if_modified(|current| {
+            let mine = is_mine(current);
+            if mine {
+                *current = None;
+            }
+            mine
+        });
+        if was_mine {
+            self.mail.outbox.with(|outbox| outbox.on_connection_lost());
+            self.tell(Event::Lost(reason.to_string()));
+            self.seek.notify_one();
+        }
+    }
+
+    async fn accept_streams(self: Arc<Self>, connection: Connection) {
+        while let Ok((send, mut recv)) = connection.accept_bi().await {
+            let association = self.clone();
+            tokio::spawn(async move {
+                let mut kind = [0];
+                let read = timeout(KIND_PATIENCE, recv.read_exact(&mut kind)).await;
+                if !matches!(read, Ok(Ok(()))) {
+                    return;
+                }
+                match kind[0] {
+                    kind::STREAM_MESSAGE => {
+                        carrier::on_stream(&association.mail, send, recv).await;
+                    }
+                    kind::STREAM_APPLICATION => {
+                        let _ = association.to_streams.send((send, recv)).await;
+                    }
+                    _ => {}
+                }
+            });
+        }
+    }
+
+    async fn accept_datagrams(self: Arc<Self>, connection: Connection) {
+        while let Ok(datagram) = connection.read_datagram().await {
+            match datagram.split_first() {
+                Some((&kind::DATAGRAM_MESSAGE, rest)) => {
+                    carrier::on_datagram(&self.mail, connection.rtt(), rest);
+                }
+                Some((&kind::DATAGRAM_APPLICATION, rest)) => {
+                    // Unreliable: a slow application loses some.
+                    let _ = self.to_datagrams.try_send(rest.to_vec());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether the other end is heard, and where it is; where this end is.
+    async fn watch(
+        self: Arc<Self>,
+        connection: Connection,
+        validated: watch::Sender<SocketAddr>,
+        probe: control::Probe,
+    ) {
+        let mut liveness = Liveness::new(self.patience, self.clock.now());
+        let mut own = control::own_address(*validated.borrow());
+        loop {
+            sleep(LOOK).await;
+            let received = connection.stats().udp_rx.datagrams;
+            match liveness.look(self.clock.now(), received) {
+                Some(Change::Quiet) => {
+                    self.quiet.store(true, Ordering::Relaxed);
+                    self.tell(Event::Quiet);
+                    self.seek.notify_one();
+                }
+                Some(Change::Heard(after)) => {
+                    self.quiet.store(false, Ordering::Relaxed);
+                    self.tell(Event::Heard(after));
+                }
+                None => {}
+            }
+            let (from, to) = (*validated.borrow(), unmapped(connection.remote_address()));
+            if from != to && probe.answers().await {
+                // Only now: whoever answers there has the keys of this connection.
+                self.shared.reroute(from, to);
+                self.last_address.with(|last| *last = Some(to));
+                validated.send_replace(to);
+                self.tell(Event::Moved { from, to });
+            }
+            let now = control::own_address(to);
+            if now.is_some() && now != own {
+                own = now;
+                self.on_own_address(&connection, &probe).await;
+            }
+        }
+    }
+
+    /// This end has another address: the other one hears of it by the next packet. An end that was
+    /// dialled may not move by QUIC's rules: it dials itself.
+    async fn on_own_address(&self, connection: &Connection, probe: &control::Probe) {
+        match connection.side() {
+            Side::Client => probe.send().await,
+            Side::Server => {
+                self.quiet.store(true, Ordering::Relaxed);
+                self.seek.notify_one();
+            }
+        }
+    }
+
+    /// There is no connection, or nothing is heard over it.
+    pub(crate) fn needs_connection(&self) -> bool {
+        self.current.borrow().is_none() || self.quiet.load(Ordering::Relaxed)
+    }
+
+    /// No connection came for so long that nothing is kept.
+    pub(crate) fn give_up(&self) {
+        self.known.with(|known| *known = [0; 16]);
+        self.mail.outbox.with(|outbox| outbox.on_restart());
+        self.mail.inbox.with(|inbox| inbox.on_restart());
+        self.tell(Event::Ended);
+    }
+}

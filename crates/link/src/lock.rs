@@ -1,0 +1,14 @@
+//! A value that several tasks use for moments, never across a wait.
+
+use std::sync::{Mutex, PoisonError};
+
+/// The value.
+#[derive(Debug, Default)]
+pub(crate) struct Locked<T>(Mutex<T>);
+
+impl<T> Locked<T> {
+    /// Uses it.
+    pub(crate) fn with<R>(&self, run: impl FnOnce(&mut T) -> R) -> R {
+        run(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

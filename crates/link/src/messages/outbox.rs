@@ -1,0 +1,338 @@
+//! What is to be sent, in which order, and until when. It knows nothing of connections.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use fanfare_proto::Time;
+
+use super::{
+    Class, Options, SIZE_MAX, SendError,
+    counts::CountTable,
+    head::{Head, PARTS_MAX},
+};
+
+/// Messages that may be on their way at once (QUIC allows as many streams).
+pub const OPEN_MAX: usize = 4096;
+/// Bytes and messages that may wait.
+const BYTES_MAX: usize = 64 << 20;
+const WAITING_MAX: usize = 1 << 16;
+/// Bytes of a part of an unreliable message: what the least path MTU of QUIC holds, with its head.
+pub const PART_SIZE: usize = 1100;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Waiting,
+    Open,
+}
+
+#[derive(Debug)]
+struct Entry {
+    head: Head,
+    options: Options,
+    expires: Option<Time>,
+    bytes: Arc<[u8]>,
+    state: State,
+    was_sent: bool,
+}
+
+/// A message that may go now.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// What goes ahead.
+    pub head: Head,
+    /// Its priority.
+    pub priority: u8,
+    /// What is sent.
+    pub bytes: Arc<[u8]>,
+}
+
+/// All messages that are not done with.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    entries: BTreeMap<u64, Entry>,
+    /// Waiting ones, the first to go first: those of high priority, then in the order of their numbers.
+    waiting: BTreeSet<(u8, u64)>,
+    expiring: BTreeSet<(Time, u64)>,
+    /// Sequenced ones that were given up: the other end must not wait for them.
+    given_up: Vec<Head>,
+    bytes: usize,
+    open: usize,
+    numbers: u64,
+    sequence: u64,
+    counts: CountTable,
+}
+
+impl Outbox {
+    /// Takes a message; its number.
+    ///
+    /// # Errors
+    /// When it is too long, or too much waits.
+    pub fn push(
+        &mut self,
+        now: Time,
+        class: Class,
+        bytes: &[u8],
+        options: Options,
+    ) -> Result<u64, SendError> {
+        let max = if class.is_reliable() { SIZE_MAX } else { PARTS_MAX * PART_SIZE };
+        if bytes.len() > max {
+            return Err(SendError::TooLong(max));
+        }
+        if options.replace {
+            self.cancel(options.tag);
+        }
+        if self.bytes + bytes.len() > BYTES_MAX || self.entries.len() >= WAITING_MAX {
+            return Err(SendError::Full);
+        }
+        self.numbers += 1;
+        let sequenced = class == Class::ReliableSequenced;
+        self.sequence += u64::from(sequenced);
+        let head = Head {
+            class,
+            replace: options.replace,
+            given_up: false,
+            number: self.numbers,
+            sequence: if sequenced { self.sequence } else { 0 },
+            tag: options.tag,
+        };
+        let expires = options.deadline.map(|after| now + after);
+        self.expiring.extend(expires.map(|at| (at, head.number)));
+        self.waiting.insert((u8::MAX - options.priority, head.number));
+        self.bytes += bytes.len();
+        self.count(head, |c| {
+            (c.queued, c.bytes_queued) = (c.queued + 1, c.bytes_queued + bytes.len() as u64)
+        });
+        let (state, was_sent) = (State::Waiting, false);
+        let entry = Entry { head, options, expires, bytes: bytes.into(), state, was_sent };
+        self.entries.insert(head.number, entry);
+        Ok(self.numbers)
+    }
+
+    /// The next one to go. An unreliable one is done with then.
+    pub fn poll(&mut self) -> Option<Job> {
+        if let Some(head) = self.given_up.pop() {
+            return Some(Job { head, priority: u8::MAX, bytes: Arc::new([]) });
+        }
+        if self.open >= OPEN_MAX {
+            return None;
+        }
+        let (_, number) = self.waiting.pop_first()?;
+        let entry = self.entries.get_mut(&number)?;
+        let again = std::mem::replace(&mut entry.was_sent, true);
+        let (head, priority, bytes) = (entry.head, entry.options.priority, entry.bytes.clone());
+        if head.class.is_reliable() {
+            entry.state = State::Open;
+            self.open += 1;
+        } else {
+            self.remove(number);
+        }
+        self.count(head, |c| if again { c.again += 1 } else { c.sent += 1 });
+        Some(Job { head, priority, bytes })
+    }
+
+    /// The other end has it.
+    pub fn on_acknowledged(&mut self, number: u64) {
+        if let Some(head) = self.remove(number) {
+            self.count(head, |c| c.acknowledged += 1);
+        }
+    }
+
+    /// The other end has no room for this one yet: once more.
+    pub fn on_refused(&mut self, number: u64) {
+        if let Some(entry) = self.entries.get_mut(&number).filter(|e| e.state == State::Open) {
+            entry.state = State::Waiting;
+            self.open = self.open.saturating_sub(1);
+            self.waiting.insert((u8::MAX - entry.options.priority, number));
+        }
+    }
+
+    /// It could not be said that this one was given up: once more.
+    pub fn on_unsaid(&mut self, head: Head) {
+        self.given_up.push(head);
+    }
+
+    /// The connection is gone: what was on its way waits again.
+    pub fn on_connection_lost(&mut self) {
+        for (number, entry) in &mut self.entries {
+            entry.state = State::Waiting;
+            self.waiting.insert((u8::MAX - entry.options.priority, *number));
+        }
+        self.open = 0;
+    }
+
+    /// The other end has been started anew: nothing of before is of use to it.
+    pub fn on_restart(&mut self) {
+        let numbers: Vec<u64> = self.entries.keys().copied().collect();
+        for number in numbers {
+            if let Some(head) = self.remove(number) {
+                self.count(head, |c| c.cancelled += 1);
+            }
+        }
+        self.given_up.clear();
+        (self.open, self.sequence) = (0, 0);
+    }
+
+    /// Withdraws all of this tag that are not acknowledged; which of them are on their way.
+    pub fn cancel(&mut self, tag: u64) {
+        let of_tag = |entry: &&Entry| entry.options.tag == tag;
+        let numbers: Vec<u64> =
+            self.entries.values().filter(of_tag).map(|entry| entry.head.number).collect();
+        for number in numbers {
+            if let Some(head) = self.give_up(number) {
+                self.count(head, |c| c.cancelled += 1);
+            }
+        }
+    }
+
+    /// Gives up those whose time is over.
+    pub fn expire(&mut self, now: Time) {
+        while let Some(&(at, number)) = self.expiring.first().filter(|(at, _)| *at <= now) {
+            self.expiring.remove(&(at, number));
+            if let Some(head) = self.give_up(number) {
+                self.count(head, |c| c.expired += 1);
+            }
+        }
+    }
+
+    /// When the time of the next one is over.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.expiring.first().map(|(at, _)| *at)
+    }
+
+    /// Whether this one is still wanted at the other end.
+    #[must_use]
+    pub fn is_wanted(&self, number: u64) -> bool {
+        self.entries.contains_key(&number)
+    }
+
+    /// Messages that are not acknowledged.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// There is nothing left to do.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.given_up.is_empty()
+    }
+
+    /// Statistics.
+    #[must_use]
+    pub const fn counts(&self) -> &CountTable {
+        &self.counts
+    }
+
+    fn give_up(&mut self, number: u64) -> Option<Head> {
+        let head = self.remove(number)?;
+        if head.class == Class::ReliableSequenced {
+            self.given_up.push(Head { given_up: true, ..head });
+        }
+        Some(head)
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Head> {
+        let entry = self.entries.remove(&number)?;
+        self.bytes -= entry.bytes.len();
+        self.waiting.remove(&(u8::MAX - entry.options.priority, number));
+        if let Some(at) = entry.expires {
+            self.expiring.remove(&(at, number));
+        }
+        if entry.state == State::Open {
+            self.open = self.open.saturating_sub(1);
+        }
+        Some(entry.head)
+    }
+
+    fn count(&mut self, head: Head, count: impl Fn(&mut super::counts::Counts)) {
+        self.counts.count(head.class, head.tag, count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const NOW: Time = Time::ZERO;
+
+    fn push(outbox: &mut Outbox, class: Class, text: &str, options: Options) -> u64 {
+        outbox.push(NOW, class, text.as_bytes(), options).unwrap()
+    }
+
+    fn texts(outbox: &mut Outbox) -> Vec<String> {
+        let next = std::iter::from_fn(|| outbox.poll());
+        next.map(|job| String::from_utf8(job.bytes.to_vec()).unwrap()).collect()
+    }
+
+    #[test]
+    fn higher_priorities_go_first_and_equal_ones_in_order() {
+        let mut outbox = Outbox::default();
+        for (text, priority) in [("a", 0), ("b", 3), ("c", 0), ("d", 3)] {
+            let options = Options { priority, ..Options::default() };
+            push(&mut outbox, Class::ReliableUnsequenced, text, options);
+        }
+        assert_eq!(texts(&mut outbox), ["b", "d", "a", "c"]);
+    }
+
+    #[test]
+    fn a_new_message_replaces_those_of_its_tag_that_are_not_acknowledged() {
+        let mut outbox = Outbox::default();
+        let options = Options { tag: 7, replace: true, ..Options::default() };
+        let first = push(&mut outbox, Class::ReliableUnsequenced, "old", options);
+        assert_eq!(texts(&mut outbox), ["old"]);
+        push(&mut outbox, Class::ReliableUnsequenced, "new", options);
+        assert!(!outbox.is_wanted(first));
+        assert_eq!(texts(&mut outbox), ["new"]);
+        assert_eq!(outbox.counts().tags()[&7].cancelled, 1);
+    }
+
+    #[test]
+    fn a_sequenced_message_that_expires_is_told_so_that_nobody_waits_for_it() {
+        let mut outbox = Outbox::default();
+        let deadline = Some(Duration::from_secs(1));
+        let options = Options { deadline, ..Options::default() };
+        push(&mut outbox, Class::ReliableSequenced, "a", options);
+        assert_eq!(outbox.next_timeout(), Some(NOW + Duration::from_secs(1)));
+        outbox.expire(NOW + Duration::from_millis(999));
+        assert_eq!(outbox.len(), 1);
+        outbox.expire(NOW + Duration::from_secs(1));
+        let job = outbox.poll().unwrap();
+        assert!(job.head.given_up && job.head.sequence == 1);
+        assert!(outbox.is_empty() && outbox.next_timeout().is_none());
+        assert_eq!(outbox.counts().class(Class::ReliableSequenced).expired, 1);
+    }
+
+    #[test]
+    fn what_was_on_its_way_goes_again_over_a_new_connection_until_acknowledged() {
+        let mut outbox = Outbox::default();
+        let number = push(&mut outbox, Class::ReliableUnsequenced, "a", Options::default());
+        push(&mut outbox, Class::UnreliableUnsequenced, "b", Options::default());
+        assert_eq!(texts(&mut outbox), ["a", "b"]);
+        outbox.on_connection_lost();
+        assert_eq!(texts(&mut outbox), ["a"]);
+        outbox.on_acknowledged(number);
+        outbox.on_connection_lost();
+        assert!(outbox.poll().is_none() && outbox.is_empty());
+        let counts = outbox.counts().class(Class::ReliableUnsequenced);
+        assert_eq!((counts.sent, counts.again, counts.acknowledged), (1, 1, 1));
+    }
+
+    #[test]
+    fn what_is_too_long_or_too_much_is_refused() {
+        let mut outbox = Outbox::default();
+        let long = vec![0; PARTS_MAX * PART_SIZE + 1];
+        let refused = outbox.push(NOW, Class::UnreliableSequenced, &long, Options::default());
+        assert_eq!(refused, Err(SendError::TooLong(PARTS_MAX * PART_SIZE)));
+        let large = vec![0; SIZE_MAX];
+        for _ in 0..BYTES_MAX / SIZE_MAX {
+            outbox.push(NOW, Class::ReliableSequenced, &large, Options::default()).unwrap();
+        }
+        let refused = outbox.push(NOW, Class::ReliableSequenced, &[0], Options::default());
+        assert_eq!(refused, Err(SendError::Full));
+    }
+}

@@ -1,0 +1,357 @@
+//! A node: one socket, its own key, and links to those that it knows.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    net::{SocketAddr, UdpSocket},
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use fanfare_seal::{Identity, PublicKey};
+use quinn::{Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig, VarInt};
+use tokio::{
+    sync::{Mutex, mpsc},
+    time::{sleep, timeout},
+};
+
+use crate::{
+    association::Association,
+    clock::Clock,
+    congestion::Control,
+    event::Event,
+    hello::{self, Instance},
+    identity::{self, Peers, key_of},
+    link::Link,
+    liveness::Patience,
+    lock::Locked,
+    messages::outbox::OPEN_MAX,
+    socket::{Shared, unmapped},
+};
+
+/// Handshakes under way before addresses have to prove themselves (QUIC's Retry).
+const HANDSHAKES_MAX: usize = 64;
+/// A handshake ends within this time, or is given up.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// Pauses between attempts to dial: at first, and at most.
+const REDIAL: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(5)];
+/// Streams of an application that may be open at once: as many connections as a proxy takes.
+const STREAMS_MAX: u32 = 20_000;
+/// What may be on its way on one stream, and on all: four round trips of half a second at 16 Mbit/s.
+const STREAM_WINDOW: u32 = 4 << 20;
+const WINDOW: u32 = 256 << 20;
+/// Bytes of datagrams that may wait: more would be old when they go.
+const DATAGRAM_BUFFER: usize = 32 << 10;
+
+/// How a node is started.
+#[derive(Debug)]
+pub struct NodeOptions {
+    /// Where it listens; port 0 is any.
+    pub listen: SocketAddr,
+    /// Its key.
+    pub identity: Arc<Identity>,
+    /// Who may link to it.
+    pub peers: Peers,
+    /// How long silence may last.
+    pub patience: Patience,
+    /// For how long everything is kept without a connection.
+    pub persist: Duration,
+    /// What decides the rate of QUIC.
+    pub control: Control,
+}
+
+impl NodeOptions {
+    /// With this key, at this address, and the usual settings.
+    #[must_use]
+    pub fn new(identity: Arc<Identity>, listen: SocketAddr) -> Self {
+        Self {
+            listen,
+            identity,
+            peers: Peers::default(),
+            patience: Patience::default(),
+            persist: Duration::from_secs(60),
+            control: Control::default(),
+        }
+    }
+}
+
+/// How a link is dialled.
+#[derive(Debug, Clone)]
+pub struct Peer {
+    /// What it is called here.
+    pub name: String,
+    /// Its key.
+    pub key: PublicKey,
+    /// Where it may be: tried in turn.
+    pub addresses: Vec<SocketAddr>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    endpoint: Endpoint,
+    shared: Arc<Shared>,
+    options: NodeOptions,
+    instance: Instance,
+    clock: Clock,
+    links: Locked<BTreeMap<PublicKey, Link>>,
+    fresh: Mutex<mpsc::UnboundedReceiver<Link>>,
+    to_fresh: mpsc::UnboundedSender<Link>,
+}
+
+/// A node. Copies are the same node.
+#[derive(Debug, Clone)]
+pub struct Node(Arc<Inner>);
+
+impl Node {
+    /// Opens its socket and listens. It has to be called within a runtime of tokio.
+    ///
+    /// # Errors
+    /// When the socket cannot be had, or the system has no randomness.
+    pub fn start(options: NodeOptions) -> io::Result<Self> {
+        let shared = Shared::new(bind(options.listen)?)?;
+        let transport = Arc::new(transport(&options));
+        let tls = identity::server(&options.identity, options.peers.clone())?;
+        let mut server = ServerConfig::with_crypto(tls);
+        server.transport_config(transport);
+        let mut config = EndpointConfig::default();
+        // The first bit tells QUIC from NORM on this port.
+        config.grease_quic_bit(false);
+        let runtime = Arc::new(quinn::TokioRuntime);
+        let endpoint =
+            Endpoint::new_with_abstract_socket(config, Some(server), shared.clone(), runtime)?;
+        let instance = fanfare_seal::system_salt()
+            .ok_or_else(|| io::Error::other("it has no random bytes to give"))?;
+        let (to_fresh, fresh) = mpsc::unbounded_channel();
+        let node = Self(Arc::new(Inner {
+            endpoint,
+            shared,
+            options,
+            instance,
+            clock: Clock::start(),
+            links: Locked::default(),
+            fresh: Mutex::new(fresh),
+            to_fresh,
+        }));
+        tokio::spawn(node.clone().listen());
+        Ok(node)
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.0.endpoint.local_addr()
+    }
+
+    /// This process: another one at each start.
+    #[must_use]
+    pub fn instance(&self) -> Instance {
+        self.0.instance
+    }
+
+    /// Who may link to it.
+    #[must_use]
+    pub fn peers(&self) -> &Peers {
+        &self.0.options.peers
+    }
+
+    /// Datagrams that were dropped: clear, from strangers, unknown, overrun.
+    #[must_use]
+    pub fn dropped(&self) -> [u64; 4] {
+        let dropped = &self.0.shared.dropped;
+        [&dropped.clear, &dropped.stranger, &dropped.unknown, &dropped.overrun]
+            .map(|counter| counter.load(Ordering::Relaxed))
+    }
+
+    /// A link to this peer, which is dialled until it answers, and whenever it is lost.
+    #[must_use]
+    pub fn dial(&self, peer: Peer) -> Link {
+        self.0.options.peers.add(peer.key, &peer.name);
+        let (link, _) = self.link_of(peer.key, &peer.name);
+        tokio::spawn(self.clone().keep(link.clone(), peer.addresses));
+        link
+    }
+
+    /// The next link that another node has begun.
+    pub async fn accept(&self) -> Option<Link> {
+        self.0.fresh.lock().await.recv().await
+    }
+
+    /// All links.
+    #[must_use]
+    pub fn links(&self) -> Vec<Link> {
+        self.0.links.with(|links| links.values().cloned().collect())
+    }
+
+    /// Ends the links of those that are not among its peers any more.
+    pub fn cut_removed(&self) {
+        let peers = &self.0.options.peers;
+        let removed: Vec<Link> = self.0.links.with(|links| {
+            links.extract_if(.., |key, _| peers.name(key).is_none()).map(|(_, link)| link).collect()
+        });
+        removed.iter().for_each(Link::close);
+    }
+
+    /// Ends all links, tells the others, and waits until that has gone out.
+    pub async fn close(&self) {
+        self.links().iter().for_each(Link::close);
+        self.0.endpoint.close(VarInt::from_u32(0), b"this node ends");
+        let _ = timeout(Duration::from_secs(1), self.0.endpoint.wait_idle()).await;
+    }
+
+    /// The link with this key, and whether it is new.
+    fn link_of(&self, key: PublicKey, name: &str) -> (Link, bool) {
+        let inner = &self.0;
+        inner.links.with(|links| {
+            if let Some(link) = links.get(&key).filter(|l| !l.0.ended.load(Ordering::Relaxed)) {
+                return (link.clone(), false);
+            }
+            let own = (inner.options.identity.public(), inner.instance);
+            let link = Link(Association::new(
+                (key, name.to_owned()),
+                own,
+                inner.shared.clone(),
+                inner.clock,
+                inner.options.patience,
+            ));
+            links.insert(key, link.clone());
+            (link, true)
+        })
+    }
+
+    async fn listen(self) {
+        while let Some(incoming) = self.0.endpoint.accept().await {
+            let open = self.0.endpoint.open_connections();
+            let linked = self.0.links.with(|links| links.len());
+            if open > linked + HANDSHAKES_MAX && incoming.may_retry() {
+                let _ = incoming.retry();
+                continue;
+            }
+            tokio::spawn(self.clone().welcome(incoming));
+        }
+    }
+
+    async fn welcome(self, incoming: Incoming) {
+        let Ok(connecting) = incoming.accept() else { return };
+        let Ok(Ok(connection)) = timeout(HANDSHAKE, connecting).await else { return };
+        let Some(key) = peer_key(&connection) else { return };
+        let Some(name) = self.0.options.peers.name(&key) else { return };
+        let (link, new) = self.link_of(key, &name);
+        let own = link.0.hello();
+        let greeted = timeout(HANDSHAKE, hello::accepted(&connection, own)).await;
+        let Ok(Some((theirs, send, recv))) = greeted else { return };
+        if link.0.attach(connection, (own, theirs), (send, recv)) && new {
+            let _ = self.0.to_fresh.send(link.clone());
+            // It may have to dial, too: when this node moves.
+            tokio::spawn(self.clone().keep(link, Vec::new()));
+        }
+    }
+
+    /// Dials a peer whenever there is no connection, or nothing is heard over it.
+    async fn keep(self, link: Link, addresses: Vec<SocketAddr>) {
+        let association = link.0.clone();
+        let (mut pause, mut turn) = (REDIAL[0], 0);
+        let mut without: Option<Instant> = None;
+        let mut given_up = true;
+        while !association.ended.load(Ordering::Relaxed) {
+            if !association.needs_connection() {
+                (pause, without, given_up) = (REDIAL[0], None, false);
+                tokio::select! {
+                    () = association.seek.notified() => {}
+                    () = sleep(REDIAL[1]) => {}
+                }
+                continue;
+            }
+            let since = *without.get_or_insert_with(Instant::now);
+            if since.elapsed() > self.0.options.persist && !given_up {
+                association.give_up();
+                given_up = true;
+            }
+            let mut all = addresses.clone();
+            // Where it was heard last, if that is news.
+            let last = association.last_address.with(|last| *last);
+            all.extend(last.filter(|last| !addresses.contains(last)));
+            if let Some(to) = all.get(turn % all.len().max(1)) {
+                match self.connect(&association, *to).await {
+                    Ok(()) => continue,
+                    Err(why) => association.tell(Event::Failed(format!("{to}: {why}"))),
+                }
+            }
+            turn += 1;
+            tokio::select! {
+                () = association.seek.notified() => {}
+                () = sleep(pause) => pause = (2 * pause).min(REDIAL[1]),
+            }
+        }
+    }
+
+    async fn connect(&self, association: &Arc<Association>, to: SocketAddr) -> Result<(), String> {
+        let text = |error: &dyn std::fmt::Display| error.to_string();
+        let tls = identity::client(&self.0.options.identity, association.key)
+            .map_err(|error| text(&error))?;
+        let mut config = quinn::ClientConfig::new(tls);
+        config.transport_config(Arc::new(transport(&self.0.options)));
+        let connecting =
+            self.0.endpoint.connect_with(config, to, "fanfare").map_err(|error| text(&error))?;
+        let connected = timeout(HANDSHAKE, connecting).await;
+        let connection =
+            connected.map_err(|_| "no answer".to_owned())?.map_err(|error| text(&error))?;
+        let own = association.hello();
+        let greeted = timeout(HANDSHAKE, hello::dialled(&connection, own)).await;
+        let Ok(Some((theirs, send, recv))) = greeted else {
+            return Err("it does not speak this protocol".to_owned());
+        };
+        association.attach(connection, (own, theirs), (send, recv));
+        Ok(())
+    }
+}
+
+fn peer_key(connection: &quinn::Connection) -> Option<PublicKey> {
+    let identity = connection.peer_identity()?;
+    let chain = identity.downcast::<Vec<rustls::pki_types::CertificateDer<'static>>>().ok()?;
+    key_of(chain.first()?)
+}
+
+/// Both families where the system has both.
+fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
+    use socket2::{Domain, Protocol, Socket, Type};
+    let open = |address: SocketAddr| {
+        let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+        if address.is_ipv6() {
+            socket.set_only_v6(!address.ip().is_unspecified())?;
+        }
+        // 10 ms at 1 Gbit/s, and what a busy machine needs; the system may give less.
+        let _ = socket.set_recv_buffer_size(4 << 20);
+        let _ = socket.set_send_buffer_size(1 << 20);
+        socket.bind(&address.into())?;
+        Ok(UdpSocket::from(socket))
+    };
+    match open(address) {
+        Err(_) if address.is_ipv6() && address.ip().is_unspecified() => {
+            open(SocketAddr::from(([0, 0, 0, 0], address.port())))
+        }
+        other => other,
+    }
+}
+
+fn transport(options: &NodeOptions) -> TransportConfig {
+    let mut transport = TransportConfig::default();
+    transport
+        .max_idle_timeout(options.patience.lost.try_into().ok())
+        .keep_alive_interval(Some(options.patience.keep_alive))
+        .max_concurrent_bidi_streams(VarInt::from_u32(STREAMS_MAX + OPEN_MAX as u32))
+        .max_concurrent_uni_streams(VarInt::from_u32(0))
+        .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
+        .receive_window(VarInt::from_u32(WINDOW))
+        .send_window(u64::from(STREAM_WINDOW) * 4)
+        .datagram_send_buffer_size(DATAGRAM_BUFFER);
+    options.control.install(&mut transport);
+    transport
+}
+
+/// An address as people write it.
+#[must_use]
+pub fn plain_address(address: SocketAddr) -> SocketAddr {
+    unmapped(address)
+}

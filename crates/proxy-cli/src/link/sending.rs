@@ -1,0 +1,118 @@
+//! `fanfare link send`: messages to another node, until it has acknowledged them.
+
+use std::sync::Arc;
+
+use clap::Args;
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
+use fanfare_link::{Class, Link, Options};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+use super::{NodeArgs, follow};
+use crate::{EXITS, lines::Line, peers};
+
+const HELP: Help = Help::new(&[
+    ("fanfare link send base=198.51.100.7:7001,KEY 'here I am'", "one message"),
+    ("fanfare link send base=198.51.100.7:7001,KEY --tag 7 --replace", "each line of input"),
+])
+.exits(EXITS)
+.files(&[("~/.config/fanfare/identity", "this machine's key pair, without --identity")])
+.values();
+
+/// Send messages, and wait until they are acknowledged
+#[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
+pub(super) struct SendArgs {
+    /// The other node: NAME=HOST:PORT,KEY
+    #[arg(value_name = "PEER")]
+    peer: String,
+    /// The messages [default: each line of standard input]
+    #[arg(value_name = "TEXT")]
+    texts: Vec<String>,
+    /// What is promised: r reliable or u unreliable, then s sequenced or u unsequenced
+    #[arg(long, value_name = "CLASS", default_value = "rs", value_parser = ["rs", "ru", "us", "uu"])]
+    class: String,
+    /// Name of a kind of message, as a number
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    tag: u64,
+    /// Take back earlier messages of this tag that have not arrived
+    #[arg(long, requires = "tag")]
+    replace: bool,
+    /// Send messages of higher priority first
+    #[arg(long, value_name = "0-255", default_value_t = 0)]
+    priority: u8,
+    /// Give a message up after so long
+    #[arg(long, value_name = "TIME")]
+    deadline: Option<String>,
+    /// Wait so long for the other node's acknowledgements
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    wait: String,
+    #[command(flatten)]
+    node: NodeArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+impl SendArgs {
+    fn options(&self) -> Result<Options, Failure> {
+        let deadline = self.deadline.as_deref().map(units::expiry).transpose()?;
+        Ok(Options { priority: self.priority, tag: self.tag, replace: self.replace, deadline })
+    }
+}
+
+pub(super) async fn run(args: &SendArgs, output: Output) -> Result<Exit, Failure> {
+    let (output, options) = (Arc::new(output), args.options()?);
+    let class: Class = args
+        .class
+        .parse()
+        .map_err(|why| Failure::usage("class.invalid", format!("class ({}): {why}", args.class)))?;
+    let (peer, wait) = (peers::peer(&args.peer)?, units::time("wait", &args.wait)?);
+    let node = args.node.start(NodeArgs::anywhere(), Vec::new())?;
+    let link = node.dial(peer);
+    follow(&link, &output);
+    if args.texts.is_empty() {
+        let mut lines = BufReader::new(tokio::io::stdin()).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            send(&link, class, line.as_bytes(), options).await?;
+        }
+    }
+    for text in &args.texts {
+        send(&link, class, text.as_bytes(), options).await?;
+    }
+    let connected = link.connected(wait).await.is_some();
+    let all = link.flushed(wait).await;
+    if !class.is_reliable() {
+        // Datagrams are sent in the order of their arrival; nothing acknowledges them.
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    let [sent, _] = link.counts();
+    let counts = sent.class(class);
+    let (acknowledged, expired) = (counts.acknowledged, counts.expired);
+    output.event(&Line::Sent { acknowledged, expired, waiting: link.waiting() });
+    node.close().await;
+    if !connected {
+        let text = format!(
+            "peer ({}): did not answer within {} s. Check its address, and whether it accepts this key: {}",
+            link.name(),
+            wait.as_secs(),
+            args.node.key()?
+        );
+        return Err(Failure::new(Exit::Nobody, "peer.silent", text));
+    }
+    Ok(if all && expired == 0 { Exit::Done } else { Exit::Failed })
+}
+
+/// Waits while too much is waiting already.
+async fn send(link: &Link, class: Class, bytes: &[u8], options: Options) -> Result<(), Failure> {
+    loop {
+        match link.send(class, bytes, options) {
+            Ok(_) => return Ok(()),
+            Err(fanfare_link::SendError::Full) => {
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+            Err(error) => {
+                let text = format!("message ({} bytes): {error}. Send it in parts", bytes.len());
+                return Err(Failure::usage("message.refused", text));
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! `fanfare proxy`: TCP over a link.
+//!
+//! - `client`, `server`: its two ends; `limits`: what it needs of this machine, and lets through
+//! - `password`: files of users; `telling`: what happens to connections
+
+mod client;
+mod limits;
+mod password;
+mod server;
+mod telling;
+
+use clap::{Args, Subcommand};
+use fanfare_command::{Exit, Help};
+use limits::{raise_descriptors, rule};
+use serde_json::Value;
+
+use crate::{
+    EXITS, lines, running,
+    status::{self, StatusArgs},
+};
+
+const HELP: Help = Help::new(&[
+    ("fanfare id", "this machine's KEY, for the other side"),
+    ("fanfare proxy server --accept ship=KEY --allow any:443", "on the far side"),
+    ("fanfare proxy client --peer base=198.51.100.7:7001,KEY", "on the near side"),
+    ("curl --socks5-hostname 127.0.0.1:7000 https://example.org/", "a program there"),
+])
+.exits(EXITS)
+.values();
+
+const STATUS: Help = Help::new(&[
+    ("fanfare proxy status --socket s", "of a daemon that was started with --socket s"),
+    ("fanfare proxy status --socket s --json", "with all counters"),
+])
+.exits(&[(Exit::Done, "done"), (Exit::Failed, "no daemon answers")]);
+
+/// Carry TCP connections over a link, past loss and delay
+///
+/// Programs speak SOCKS5 or HTTP CONNECT to the near side. The far side connects to what its rules
+/// allow.
+#[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
+pub(crate) struct ProxyArgs {
+    #[command(subcommand)]
+    command: ProxyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ProxyCommand {
+    Client(client::ClientArgs),
+    Server(server::ServerArgs),
+    /// Show how a daemon is
+    #[command(after_help = STATUS.short(), after_long_help = STATUS.long())]
+    Status(StatusArgs),
+    Password(password::PasswordArgs),
+}
+
+pub(crate) fn run(args: &ProxyArgs) -> Exit {
+    match &args.command {
+        ProxyCommand::Client(args) => running::run(args.output, |output| client::run(args, output)),
+        ProxyCommand::Server(args) => running::run(args.output, |output| server::run(args, output)),
+        ProxyCommand::Status(args) => status::run(args, describe),
+        ProxyCommand::Password(args) => password::run(args),
+    }
+}
+
+fn describe(answer: &Value) -> Vec<String> {
+    let mut all: Vec<String> =
+        answer["links"].as_array().into_iter().flatten().map(lines::status_text).collect();
+    if let Some(connections) = answer["connections"].as_u64() {
+        all.push(format!("connections: {connections} open, {} so far", answer["requests"]));
+    }
+    all
+}

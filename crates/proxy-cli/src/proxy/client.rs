@@ -1,0 +1,240 @@
+//! `fanfare proxy client`: the near side.
+
+use std::{fs, net::SocketAddr, path::PathBuf, sync::Arc};
+
+use clap::{Args, ValueEnum};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
+use fanfare_proxy::{
+    Destination, Fallback, Front, Near, NearOptions, Peering, Routes, Via, users::Users,
+};
+
+use super::{raise_descriptors, rule, telling};
+use crate::{
+    EXITS,
+    link::{NodeArgs, follow, links_status, tell_listening},
+    peers,
+    running::{Asked, Signals},
+    status::{self, SocketArgs},
+};
+
+const HELP: Help = Help::new(&[
+    ("fanfare proxy client --peer base=198.51.100.7:7001,KEY", "SOCKS5 at port 7000"),
+    ("fanfare proxy client --peer base=HOST:7001,KEY --http 127.0.0.1:3128", "and HTTP"),
+    ("fanfare proxy client --peer base=HOST:7001,KEY --forward 2222=git.lan:22", "a port"),
+])
+.exits(EXITS)
+.files(&[
+    ("~/.config/fanfare/identity", "this machine's key pair, without --identity"),
+    ("--auth-file FILE", "users and passwords, a line each"),
+])
+.values();
+
+/// Take connections of programs, and carry them to another node
+///
+/// Programs connect to it by SOCKS5, HTTP CONNECT, or a port that leads to one destination.
+#[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
+pub(super) struct ClientArgs {
+    /// A node to go by: NAME=HOST:PORT,KEY. May be given several times
+    #[arg(long, value_name = "PEER", required = true)]
+    peer: Vec<String>,
+    /// Listen for SOCKS5 here. May be given several times
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7000")]
+    listen: Vec<SocketAddr>,
+    /// Listen for HTTP CONNECT here. May be given several times
+    #[arg(long, value_name = "ADDRESS")]
+    http: Vec<SocketAddr>,
+    /// Carry every connection to [ADDRESS:]PORT to HOST:PORT. May be given several times
+    #[arg(long, value_name = "PORT=HOST:PORT")]
+    forward: Vec<String>,
+    /// Which way a destination goes: RULE=PEER, direct or refuse. The longest rule wins
+    #[arg(long, value_name = "RULE=WAY")]
+    route: Vec<String>,
+    /// Which way all others go: a PEER, direct or refuse [default: the first --peer]
+    #[arg(long, value_name = "WAY")]
+    default: Option<String>,
+    /// What to do while a peer does not answer
+    #[arg(long, value_enum, default_value_t = FallbackArg::Refuse)]
+    fallback: FallbackArg,
+    /// Clients that may come from other machines: an address or PREFIX
+    #[arg(long, value_name = "PREFIX")]
+    allow_from: Vec<String>,
+    /// File of users and passwords; 'fanfare proxy password' makes its lines
+    #[arg(long, value_name = "FILE")]
+    auth_file: Option<PathBuf>,
+    /// Tell programs that they are connected before the far side has answered
+    #[arg(long)]
+    optimistic: bool,
+    /// Let a request wait so long for a link that is down
+    #[arg(long, value_name = "TIME", default_value = "5s", hide_short_help = true)]
+    wait_link: String,
+    /// Wait so long for a destination's answer
+    #[arg(long, value_name = "TIME", default_value = "15s", hide_short_help = true)]
+    connect_timeout: String,
+    /// Most connections of one program's machine, and of all
+    #[arg(long, value_name = "N,N", default_value = "1024,10000", hide_short_help = true)]
+    connections: String,
+    /// Tell in events where connections go
+    #[arg(long)]
+    log_destinations: bool,
+    #[command(flatten)]
+    node: NodeArgs,
+    #[command(flatten)]
+    socket: SocketArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FallbackArg {
+    /// Refuse the connection
+    Refuse,
+    /// Connect from this machine
+    Direct,
+}
+
+impl ClientArgs {
+    fn routes(&self, names: &[String]) -> Result<Routes, Failure> {
+        let way = |option: &str, text: &str| {
+            // Every word is a way.
+            let via = text.parse().unwrap_or(Via::Refuse);
+            match &via {
+                Via::Peer(peer) if !names.contains(peer) => {
+                    let text = format!("{option} ({peer}): there is no --peer of this name");
+                    Err(Failure::usage("route.invalid", text))
+                }
+                _ => Ok(via),
+            }
+        };
+        let mut rules = Vec::new();
+        for text in &self.route {
+            let Some((about, via)) = text.rsplit_once('=') else {
+                let text = format!("route ({text}): write it as RULE=PEER, direct or refuse");
+                return Err(Failure::usage("route.invalid", text));
+            };
+            rules.push((rule("route", about)?, way("route", via)?));
+        }
+        let default = match &self.default {
+            Some(text) => way("default", text)?,
+            None => names.first().map_or(Via::Refuse, |name| Via::Peer(name.clone())),
+        };
+        Ok(Routes::new(rules, default))
+    }
+
+    fn users(&self) -> Result<Option<Users>, Failure> {
+        let Some(path) = &self.auth_file else { return Ok(None) };
+        let shown = path.display();
+        let text = fs::read_to_string(path).map_err(|error| {
+            let text = format!("auth-file ({shown}): cannot be read ({error}). Check the path");
+            Failure::new(Exit::Permission, "users.unreadable", text)
+        })?;
+        let users = Users::parse(&text).map_err(|error| {
+            let text = format!("auth-file ({shown}): {error}. Use 'fanfare proxy password'");
+            Failure::usage("users.invalid", text)
+        })?;
+        Ok(Some(users))
+    }
+
+    fn options(&self, names: &[String], output: &Arc<Output>) -> Result<NearOptions, Failure> {
+        let users = self.users()?;
+        let allow_from = self.allow_from.iter().map(|text| rule("allow-from", text));
+        let allow_from = allow_from.collect::<Result<Vec<_>, _>>()?;
+        let fronts = self.listen.iter().chain(&self.http);
+        if let Some(open) = fronts.into_iter().find(|address| !address.ip().is_loopback())
+            && allow_from.is_empty()
+            && users.is_none()
+        {
+            let text = format!(
+                "listen ({open}): other machines could use it. Give --allow-from or --auth-file"
+            );
+            return Err(Failure::usage("listen.open", text));
+        }
+        let most = || {
+            let (each, all) = self.connections.split_once(',')?;
+            Some((each.parse().ok()?, all.parse().ok()?))
+        };
+        let connections_max = most().ok_or_else(|| {
+            let text = format!("connections ({}): write it as 1024,10000", self.connections);
+            Failure::usage("connections.invalid", text)
+        })?;
+        let fallback = match self.fallback {
+            FallbackArg::Refuse => Fallback::Refuse,
+            FallbackArg::Direct => Fallback::Direct,
+        };
+        Ok(NearOptions {
+            routes: self.routes(names)?,
+            fallback,
+            users,
+            allow_from,
+            wait_link: units::time("wait-link", &self.wait_link)?,
+            connect_timeout: units::time("connect-timeout", &self.connect_timeout)?,
+            optimistic: self.optimistic,
+            connections_max,
+            listener: telling::listener(output, self.log_destinations),
+            ..NearOptions::new(self.node.key()?.0, Via::Refuse)
+        })
+    }
+
+    /// All listeners and what each speaks.
+    fn fronts(&self) -> Result<Vec<(SocketAddr, Front, &'static str)>, Failure> {
+        let socks = self.listen.iter().map(|address| (*address, Front::Socks, "socks5"));
+        let http = self.http.iter().map(|address| (*address, Front::Http, "http"));
+        let mut all: Vec<_> = socks.chain(http).collect();
+        for text in &self.forward {
+            let (address, to) = forward(text)?;
+            all.push((address, Front::Forward(to), "forward"));
+        }
+        Ok(all)
+    }
+}
+
+/// `[ADDRESS:]PORT=HOST:PORT`.
+fn forward(text: &str) -> Result<(SocketAddr, Destination), Failure> {
+    let wrong = |why: &str| Failure::usage("forward.invalid", format!("forward ({text}): {why}"));
+    const FORM: &str = "write it as 2222=HOST:22 or 127.0.0.1:2222=HOST:22";
+    let (from, to) = text.split_once('=').ok_or_else(|| wrong(FORM))?;
+    let address = match from.parse::<u16>() {
+        Ok(port) => SocketAddr::from(([127, 0, 0, 1], port)),
+        Err(_) => from.parse().map_err(|_| wrong(FORM))?,
+    };
+    if !address.ip().is_loopback() {
+        return Err(wrong("it may be on loopback only, since it asks for no password"));
+    }
+    let to = to.parse().map_err(|error| wrong(&format!("{error}")))?;
+    Ok((address, to))
+}
+
+pub(super) async fn run(args: &ClientArgs, output: Output) -> Result<Exit, Failure> {
+    let (output, mut signals) = (Arc::new(output), Signals::install()?);
+    raise_descriptors();
+    let mut all = Vec::new();
+    for text in &args.peer {
+        all.push(peers::peer(text)?);
+    }
+    let names: Vec<String> = all.iter().map(|peer| peer.name.clone()).collect();
+    let near = Near::new(args.options(&names, &output)?);
+    let fronts = args.fronts()?;
+    let node = args.node.start(NodeArgs::anywhere(), Vec::new())?;
+    for peer in all {
+        let link = node.dial(peer);
+        follow(&link, &output);
+        near.add(Peering::start(link));
+    }
+    for (address, front, what) in fronts {
+        let bound = near.listen(address, front).await.map_err(|error| {
+            let text = format!("{what} ({address}): cannot listen there ({error}). Choose another");
+            Failure::new(Exit::Resource, "listen.failed", text)
+        })?;
+        tell_listening(&output, what, bound);
+    }
+    let told = (node.clone(), near.clone());
+    status::serve(args.socket.socket.as_deref(), move || {
+        let mut status = links_status(&told.0);
+        status["connections"] = told.1.connections().into();
+        status["requests"] = told.1.requests().into();
+        status
+    })?;
+    while signals.next().await != Asked::End {}
+    node.close().await;
+    Ok(Exit::Interrupted)
+}

@@ -1,0 +1,33 @@
+//! Events of a proxy as lines.
+
+use std::sync::Arc;
+
+use fanfare_command::Output;
+use fanfare_proxy::{Event, Listener};
+
+use crate::lines::Line;
+
+/// Prints what happens. Where connections go is told only when `names` is set.
+pub(super) fn listener(output: &Arc<Output>, names: bool) -> Listener {
+    let output = output.clone();
+    Listener::new(move |event| {
+        if output.tells_events() {
+            output.event(&line(event, names));
+        }
+    })
+}
+
+fn line(event: Event, names: bool) -> Line {
+    match event {
+        Event::Open { id, client, destination, peer, carrier } => {
+            let destination = names.then(|| destination.to_string());
+            Line::Open { id, client, destination, peer, carrier }
+        }
+        Event::Reply { id, code, reason } => Line::Reply { id, code: code as u8, reason },
+        Event::Close { id, bytes_up, bytes_down, seconds, how } => {
+            Line::Close { id, bytes_up, bytes_down, seconds, how: how.name() }
+        }
+        Event::Fallback { id, peer } => Line::Fallback { id, peer },
+        Event::Refused { client, reason } => Line::Refused { client: client.to_string(), reason },
+    }
+}

@@ -1,0 +1,42 @@
+//! TCP over a link: programs speak SOCKS5 or HTTP CONNECT to the near side, and the far side connects.
+//!
+//! The near side is where the programs are, the far side where the destinations are. Both have a
+//! [`fanfare_link::Link`] to each other. The far side is closed until rules open it.
+//!
+//! # Map, in reading order
+//! - [`near`]: listeners, and what clients say; [`far`]: connections to destinations
+//! - [`peering`]: what both share of one link; [`relay`]: bytes between TCP and the link; [`pipe`]:
+//!   what carries them; [`flows`]: datagrams, `far_flows`: at the far side
+//! - without I/O: [`socks5`], [`http_connect`], [`frame`]: what is said; [`destination`], [`code`]:
+//!   where to, and how it ended; [`policy`], [`route`], [`limits`], [`users`]: who may what
+//! - [`connect`], [`resolve`]: TCP and names at the far side
+//! - [`event`]: what whoever runs it is told
+
+pub mod code;
+pub mod connect;
+pub mod destination;
+pub mod event;
+pub mod far;
+mod far_flows;
+pub mod flows;
+pub mod frame;
+pub mod http_connect;
+pub mod limits;
+pub mod near;
+pub mod peering;
+pub mod pipe;
+pub mod policy;
+pub mod relay;
+pub mod resolve;
+pub mod route;
+pub mod socks5;
+pub mod users;
+
+pub use code::Code;
+pub use destination::Destination;
+pub use event::{Event, Listener};
+pub use far::{Far, FarOptions};
+pub use near::{Fallback, Front, Near, NearOptions};
+pub use peering::Peering;
+pub use policy::{Policy, Rule};
+pub use route::{Routes, Via};

@@ -1,0 +1,186 @@
+//! Which way a connection goes, and asking the far side for it.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use socket2::SockRef;
+use tokio::{
+    io::{AsyncWriteExt as _, copy_bidirectional},
+    net::TcpStream,
+    time::timeout,
+};
+
+use super::{Fallback, Near, front::Style};
+use crate::{
+    code::Code,
+    connect::{self, Failure},
+    destination::Destination,
+    event::Event,
+    frame::{Open, Reply},
+    peering::Peering,
+    pipe::{Reader, Writer, read_frame, write_frame},
+    relay::{How, Traffic, relay},
+    route::Via,
+};
+
+/// With `--fallback direct` a connection waits for its link so long at most.
+const FALLBACK_AFTER: Duration = Duration::from_millis(1500);
+/// The far side has its own limit; this is beside it, for the way there and back.
+const WAY: Duration = Duration::from_secs(5);
+
+/// The other end of a connection.
+enum There {
+    Linked(Writer, Reader),
+    Direct(TcpStream),
+}
+
+impl Near {
+    pub(super) async fn connect(
+        self: Arc<Self>,
+        mut tcp: TcpStream,
+        client: SocketAddr,
+        to: Destination,
+        first: &[u8],
+        style: Style,
+    ) {
+        let id = self.ids.fetch_add(1, Ordering::Relaxed) + 1;
+        let (since, listener) = (Instant::now(), &self.options.listener);
+        if self.options.optimistic && tcp.write_all(&style.reply(Code::Done, None)).await.is_err() {
+            return;
+        }
+        let via = self.options.routes.of(&to).clone();
+        let (peer, carrier) = match &via {
+            Via::Peer(peer) => (Some(peer.clone()), "quic"),
+            _ => (None, "direct"),
+        };
+        let (client, destination) = (client.to_string(), to.clone());
+        listener.tell(Event::Open { id, client, destination, peer, carrier });
+        let asked = self.ask(id, &via, &to).await;
+        let (code, reason) = match &asked {
+            Ok(_) => (Code::Done, None),
+            Err(failure) => (failure.code, failure.refusal.map(crate::policy::Refusal::name)),
+        };
+        listener.tell(Event::Reply { id, code, reason });
+        let (there, bound) = match asked {
+            Ok(there) => there,
+            Err(_) if self.options.optimistic || style == Style::Silent => {
+                // All that can be said now.
+                let _ = SockRef::from(&tcp).set_linger(Some(Duration::ZERO));
+                return;
+            }
+            Err(failure) => return self.turn_down(&mut tcp, style, failure.code).await,
+        };
+        let traffic = Traffic::default();
+        let how = self.carry((tcp, first), (there, bound), style, &traffic).await;
+        listener.tell(Event::Close {
+            id,
+            bytes_up: traffic.up.load(Ordering::Relaxed),
+            bytes_down: traffic.down.load(Ordering::Relaxed),
+            seconds: since.elapsed().as_secs_f64(),
+            how,
+        });
+    }
+
+    async fn carry(
+        &self,
+        (mut tcp, first): (TcpStream, &[u8]),
+        (there, bound): (There, Option<SocketAddr>),
+        style: Style,
+        traffic: &Traffic,
+    ) -> How {
+        let reply = style.reply(Code::Done, bound);
+        if !self.options.optimistic && tcp.write_all(&reply).await.is_err() {
+            if let There::Linked(mut writer, mut reader) = there {
+                writer.reset();
+                reader.stop();
+            }
+            return How::Reset;
+        }
+        match there {
+            There::Linked(writer, reader) => relay(tcp, first, (writer, reader), traffic).await,
+            There::Direct(mut far) => {
+                let copied = async {
+                    far.write_all(first).await?;
+                    copy_bidirectional(&mut tcp, &mut far).await
+                };
+                match copied.await {
+                    Ok((up, down)) => {
+                        traffic.up.store(up + first.len() as u64, Ordering::Relaxed);
+                        traffic.down.store(down, Ordering::Relaxed);
+                        How::Closed
+                    }
+                    Err(_) => {
+                        for stream in [&tcp, &far] {
+                            let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+                        }
+                        How::Reset
+                    }
+                }
+            }
+        }
+    }
+
+    async fn ask(
+        &self,
+        id: u64,
+        via: &Via,
+        to: &Destination,
+    ) -> Result<(There, Option<SocketAddr>), Failure> {
+        match via {
+            Via::Refuse => Err(Code::Refused.into()),
+            Via::Direct => self.directly(to).await,
+            Via::Peer(name) => {
+                let peering = self.peer(name).ok_or(Code::General)?;
+                let falls_back = self.options.fallback == Fallback::Direct;
+                let wait = match falls_back {
+                    true => FALLBACK_AFTER.min(self.options.wait_link),
+                    false => self.options.wait_link,
+                };
+                let linked = peering.link.connected(wait).await;
+                match linked {
+                    None if falls_back => {
+                        let peer = name.clone();
+                        self.options.listener.tell(Event::Fallback { id, peer });
+                        self.directly(to).await
+                    }
+                    None => Err(Code::General.into()),
+                    Some(attached) => self.by_quic(&peering, &attached, to).await,
+                }
+            }
+        }
+    }
+
+    async fn directly(&self, to: &Destination) -> Result<(There, Option<SocketAddr>), Failure> {
+        let patience = self.options.connect_timeout;
+        let tcp = connect::connect(to, Some(&self.direct), &self.resolver, patience).await?;
+        let bound = tcp.local_addr().ok();
+        Ok((There::Direct(tcp), bound))
+    }
+
+    async fn by_quic(
+        &self,
+        peering: &Peering,
+        attached: &fanfare_link::Attached,
+        to: &Destination,
+    ) -> Result<(There, Option<SocketAddr>), Failure> {
+        let asked = async {
+            let (mut send, mut recv) =
+                peering.link.open(attached).await.map_err(|_| Code::General)?;
+            let open = Open::connection(&self.options.own, to).to_bytes();
+            write_frame(&mut send, &open).await.map_err(|_| Code::General)?;
+            let frame = read_frame(&mut recv).await.map_err(|_| Code::General)?;
+            let reply = Reply::parse(&frame).ok_or(Code::General)?;
+            match reply.code() {
+                Code::Done => {
+                    Ok((There::Linked(Writer::Quic(send), Reader::Quic(recv)), reply.bound()))
+                }
+                code => Err(code),
+            }
+        };
+        let answered = timeout(self.options.connect_timeout + WAY, asked).await;
+        answered.unwrap_or(Err(Code::TimedOut)).map_err(Failure::from)
+    }
+}

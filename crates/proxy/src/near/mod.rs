@@ -1,0 +1,202 @@
+//! The near side: listeners for SOCKS5, HTTP CONNECT and fixed destinations.
+//!
+//! - `front`: what a client says, until it is known where it wants to go
+//! - `asking`: which way that is, and asking the far side
+//! - `associate`: datagrams of SOCKS5
+
+mod asking;
+mod associate;
+mod front;
+
+use std::{
+    collections::HashMap,
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    net::{TcpListener, TcpStream},
+    time::sleep,
+};
+
+use crate::{
+    connect,
+    destination::Destination,
+    event::{Event, Listener},
+    limits::{Places, PlacesOfEach},
+    peering::Peering,
+    policy::{Policy, Rule},
+    resolve::Resolver,
+    route::{Routes, Via},
+    users::Users,
+};
+
+/// How long to wait when there are no file descriptors left.
+const EXHAUSTED: Duration = Duration::from_millis(100);
+
+/// What a listener speaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Front {
+    /// SOCKS5.
+    Socks,
+    /// HTTP CONNECT.
+    Http,
+    /// Nothing: every connection goes there.
+    Forward(Destination),
+}
+
+/// What becomes of a connection when its peer does not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fallback {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// It goes directly.
+    Direct,
+}
+
+/// How a near side behaves.
+#[derive(Debug)]
+pub struct NearOptions {
+    /// This node's key.
+    pub own: [u8; 32],
+    /// Which way destinations go.
+    pub routes: Routes,
+    /// When a peer does not answer.
+    pub fallback: Fallback,
+    /// Who may use the listeners; none: who can reach them.
+    pub users: Option<Users>,
+    /// From where; none: loopback only.
+    pub allow_from: Vec<Rule>,
+    /// How long a request waits for a link that is not there.
+    pub wait_link: Duration,
+    /// How long it waits for the far side's answer.
+    pub connect_timeout: Duration,
+    /// A client is told that it is connected before the far side has answered.
+    pub optimistic: bool,
+    /// Connections of a client, and of all clients.
+    pub connections_max: (usize, usize),
+    /// Who is told.
+    pub listener: Listener,
+}
+
+impl NearOptions {
+    /// Everything that no rule is about goes this way.
+    #[must_use]
+    pub fn new(own: [u8; 32], default: Via) -> Self {
+        Self {
+            own,
+            routes: Routes::new(Vec::new(), default),
+            fallback: Fallback::default(),
+            users: None,
+            allow_from: Vec::new(),
+            wait_link: Duration::from_secs(5),
+            connect_timeout: Duration::from_secs(15),
+            optimistic: false,
+            connections_max: (1024, 10_000),
+            listener: Listener::default(),
+        }
+    }
+}
+
+/// A near side.
+#[derive(Debug)]
+pub struct Near {
+    options: NearOptions,
+    peers: RwLock<HashMap<String, Arc<Peering>>>,
+    resolver: Resolver,
+    /// What may be connected to directly: nothing inside this machine.
+    direct: Policy,
+    ids: AtomicU64,
+    each: PlacesOfEach<IpAddr>,
+    all: Places,
+}
+
+impl Near {
+    /// Without listeners and peers at first.
+    #[must_use]
+    pub fn new(options: NearOptions) -> Arc<Self> {
+        let (each, all) = options.connections_max;
+        let direct = Policy { allow: "any".parse().into_iter().collect(), deny: Vec::new() };
+        Arc::new(Self {
+            each: PlacesOfEach::new(each),
+            all: Places::new(all),
+            direct,
+            peers: RwLock::default(),
+            resolver: Resolver::default(),
+            ids: AtomicU64::new(0),
+            options,
+        })
+    }
+
+    /// Connections may go by this peer.
+    pub fn add(&self, peering: Arc<Peering>) {
+        let mut peers = self.peers.write().unwrap_or_else(PoisonError::into_inner);
+        peers.insert(peering.link().name().to_owned(), peering);
+    }
+
+    /// Connections at present.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.all.taken()
+    }
+
+    /// Requests so far.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.ids.load(Ordering::Relaxed)
+    }
+
+    /// Listens there; where that is.
+    ///
+    /// # Errors
+    /// When the address cannot be had.
+    pub async fn listen(
+        self: &Arc<Self>,
+        address: SocketAddr,
+        front: Front,
+    ) -> io::Result<SocketAddr> {
+        let listener = TcpListener::bind(address).await?;
+        let bound = listener.local_addr()?;
+        tokio::spawn(self.clone().accept(listener, front));
+        Ok(bound)
+    }
+
+    async fn accept(self: Arc<Self>, listener: TcpListener, front: Front) {
+        loop {
+            match listener.accept().await {
+                Ok((tcp, client)) => self.clone().welcome(tcp, client, &front),
+                // No file descriptor: connections that end give some back.
+                Err(_) => sleep(EXHAUSTED).await,
+            }
+        }
+    }
+
+    fn welcome(self: Arc<Self>, tcp: TcpStream, client: SocketAddr, front: &Front) {
+        let refused = |reason| self.options.listener.tell(Event::Refused { client, reason });
+        let ip = client.ip().to_canonical();
+        let listed = self.options.allow_from.iter().any(|rule| rule.covers(ip, client.port()));
+        // With passwords anybody may try, unless places are listed, too.
+        let open = self.options.allow_from.is_empty() && self.options.users.is_some();
+        if !(listed || open || ip.is_loopback()) {
+            return refused("client_not_allowed");
+        }
+        let Some(place) = self.all.take() else { return refused("too_many_connections") };
+        let Some(own) = self.each.take(ip) else { return refused("too_many_of_client") };
+        connect::prepare(&tcp);
+        let front = front.clone();
+        tokio::spawn(async move {
+            self.serve(tcp, client, front).await;
+            drop((place, own));
+        });
+    }
+
+    fn peer(&self, name: &str) -> Option<Arc<Peering>> {
+        self.peers.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+}

@@ -1,0 +1,88 @@
+//! What changes while an endpoint is open, and its descriptors for whoever waits for several endpoints.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+
+use crate::endpoint::Endpoint;
+
+impl Endpoint {
+    /// Routers plus one that multicast datagrams may pass from now on.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn set_ttl(&self, ttl: u8) -> io::Result<()> {
+        let socket = &self.transmitter.receive_socket.socket;
+        match self.config.group.is_ipv4() {
+            true => socket.set_multicast_ttl_v4(u32::from(ttl)),
+            false => socket.set_multicast_hops_v6(u32::from(ttl)),
+        }
+    }
+
+    /// Whether other sockets of this machine hear what is sent to a group.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn set_loopback(&self, loopback: bool) -> io::Result<()> {
+        let socket = &self.transmitter.receive_socket.socket;
+        match self.config.group.is_ipv4() {
+            true => socket.set_multicast_loop_v4(loopback),
+            false => socket.set_multicast_loop_v6(loopback),
+        }
+    }
+
+    /// The upper six bits of the traffic class of what is sent from now on.
+    pub fn set_dscp(&self, dscp: u8) {
+        self.transmitter.set_dscp(dscp);
+    }
+
+    /// Bytes that the system may keep of what is sent.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn set_send_buffer(&self, bytes: usize) -> io::Result<()> {
+        self.transmitter.receive_socket.socket.set_send_buffer_size(bytes)
+    }
+
+    /// Bytes that the system may keep for each socket that receives.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn set_receive_buffer(&self, bytes: usize) -> io::Result<()> {
+        let groups = self.groups.iter().map(|group| &group.receive_socket);
+        let mut all = groups.chain([&self.transmitter.receive_socket]);
+        all.try_for_each(|inlet| inlet.socket.set_recv_buffer_size(bytes))
+    }
+
+    /// What becomes readable when datagrams come: the sending socket first.
+    pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let groups = self.groups.iter().map(|group| &group.receive_socket);
+        let all = [&self.transmitter.receive_socket].into_iter().chain(groups);
+        all.chain(&self.direct).map(|inlet| inlet.socket.as_fd())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, SocketAddr};
+
+    use super::*;
+    use crate::config::EndpointConfig;
+    use crate::follow::loopback_interface;
+
+    #[test]
+    fn an_open_endpoint_takes_another_ttl_and_sends_from_the_port_that_was_asked_for() {
+        let free = std::net::UdpSocket::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
+        let group = SocketAddr::new(Ipv4Addr::new(239, 255, 42, 29).into(), free.port());
+        let interface = Some(loopback_interface(group.ip()).unwrap());
+        let sending_port = free.port();
+        let config = EndpointConfig { group, interface, sending_port, ..EndpointConfig::default() };
+        let endpoint = Endpoint::open(&config).unwrap();
+        assert_eq!(endpoint.local_addr().unwrap(), free);
+        endpoint.set_ttl(7).unwrap();
+        endpoint.set_loopback(false).unwrap();
+        let socket = &endpoint.transmitter.receive_socket.socket;
+        assert_eq!(socket.multicast_ttl_v4().unwrap(), 7);
+        assert!(!socket.multicast_loop_v4().unwrap());
+        assert_eq!(endpoint.descriptors().count(), 2);
+    }
+}
