@@ -69,6 +69,15 @@ pub(crate) fn commands(line: &str) -> Vec<Vec<String>> {
     starts.iter().map(arguments).collect()
 }
 
+/// The arguments with `--help`. Before the help is shown, what precedes it must have been understood.
+/// What follows `norm-exec` is another program's, up to the end.
+pub(crate) fn with_help(mut arguments: Vec<String>) -> Vec<String> {
+    let runs_another = arguments.first().is_some_and(|command| command == "norm-exec");
+    let at = if runs_another { 1 } else { arguments.len() };
+    arguments.insert(at, "--help".to_owned());
+    arguments
+}
+
 /// A prompt, `sudo`, or the end of what is before a command of its own.
 fn can_precede(word: &str) -> bool {
     ["sudo", "--", "&&", "|", "do", "$"].contains(&word) || word.ends_with('$')
@@ -84,12 +93,9 @@ fn every_command_in_the_documents_is_one_that_the_program_takes() {
                 if !arguments.first().is_some_and(|command| crate::takes(command)) {
                     continue;
                 }
-                // Before the help is shown, what precedes it must have been understood.
-                let output = Command::new(crate::PROGRAM)
-                    .args(arguments.iter().filter(|word| !["…", "..."].contains(&word.as_str())))
-                    .arg("--help")
-                    .output()
-                    .unwrap();
+                let typed = arguments.into_iter().filter(|word| !["…", "..."].contains(&&word[..]));
+                let asked = with_help(typed.collect());
+                let output = Command::new(crate::PROGRAM).args(asked).output().unwrap();
                 let told = String::from_utf8_lossy(&output.stderr);
                 if !output.status.success() {
                     wrong.push(format!("{}: '{line}': {told}", page.display()));

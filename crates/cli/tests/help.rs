@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use crate::documents::commands;
+use crate::documents::{commands, with_help};
 
 /// A small terminal.
 const COLUMNS: usize = 80;
@@ -75,7 +75,7 @@ fn every_command_has_examples_that_are_understood_and_says_how_it_ends() {
         assert!((2..=3).contains(&typed.len()), "{words:?}: {examples:?}");
         for example in typed {
             assert!(example.starts_with(&words), "{words:?}: {example:?}");
-            let output = run(&[&example[..], &["--help".to_owned()]].concat());
+            let output = run(&with_help(example.clone()));
             let told = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{example:?}: {told}");
         }
