@@ -194,10 +194,11 @@ fn who_comes_late_is_told_what_is_missing_and_writes_nothing_unless_it_may() {
         early.stdout.as_mut().unwrap().read_exact(&mut come).unwrap();
     });
     let early = collect(early);
+    // It may end as soon as it hears of the stream, before the sender has heard of it.
     let stops = collect(recv(&stage, "stops", &[]));
     let marks = collect(recv(&stage, "marks", &["--gaps", "mark"]));
     let now = collect(recv(&stage, "now", &["--from", "now"]));
-    until_all_are_there(&mut told, &["stops", "marks", "now"]);
+    until_all_are_there(&mut told, &["marks", "now"]);
     input.write_all(tail).unwrap();
     drop(input);
     told.read_to_end(&mut Vec::new()).unwrap();

@@ -98,7 +98,8 @@ fn one_changed_byte_in_a_killed_nodes_cache_costs_that_message_and_is_told() {
     let stage = Stage::new();
     let (first, _) = node(&stage);
     let socket = text(&stage.path("socket"));
-    let lines: String = (0..100).map(|number| format!("line {number:03} of the log\n")).collect();
+    // Shorter ones would travel, and be kept, together.
+    let lines: String = (0..100).map(|number| format!("line {number:03}{:.<2000}\n", "")).collect();
     let lines = text(&stage.text("lines", &lines));
     stage.start("pub", &["log", &lines, "--lines"]).end().expect(0);
     while status(&socket)["kept"] != 100 {}
@@ -119,7 +120,7 @@ fn one_changed_byte_in_a_killed_nodes_cache_costs_that_message_and_is_told() {
         "; 1 messages of others and 1 of this node's own are gone, 99 of others are saved";
     assert!(text.contains(expected), "{text}");
     let kept = run(&["sub", "log", "--via", &socket, "--count", "99"]).end().expect(0);
-    assert!(!texts(&kept.all("message")).contains(&"line 050 of the log".to_owned()));
+    assert!(!texts(&kept.all("message")).iter().any(|text| text.starts_with("line 050")));
 }
 
 #[test]

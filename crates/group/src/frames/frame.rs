@@ -223,7 +223,7 @@ mod tests {
     fn another_applications_command_is_not_ours_and_another_version_is_not_read() {
         assert_eq!(Frame::parse(b"FH\x21"), None);
         assert_eq!(Frame::parse(b"F"), None);
-        for bytes in [&b"FG"[..], b"FG\x31", b"FG\x2a", b"FG\x21abc"] {
+        for bytes in [&b"FG"[..], b"FG\x31", b"FG\x2b", b"FG\x21abc"] {
             assert_eq!(Frame::parse(bytes), Some(Frame::Unknown));
         }
         for kind in [0x22, 0x23, 0x24, 0x01] {
