@@ -278,7 +278,7 @@ mod tests {
         drop(reader);
         let (put, error) = publisher.join().unwrap().unwrap();
         assert_eq!(error, GroupError::Ended);
-        // A mebibyte of them waits at most.
+        // Half a mebibyte of them waits at most, and the chunk that is put together.
         let least = count as u64;
         assert!((least..least + 1_200).contains(&put), "{put} of which {count} were taken");
     }
