@@ -93,7 +93,10 @@ fn a_client_that_reads_nothing_costs_others_nothing_and_has_all_when_it_reads_on
     let file = lines(&stage, MANY);
     stage.start("pub", &["h/a", &file, "--lines"]).end().expect(0);
     assert_eq!(quick.end().expect(0).all("message").len(), MANY);
-    let numbers: Vec<u64> = (0..MANY).map(|_| slow.next()["number"].as_u64().unwrap()).collect();
+    // In the order of arrival: on a busy machine some are lost at first, and repaired.
+    let mut numbers: Vec<u64> =
+        (0..MANY).map(|_| slow.next()["number"].as_u64().unwrap()).collect();
+    numbers.sort_unstable();
     let wrong = numbers.iter().zip(0..).find(|(number, expected)| *number != expected);
     assert_eq!(wrong, None);
 }
