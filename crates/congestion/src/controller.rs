@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use fanfare_units::{
+    Ecn,
     rate::Bitrate,
     time::{Duration, Time},
 };
@@ -10,8 +11,6 @@ use fanfare_wire::{
     NodeId,
     ext::{CcFlags, ExtMode, ExtPath},
 };
-
-use super::codepoint::Ecn;
 
 /// Bounds of a controller's rate.
 #[derive(Debug, Clone, Copy)]

@@ -31,7 +31,6 @@ extern crate std;
 
 pub mod auto;
 mod candidates;
-mod codepoint;
 mod controller;
 mod ecn;
 pub mod fixed;
@@ -51,7 +50,7 @@ pub use controller::{Feedback, Limits, Mode, Probing, RateController, Reason, eq
 use fanfare_units::time::Time;
 
 pub use auto::{Auto, nearness::Nearness};
-pub use codepoint::Ecn;
+pub use fanfare_units::Ecn;
 pub use fixed::Fixed;
 pub use norm::Norm;
 

@@ -53,7 +53,7 @@ impl Process {
         stdout: impl Into<Stdio>,
         stderr: impl Into<Stdio>,
     ) -> io::Result<Self> {
-        Self::begin(command, Stdio::null(), stdout, stderr)
+        Self::start_from(command, Stdio::null(), stdout, stderr)
     }
     /// The same with an input, which [`Self::input`] gives.
     pub(crate) fn start_with_input(
@@ -61,11 +61,13 @@ impl Process {
         stdout: impl Into<Stdio>,
         stderr: impl Into<Stdio>,
     ) -> io::Result<Self> {
-        Self::begin(command, Stdio::piped(), stdout, stderr)
+        Self::start_from(command, Stdio::piped(), stdout, stderr)
     }
-    fn begin(
+
+    /// The same with this input.
+    pub(crate) fn start_from(
         mut command: Command,
-        stdin: Stdio,
+        stdin: impl Into<Stdio>,
         stdout: impl Into<Stdio>,
         stderr: impl Into<Stdio>,
     ) -> io::Result<Self> {

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_proto::{Destination, Ecn, RecvMeta, Time, Transmit};
+use fanfare_proto::{Destination, RecvMeta, Time, Transmit};
 use fanfare_udp::{Change, Endpoint, Ready, Via};
 
 use crate::{
@@ -232,7 +232,7 @@ impl<E: Engine> Driver<E> {
             newest = waited;
             let meta = RecvMeta {
                 source: told.source,
-                ecn: told.ecn.map(ecn_of),
+                ecn: told.ecn,
                 unicast: told.via == Via::Unicast,
                 waited,
             };
@@ -299,7 +299,7 @@ impl<E: Engine> Driver<E> {
     /// The batch to one destination after another. False when the socket is full.
     fn send_unsent(&mut self) -> bool {
         let Some((transmit, mut start)) = self.outgoing.unsent.take() else { return true };
-        let ecn = transmit.ecn.map(udp_ecn_of);
+        let ecn = transmit.ecn;
         while let Some(to) = self.outgoing.fanout.next() {
             let bytes = &self.outgoing.buffer[start..];
             let (now, each) = (self.clock.now(), (to, transmit.segment_size));
@@ -374,20 +374,4 @@ impl<E: Engine> Driver<E> {
 /// Everything is to be looked at.
 fn all_ready() -> Ready {
     Ready { group: true, layers: true, unicast: true, woken: true, ..Ready::default() }
-}
-
-fn ecn_of(ecn: fanfare_udp::Ecn) -> Ecn {
-    match ecn {
-        fanfare_udp::Ecn::Ect0 => Ecn::Ect0,
-        fanfare_udp::Ecn::Ect1 => Ecn::Ect1,
-        fanfare_udp::Ecn::Ce => Ecn::Ce,
-    }
-}
-
-fn udp_ecn_of(ecn: Ecn) -> fanfare_udp::Ecn {
-    match ecn {
-        Ecn::Ect0 => fanfare_udp::Ecn::Ect0,
-        Ecn::Ect1 => fanfare_udp::Ecn::Ect1,
-        Ecn::Ce => fanfare_udp::Ecn::Ce,
-    }
 }

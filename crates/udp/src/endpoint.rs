@@ -5,12 +5,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+use fanfare_units::Ecn;
+
 use super::config::Awaited;
 use crate::{
     choice::{choose_interface, route_source},
     config::{EndpointConfig, Role, check},
     direct,
-    ecn::Ecn,
     error::OpenError,
     group::{GroupSocket, scoped},
     interface::Interface,

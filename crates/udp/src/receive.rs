@@ -7,9 +7,10 @@ use std::time::{Duration, SystemTime};
 use quinn_udp::{BATCH_SIZE, UdpSocketState};
 use socket2::Socket;
 
-use crate::ecn::Ecn;
+use crate::ecn::mark_of;
 use crate::error::OpenError;
 use crate::option;
+use fanfare_units::Ecn;
 
 /// Largest UDP payload, and largest run of datagrams that the kernel coalesces, in bytes.
 const BUFFER_LEN: usize = 64 * 1024;
@@ -181,7 +182,7 @@ fn run(
     let ours = RecvMeta {
         source: meta.addr,
         destination: meta.dst_ip.or(bound),
-        ecn: meta.ecn.map(Ecn::from),
+        ecn: meta.ecn.map(mark_of),
         via,
         waited: waited.min(WAITED_MAX),
         received: meta.timestamp,
@@ -234,7 +235,7 @@ mod tests {
             for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
                 let meta = receive_run(address, Some(ecn));
                 assert_eq!((meta.len, meta.stride), (19_500, 1000), "{address}: coalesced");
-                assert_eq!(meta.ecn.map(Ecn::from), Some(ecn), "{address}");
+                assert_eq!(meta.ecn.map(mark_of), Some(ecn), "{address}");
             }
             assert_eq!(receive_run(address, None).ecn, None, "{address}");
         }

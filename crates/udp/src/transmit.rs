@@ -13,11 +13,11 @@ use std::sync::{Mutex, PoisonError};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::config::EndpointConfig;
-use crate::ecn::Ecn;
 use crate::error::OpenError;
 use crate::interface::Interface;
 use crate::option;
 use crate::receive::ReceiveSocket;
+use fanfare_units::Ecn;
 
 /// Most segments that one system call sends (UDP_MAX_SEGMENTS of Linux before 6.9, the smaller).
 pub const MAX_GSO_SEGMENTS: usize = 64;

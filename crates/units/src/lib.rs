@@ -1,4 +1,4 @@
-//! Time, bit rates, random numbers and timers, as state machines without I/O use them.
+//! Time, bit rates, random numbers, timers and congestion marks, as state machines without I/O use them.
 //!
 //! Nothing here reads a clock or the system's random numbers. The driver passes in the time, and
 //! seeds the generator. So a run can be repeated exactly.
@@ -7,15 +7,18 @@
 //! - [`rate`]: bits per second
 //! - [`rng`]: a seeded random number generator
 //! - [`timer_queue`]: the next timeout of many machines
+//! - [`ecn`]: marks in the IP header
 #![no_std]
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+pub mod ecn;
 pub mod rate;
 pub mod rng;
 pub mod time;
 pub mod timer_queue;
 
+pub use ecn::Ecn;
 pub use rate::Bitrate;
 pub use rng::Rng;
 pub use time::{Duration, Time};

@@ -21,7 +21,6 @@ use fanfare_proto::Time;
 
 use crate::instance::desk::Event;
 
-pub(crate) use port::happens;
 pub(crate) use state::{Phase, State};
 
 /// An instance, shared by its thread and whoever calls.

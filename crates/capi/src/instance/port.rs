@@ -3,7 +3,7 @@
 
 use std::{io, net::SocketAddr};
 
-use fanfare_proto::{Destination, Ecn, RecvMeta, Transmit};
+use fanfare_proto::{Destination, Ecn, RecvMeta, Transmit, rng::Rng};
 use fanfare_udp::{Endpoint, Ready, Via};
 
 use crate::handle::Handle;
@@ -21,12 +21,12 @@ pub(super) struct Port {
     unsent: Option<(Transmit, usize)>,
     /// Probability of losing what is sent, and what decides it.
     pub(super) loss: f64,
-    pub(super) chance: u64,
+    chance: Rng,
 }
 
 impl Port {
     pub(super) fn new(session: Handle, endpoint: Endpoint) -> Self {
-        let (loss, chance) = (0.0, u64::from(session.generation()) | 1 << 40);
+        let (loss, chance) = (0.0, Rng::new(u64::from(session.generation())));
         Self { session, endpoint, buffer: Vec::new(), unsent: None, loss, chance }
     }
 
@@ -44,7 +44,7 @@ impl Port {
         self.endpoint.receive_runs(all, |told, run, stride| {
             let meta = RecvMeta {
                 source: told.source,
-                ecn: told.ecn.map(ecn_of),
+                ecn: told.ecn,
                 unicast: told.via == Via::Unicast,
                 waited: told.waited,
             };
@@ -82,7 +82,7 @@ impl Port {
             Destination::Group => self.endpoint.group(),
             Destination::Peer(address) => address,
         };
-        let ecn = transmit.ecn.map(udp_ecn_of);
+        let ecn = transmit.ecn;
         while start < self.buffer.len() {
             let sent = if self.loss > 0.0 {
                 self.send_some(to, transmit.segment_size, ecn, start)
@@ -106,38 +106,13 @@ impl Port {
         &mut self,
         to: SocketAddr,
         segment: usize,
-        ecn: Option<fanfare_udp::Ecn>,
+        ecn: Option<Ecn>,
         start: usize,
     ) -> io::Result<usize> {
         let end = (start + segment).min(self.buffer.len());
-        if happens(&mut self.chance, self.loss) {
+        if self.chance.random_bool(self.loss) {
             return Ok(end - start);
         }
         self.endpoint.send(to, segment, ecn, &self.buffer[start..end])
-    }
-}
-
-/// Whether something of this probability happens now (xorshift64*).
-pub(crate) fn happens(chance: &mut u64, probability: f64) -> bool {
-    *chance ^= *chance >> 12;
-    *chance ^= *chance << 25;
-    *chance ^= *chance >> 27;
-    let draw = chance.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11;
-    (draw as f64) / ((1_u64 << 53) as f64) < probability
-}
-
-fn ecn_of(ecn: fanfare_udp::Ecn) -> Ecn {
-    match ecn {
-        fanfare_udp::Ecn::Ect0 => Ecn::Ect0,
-        fanfare_udp::Ecn::Ect1 => Ecn::Ect1,
-        fanfare_udp::Ecn::Ce => Ecn::Ce,
-    }
-}
-
-fn udp_ecn_of(ecn: Ecn) -> fanfare_udp::Ecn {
-    match ecn {
-        Ecn::Ect0 => fanfare_udp::Ecn::Ect0,
-        Ecn::Ect1 => fanfare_udp::Ecn::Ect1,
-        Ecn::Ce => fanfare_udp::Ecn::Ce,
     }
 }

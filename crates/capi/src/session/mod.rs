@@ -33,7 +33,7 @@ use std::{
     path::PathBuf,
 };
 
-use fanfare_proto::{FeedbackPath, Nacking, NodeId, ObjectKey, SessionConfig, Time};
+use fanfare_proto::{FeedbackPath, Nacking, NodeId, ObjectKey, SessionConfig, Time, rng::Rng};
 
 use crate::{
     edge::heap::Hooks,
@@ -129,7 +129,7 @@ pub struct Session {
     pub(crate) completed: u32,
     pub(crate) timer: Option<Time>,
     command: Option<Command>,
-    chance: u64,
+    chance: Rng,
     /// Somebody was heard since events were looked at.
     news: bool,
 }
@@ -166,7 +166,7 @@ impl Session {
             completed: 0,
             timer: None,
             command: None,
-            chance: seed | 1,
+            chance: Rng::new(seed),
             news: false,
         }
     }

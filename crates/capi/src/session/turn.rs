@@ -5,7 +5,6 @@ use std::time::Duration;
 use fanfare_proto::{RecvMeta, Time, Transmit};
 
 use super::{Half, Session};
-use crate::instance::happens;
 
 /// How often it is looked whether there is room for a refused object.
 const ROOM_INTERVAL: Duration = Duration::from_millis(5);
@@ -21,7 +20,7 @@ impl Session {
             return self.take_in(now, meta, run, stride);
         }
         for datagram in run.chunks(stride) {
-            if !happens(&mut self.chance, self.settings.rx_loss) {
+            if !self.chance.random_bool(self.settings.rx_loss) {
                 self.take_in(now, meta, datagram, stride);
             }
         }

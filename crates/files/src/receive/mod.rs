@@ -5,6 +5,7 @@
 //!   proves wrong, `mended`: how often; `outcome`: held, or failed
 //! - `senders`: whose objects are taken, and how long that sender may be silent; `binding`: which one
 //!   it is
+//! - `ending`: when it is over, and what it came to
 //! - `record`: what is held of one life of a sender; `status`: what senders are told of it;
 //!   `reminder`: saying again what is not;
 //!   `stream`: pieces of what has no known length, `stream_thread`: who writes them; `layered`: what
@@ -17,6 +18,7 @@
 mod binding;
 mod deletion;
 mod due;
+mod ending;
 mod examination;
 mod follow_up;
 mod layered;
@@ -42,7 +44,7 @@ use std::{
 
 use crate::event::Outbox;
 use binding::Binding;
-use fanfare_content::receipt::{Reason, State, Status};
+use fanfare_content::receipt::Reason;
 use fanfare_disk::{directory::Directory, placement::Conflict};
 use fanfare_node::Waker;
 use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, Session, Time};
@@ -64,14 +66,6 @@ use crate::{
 const PROGRESS: Duration = Duration::from_millis(200);
 /// What senders are told of it when they ask is renewed this often.
 const TOLD_PROGRESS: Duration = Duration::from_millis(400);
-/// After the last of a counted number of files: time to acknowledge them when asked.
-const LINGER: Duration = Duration::from_secs(3);
-/// A good-bye can be lost: when everything has come and nothing at all has been heard for so long,
-/// the sender is gone. One that reads many small files from a busy disk was silent for more than
-/// four seconds, and was taken for gone with most of them still to come.
-const QUIET: Duration = Duration::from_secs(15);
-/// Time for the last word when the user stops it.
-const FAREWELL: Duration = Duration::from_millis(300);
 /// Senders whose lives are remembered; the oldest give way.
 const RECORDS_MAX: usize = 256;
 
@@ -334,53 +328,6 @@ impl ReceiveJob {
         }
     }
 
-    fn check_end(&mut self, now: Time, session: &mut Session, storage: &mut FileStorage) {
-        let quiet = self.is_quiet(now, session);
-        let over = match self.options.until {
-            Until::Stopped => false,
-            Until::SenderEnded if quiet => true,
-            Until::SenderEnded => self
-                .records
-                .values()
-                .any(|record| record.gone && record.is_settled() && record.has_anything()),
-            Until::Files(count) => self.report.files >= count,
-        };
-        let timed_out = self.options.timeout.is_some_and(|t| now.since(self.last_news) >= t);
-        self.phase = match (over, timed_out) {
-            (true, _) if self.has_senders_gone() || quiet => Phase::Done(ReceiveEnd::Complete),
-            (true, _) => Phase::Lingering(ReceiveEnd::Complete, now + LINGER),
-            (false, true) => Phase::Done(ReceiveEnd::TimedOut),
-            (false, false) if self.silent_at(session).is_some_and(|at| now >= at) => {
-                storage.keep_partials();
-                Phase::Done(ReceiveEnd::SenderSilent)
-            }
-            (false, false) => return,
-        };
-    }
-
-    /// Everything begun is settled, something has come, and nothing more is heard of those who sent it.
-    /// What others say does not count: anybody can say something.
-    fn is_quiet(&self, now: Time, session: &mut Session) -> bool {
-        self.is_settled_with_something() && now.since(self.last_heard_of(session)) >= QUIET
-    }
-
-    fn last_heard_of(&self, session: &mut Session) -> Time {
-        let receiver = session.receiver();
-        let involved = self.records.iter().filter(|(_, record)| record.has_anything());
-        let heard = involved.filter_map(|((sender, _), _)| receiver.heard(*sender)).max();
-        heard.map_or(self.last_news, |heard| heard.max(self.last_news))
-    }
-
-    fn is_settled_with_something(&self) -> bool {
-        self.records.values().all(Record::is_settled)
-            && self.records.values().any(Record::has_anything)
-    }
-
-    fn has_senders_gone(&self) -> bool {
-        let mut involved = self.records.values().filter(|record| record.has_anything()).peekable();
-        involved.peek().is_some() && involved.all(|record| record.gone)
-    }
-
     fn progress(&self, session: &mut Session) -> ReceiveProgress {
         let receiver = session.receiver();
         let (mut bytes, mut total_bytes, mut loss) = (0, 0, 0.0_f64);
@@ -397,59 +344,9 @@ impl ReceiveJob {
         ReceiveProgress { bytes, total_bytes, loss }
     }
 
-    /// The user wants to stop: senders are told, what has come so far stays.
-    pub(crate) fn stop(&mut self, now: Time, session: &mut Session, storage: &mut FileStorage) {
-        if !matches!(self.phase, Phase::Receiving) {
-            return;
-        }
-        storage.keep_partials();
-        self.deletions.stop();
-        self.trees.stop();
-        let mut status = Status::ready(&self.options.name, self.directory.free());
-        status.state = State::Leaving;
-        let (status, mut receiver) = (status.encode(), session.receiver());
-        for sender in self.records.keys() {
-            receiver.set_status_to(*sender, status.clone(), false);
-        }
-        receiver.set_status(status, true);
-        let farewell = if self.records.is_empty() { Duration::ZERO } else { FAREWELL };
-        self.phase = Phase::Lingering(ReceiveEnd::Interrupted, now + farewell);
-    }
-
     /// Objects held, of all senders, manifests among them.
     #[cfg(test)]
     pub(crate) fn objects_held(&self) -> u64 {
         self.records.values().map(|record| record.holdings.len()).sum()
-    }
-
-    pub(crate) fn is_done(&self) -> bool {
-        matches!(self.phase, Phase::Done(_))
-    }
-
-    pub(crate) fn next_timeout(&self) -> Option<Time> {
-        let timeout = self.options.timeout.map(|timeout| self.last_news + timeout);
-        let may_end_quietly =
-            self.options.until == Until::SenderEnded && self.is_settled_with_something();
-        let quiet = may_end_quietly.then(|| self.last_heard + QUIET);
-        let reminder = self.reminders.values().map(|reminder| reminder.at).min();
-        let timeout = [timeout, quiet, reminder].into_iter().flatten().min();
-        match self.phase {
-            // Nobody in view: nothing to report, no need to wake.
-            Phase::Receiving if self.records.values().all(Record::is_settled) => timeout,
-            Phase::Receiving => {
-                Some(timeout.map_or(self.next_progress, |t| t.min(self.next_progress)))
-            }
-            Phase::Lingering(_, until) => Some(until),
-            Phase::Done(_) => None,
-        }
-    }
-
-    /// What it came to.
-    pub(crate) fn report(&self) -> ReceiveReport {
-        let end = match self.phase {
-            Phase::Done(end) | Phase::Lingering(end, _) => end,
-            Phase::Receiving => ReceiveEnd::Interrupted,
-        };
-        ReceiveReport { end, refused_senders: self.binding.refused, ..self.report.clone() }
     }
 }

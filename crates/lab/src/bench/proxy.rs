@@ -7,7 +7,7 @@ mod web;
 use std::{
     io::Read,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -19,6 +19,7 @@ use crate::{
     error::{LabError, Refusal},
     host::Host,
     lab::Lab,
+    process::Process,
     stop::Stop,
     system::{privileges, scratch::Scratch},
 };
@@ -235,7 +236,7 @@ impl ProxyBench {
         near: &Host,
         far: &Host,
         (directory, keys): (&Path, &[String; 2]),
-    ) -> Result<Vec<Daemon>, LabError> {
+    ) -> Result<Vec<Process>, LabError> {
         let (carrier, quic, cc) = match way {
             Way::Tcp(_) => return Ok(Vec::new()),
             Way::Norm(control) => ("norm", "cubic", control),
@@ -257,7 +258,9 @@ impl ProxyBench {
         client.args(["--peer", &format!("far={address}:{LINK},{}", keys[1])]);
         client.args(["--socket".as_ref(), directory.join("near.sock").as_os_str()]);
         common(&mut client, "near");
-        Ok(vec![Daemon::start(server)?, Daemon::start(client)?])
+        let start = |command| Process::start(command, Stdio::null(), Stdio::null());
+        let failed = |error| LabError::system("fanfare-proxy", &error);
+        Ok(vec![start(server).map_err(failed)?, start(client).map_err(failed)?])
     }
 
     /// Whether a connection through the proxy is there in time.
@@ -276,26 +279,6 @@ impl ProxyBench {
             thread::sleep(Duration::from_millis(200));
         }
         false
-    }
-}
-
-/// A program that is stopped when it is dropped.
-struct Daemon(Child);
-
-impl Daemon {
-    fn start(mut command: Command) -> Result<Self, LabError> {
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let program = command.get_program().to_owned();
-        let child = command.spawn();
-        child.map(Self).map_err(|error| LabError::system(program.display(), &error))
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 

@@ -1,0 +1,125 @@
+//! When receiving is over: everything has come, time is up, or the user wants to stop.
+
+use std::time::Duration;
+
+use fanfare_content::receipt::{State, Status};
+use fanfare_proto::{Session, Time};
+
+use super::{Phase, ReceiveJob, options::Until, record::Record};
+use crate::{
+    event::{ReceiveEnd, ReceiveReport},
+    file_storage::FileStorage,
+};
+
+/// After the last of a counted number of files: time to acknowledge them when asked.
+const LINGER: Duration = Duration::from_secs(3);
+/// A good-bye can be lost: when everything has come and nothing at all has been heard for so long,
+/// the sender is gone. One that reads many small files from a busy disk was silent for more than
+/// four seconds, and was taken for gone with most of them still to come.
+const QUIET: Duration = Duration::from_secs(15);
+/// Time for the last word when the user stops it.
+const FAREWELL: Duration = Duration::from_millis(300);
+
+impl ReceiveJob {
+    pub(super) fn check_end(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+    ) {
+        let quiet = self.is_quiet(now, session);
+        let over = match self.options.until {
+            Until::Stopped => false,
+            Until::SenderEnded if quiet => true,
+            Until::SenderEnded => self
+                .records
+                .values()
+                .any(|record| record.gone && record.is_settled() && record.has_anything()),
+            Until::Files(count) => self.report.files >= count,
+        };
+        let timed_out = self.options.timeout.is_some_and(|t| now.since(self.last_news) >= t);
+        self.phase = match (over, timed_out) {
+            (true, _) if self.has_senders_gone() || quiet => Phase::Done(ReceiveEnd::Complete),
+            (true, _) => Phase::Lingering(ReceiveEnd::Complete, now + LINGER),
+            (false, true) => Phase::Done(ReceiveEnd::TimedOut),
+            (false, false) if self.silent_at(session).is_some_and(|at| now >= at) => {
+                storage.keep_partials();
+                Phase::Done(ReceiveEnd::SenderSilent)
+            }
+            (false, false) => return,
+        };
+    }
+
+    /// Everything begun is settled, something has come, and nothing more is heard of those who sent it.
+    /// What others say does not count: anybody can say something.
+    fn is_quiet(&self, now: Time, session: &mut Session) -> bool {
+        self.is_settled_with_something() && now.since(self.last_heard_of(session)) >= QUIET
+    }
+
+    fn last_heard_of(&self, session: &mut Session) -> Time {
+        let receiver = session.receiver();
+        let involved = self.records.iter().filter(|(_, record)| record.has_anything());
+        let heard = involved.filter_map(|((sender, _), _)| receiver.heard(*sender)).max();
+        heard.map_or(self.last_news, |heard| heard.max(self.last_news))
+    }
+
+    fn is_settled_with_something(&self) -> bool {
+        self.records.values().all(Record::is_settled)
+            && self.records.values().any(Record::has_anything)
+    }
+
+    pub(super) fn has_senders_gone(&self) -> bool {
+        let mut involved = self.records.values().filter(|record| record.has_anything()).peekable();
+        involved.peek().is_some() && involved.all(|record| record.gone)
+    }
+
+    /// The user wants to stop: senders are told, what has come so far stays.
+    pub(crate) fn stop(&mut self, now: Time, session: &mut Session, storage: &mut FileStorage) {
+        if !matches!(self.phase, Phase::Receiving) {
+            return;
+        }
+        storage.keep_partials();
+        self.deletions.stop();
+        self.trees.stop();
+        let mut status = Status::ready(&self.options.name, self.directory.free());
+        status.state = State::Leaving;
+        let (status, mut receiver) = (status.encode(), session.receiver());
+        for sender in self.records.keys() {
+            receiver.set_status_to(*sender, status.clone(), false);
+        }
+        receiver.set_status(status, true);
+        let farewell = if self.records.is_empty() { Duration::ZERO } else { FAREWELL };
+        self.phase = Phase::Lingering(ReceiveEnd::Interrupted, now + farewell);
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self.phase, Phase::Done(_))
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        let timeout = self.options.timeout.map(|timeout| self.last_news + timeout);
+        let may_end_quietly =
+            self.options.until == Until::SenderEnded && self.is_settled_with_something();
+        let quiet = may_end_quietly.then(|| self.last_heard + QUIET);
+        let reminder = self.reminders.values().map(|reminder| reminder.at).min();
+        let timeout = [timeout, quiet, reminder].into_iter().flatten().min();
+        match self.phase {
+            // Nobody in view: nothing to report, no need to wake.
+            Phase::Receiving if self.records.values().all(Record::is_settled) => timeout,
+            Phase::Receiving => {
+                Some(timeout.map_or(self.next_progress, |t| t.min(self.next_progress)))
+            }
+            Phase::Lingering(_, until) => Some(until),
+            Phase::Done(_) => None,
+        }
+    }
+
+    /// What it came to.
+    pub(crate) fn report(&self) -> ReceiveReport {
+        let end = match self.phase {
+            Phase::Done(end) | Phase::Lingering(end, _) => end,
+            Phase::Receiving => ReceiveEnd::Interrupted,
+        };
+        ReceiveReport { end, refused_senders: self.binding.refused, ..self.report.clone() }
+    }
+}
