@@ -3,6 +3,7 @@
 use std::{
     io::{Read, Write},
     process::{Child, Command, Output, Stdio},
+    sync::mpsc::{Sender, channel},
     thread,
     time::{Duration, Instant},
 };
@@ -162,34 +163,72 @@ fn a_command_may_read_the_stream() {
     assert_eq!((code(&receiver), &receiver.stdout[..]), (0, &b"1048576\n"[..]));
 }
 
+/// The same; it is told when the first byte has come, or none will.
+fn collect_and_tell(mut child: Child, begun: &Sender<()>) -> thread::JoinHandle<Output> {
+    let begun = begun.clone();
+    let mut stdout = child.stdout.take().unwrap();
+    thread::spawn(move || {
+        let mut come = vec![0];
+        let count = stdout.read(&mut come).unwrap();
+        come.truncate(count);
+        let _ = begun.send(());
+        stdout.read_to_end(&mut come).unwrap();
+        let output = child.wait_with_output().unwrap();
+        Output { stdout: come, ..output }
+    })
+}
+
 #[test]
 fn who_comes_late_is_told_what_is_missing_and_writes_nothing_unless_it_may() {
+    const BUFFER: usize = 256 << 10;
+    const KIB: usize = 1 << 10;
+    const LAST: usize = 64 << 10;
+    const PACE: Duration = Duration::from_millis(20);
     let stage = Stage::new();
-    let early = collect(recv(&stage, "early", &[]));
+    let mut early = recv(&stage, "early", &[]);
     let mut sender = pipe(&stage, "send", &["--expect", "1", "--buffer", "256KiB"]);
     let mut input = sender.stdin.take().unwrap();
     let sent = bytes(8 * MIB);
     let (head, tail) = sent.split_at(6 * MIB);
-    input.write_all(head).unwrap();
-    thread::sleep(Duration::from_millis(800));
-    let stops = collect(recv(&stage, "stops", &[]));
-    let marks = collect(recv(&stage, "marks", &["--gaps", "mark"]));
-    let now = collect(recv(&stage, "now", &["--from", "now"]));
-    thread::sleep(Duration::from_millis(700));
-    for piece in tail.chunks(64 << 10) {
+    // What one has read before the last of it is not in the sender's buffer any more. The sender waits for
+    // who reads slowly: one thread cannot write it all and then read.
+    let mut come = vec![0; head.len() - BUFFER];
+    thread::scope(|scope| {
+        scope.spawn(|| input.write_all(head).unwrap());
+        early.stdout.as_mut().unwrap().read_exact(&mut come).unwrap();
+    });
+    let early = collect(early);
+    let (begun, begins) = channel();
+    let stops = collect_and_tell(recv(&stage, "stops", &[]), &begun);
+    let marks = collect_and_tell(recv(&stage, "marks", &["--gaps", "mark"]), &begun);
+    let now = collect_and_tell(recv(&stage, "now", &["--from", "now"]), &begun);
+    // Where nothing new is sent nobody begins: a little at a time, until all have. The sender waits for
+    // nobody who came late, so that no more follows than its buffer holds.
+    let (mut missing, mut written) = (3, head.len());
+    for piece in tail.chunks(KIB) {
         input.write_all(piece).unwrap();
-        thread::sleep(Duration::from_millis(5));
+        written += piece.len();
+        while missing > 0 && begins.recv_timeout(PACE).is_ok() {
+            missing -= 1;
+        }
+        if missing == 0 {
+            break;
+        }
     }
+    assert_eq!(missing, 0);
+    let sent = &sent[..written + LAST];
+    input.write_all(&sent[written..]).unwrap();
     drop(input);
     assert_eq!(code(&collect(sender).join().unwrap()), 0);
-    assert!(early.join().unwrap().stdout == sent);
+    come.extend(early.join().unwrap().stdout);
+    assert!(come == sent);
     let stops = stops.join().unwrap();
     assert_eq!((code(&stops), stops.stdout.len()), (3, 0), "{}", stderr(&stops));
     assert!(stderr(&stops).contains("stream: bytes 0 to "), "{}", stderr(&stops));
     let marks = marks.join().unwrap();
     assert_eq!(code(&marks), 3);
     assert_eq!(marks.stdout.len(), sent.len());
-    assert!(marks.stdout[7 * MIB..] == sent[7 * MIB..]);
+    assert!(marks.stdout[written..] == sent[written..]);
     let now = now.join().unwrap();
     assert_eq!(code(&now), 0, "{}", stderr(&now));
     assert!(!now.stdout.is_empty() && sent.ends_with(&now.stdout));
