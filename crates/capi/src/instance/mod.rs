@@ -1,5 +1,8 @@
 //! An instance: one lock, one thread, one queue of events.
 //!
+//! `fanfare-node` gives each session a thread, and hands it commands. Here one thread serves all sessions
+//! of an instance, and a call is answered at once, under the lock: programs of libnorm expect both.
+//!
 //! - [`desk`]: what events name, and their queue
 //! - `state`: what is behind the lock
 //! - `starting`: how it begins; `driver`: the thread; `port`: the sockets of a session, which only the thread uses
