@@ -1,0 +1,1 @@
+//! The module behind the wheel `fanfare`.
