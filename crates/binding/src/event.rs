@@ -45,6 +45,30 @@ pub enum EventKind {
     Trouble,
 }
 
+impl EventKind {
+    /// In a word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Receiver => "receiver",
+            Self::Waiting => "waiting",
+            Self::Started => "started",
+            Self::Progress => "progress",
+            Self::Sent => "sent",
+            Self::Receipt => "receipt",
+            Self::Failed => "failed",
+            Self::Sender => "sender",
+            Self::File => "file",
+            Self::SenderGone => "sender-gone",
+            Self::Stalled => "stalled",
+            Self::Resumed => "resumed",
+            Self::Left => "left",
+            Self::GivenUp => "given-up",
+            Self::Trouble => "trouble",
+        }
+    }
+}
+
 /// What has happened, and to what; which values count, the kind says.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Event {
@@ -117,9 +141,7 @@ impl Event {
 
     fn of_sending(event: SendEvent) -> Option<Self> {
         Some(match event {
-            SendEvent::Receiver(view) => {
-                Self::named(EventKind::Receiver, view.id.0, view.label())
-            }
+            SendEvent::Receiver(view) => Self::named(EventKind::Receiver, view.id.0, view.label()),
             SendEvent::Waiting { receivers, expected, missing } => Self {
                 count: receivers as u64,
                 total: expected as u64,
@@ -145,10 +167,9 @@ impl Event {
                 let text = format!("{}: {}", receiver.label(), reason.name());
                 Self { text, ..Self::named(EventKind::Failed, receiver.id.0, name) }
             }
-            SendEvent::SourceChanged(path) => Self::trouble(format!(
-                "file ({}): was changed while it was sent",
-                path.display()
-            )),
+            SendEvent::SourceChanged(path) => {
+                Self::trouble(format!("file ({}): was changed while it was sent", path.display()))
+            }
             _ => return None,
         })
     }
@@ -166,8 +187,7 @@ impl Event {
                     .file((placed.size, placed.hash), elapsed)
             }
             ReceiveEvent::Failed { key, name, reason } => {
-                let event =
-                    Self::named(EventKind::Failed, key.sender.0, name.unwrap_or_default());
+                let event = Self::named(EventKind::Failed, key.sender.0, name.unwrap_or_default());
                 Self { text: reason.name().to_owned(), ..event }
             }
             ReceiveEvent::Refused { why, .. } => Self::trouble(why),
@@ -180,9 +200,7 @@ impl Event {
 
     pub(crate) fn of_stream(event: StreamEvent) -> Option<Self> {
         Some(match event {
-            StreamEvent::Receiver { node, name } => {
-                Self::named(EventKind::Receiver, node.0, name)
-            }
+            StreamEvent::Receiver { node, name } => Self::named(EventKind::Receiver, node.0, name),
             StreamEvent::Started { receivers } => {
                 Self { count: receivers as u64, ..Self::new(EventKind::Started) }
             }

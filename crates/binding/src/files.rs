@@ -2,10 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        mpsc::RecvTimeoutError,
-    },
+    sync::{Mutex, MutexGuard, PoisonError, mpsc::RecvTimeoutError},
 };
 
 use fanfare::{Sources, Transfer, groups::Stopper};

@@ -135,6 +135,14 @@ mod tests {
     }
 
     #[test]
+    fn the_reference_has_a_row_for_every_option() {
+        let page = include_str!("../../../docs/reference/library-options.md");
+        let missing =
+            table::ALL.iter().filter(|one| !page.contains(&format!("| `{}` |", one.name)));
+        assert_eq!(missing.map(|one| one.name).collect::<Vec<_>>(), [""; 0]);
+    }
+
+    #[test]
     fn a_value_that_is_none_is_refused_when_it_is_set_and_changes_nothing() {
         let mut options = Options::default();
         let error = options.set("rate", "10MB").unwrap_err();

@@ -143,9 +143,8 @@ impl Report {
     /// How many receivers have everything.
     #[must_use]
     pub fn whole(&self) -> usize {
-        let whole = |one: &&Received| {
-            matches!(one.outcome, Outcome::Complete | Outcome::Unverified)
-        };
+        let whole =
+            |one: &&Received| matches!(one.outcome, Outcome::Complete | Outcome::Unverified);
         self.receivers.iter().filter(whole).count()
     }
 }

@@ -98,9 +98,7 @@ pub(crate) const ALL: [Known; 33] = [
 fn node(name: &str, text: &str) -> Result<Option<NodeId>, Error> {
     let id = NodeId(words::number(name, text)?);
     match id == NodeId::NONE || id == NodeId::ANY {
-        true => {
-            Err(Error::mistake(format!("{name} ({text}): not a number from 1 to 4294967294")))
-        }
+        true => Err(Error::mistake(format!("{name} ({text}): not a number from 1 to 4294967294"))),
         false => Ok(Some(id)),
     }
 }

@@ -18,9 +18,8 @@ impl Wait {
     /// From milliseconds; less than none is for ever.
     #[must_use]
     pub fn of_millis(millis: i64) -> Self {
-        u64::try_from(millis).map_or(Self::Forever, |millis| {
-            Self::AtMost(Duration::from_millis(millis))
-        })
+        u64::try_from(millis)
+            .map_or(Self::Forever, |millis| Self::AtMost(Duration::from_millis(millis)))
     }
 
     /// Calls `next` with a time to wait until it gives something or the time is over.

@@ -32,8 +32,8 @@ struct Place(PathBuf);
 
 impl Place {
     fn new(test: &str) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("c-{test}-{}", std::process::id()));
+        let folder =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("c-{test}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         std::os::unix::fs::symlink(library(), folder.join("libfanfare.so.0")).unwrap();
         Self(folder)
@@ -168,7 +168,8 @@ fn the_example_feed_prints_what_is_said_from_now_on() {
 fn the_example_chat_carries_lines_both_ways() {
     let place = Place::new("chat");
     let (program, group) = (place.program("cc", "examples/chat.c"), group());
-    let [mut anna, mut bert] = ["anna", "bert"].map(|name| Running::start(&program, &[&group, name]));
+    let [mut anna, mut bert] =
+        ["anna", "bert"].map(|name| Running::start(&program, &[&group, name]));
     anna.say("hello\n");
     bert.until("anna: hello");
     bert.say("good evening\n");
@@ -230,4 +231,34 @@ fn the_header_is_good_for_cpp_and_declares_every_function_that_is_exported_and_n
 fn the_shared_object_says_that_it_is_libfanfare_so_0() {
     let dynamic = run("readelf", &["-d", library().to_str().unwrap()]);
     assert!(dynamic.contains("SONAME") && dynamic.contains("[libfanfare.so.0]"), "{dynamic}");
+}
+
+#[test]
+fn what_is_installed_serves_pkg_config_and_cmake_and_the_archive_is_enough() {
+    let place = Place::new("install");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (prefix, built) = (place.0.join("prefix"), library().parent().unwrap().to_owned());
+    let installer = root.join("install.sh");
+    run(installer.to_str().unwrap(), &[built.to_str().unwrap(), prefix.to_str().unwrap()]);
+    let source = root.join("tests/names.cpp");
+    let told = fs::read_to_string(prefix.join("lib/pkgconfig/fanfare.pc")).unwrap();
+    assert!(told.contains(&format!("prefix={}\n", prefix.display())), "{told}");
+    let project = place.0.join("project");
+    fs::create_dir_all(&project).unwrap();
+    let lists = format!(
+        "cmake_minimum_required(VERSION 3.13)\nproject(names CXX)\n\
+         find_package(fanfare 0.1 REQUIRED)\n\
+         add_executable(shared {0})\ntarget_link_libraries(shared PRIVATE fanfare::fanfare)\n\
+         add_executable(archive {0})\ntarget_link_libraries(archive PRIVATE fanfare::static)\n",
+        source.display()
+    );
+    fs::write(project.join("CMakeLists.txt"), lists).unwrap();
+    let (made, prefix) = (project.join("build"), prefix.display());
+    let prefix = format!("-DCMAKE_PREFIX_PATH={prefix}");
+    let (from, to) = (project.to_str().unwrap(), made.to_str().unwrap());
+    run("cmake", &["-S", from, "-B", to, &prefix]);
+    run("cmake", &["--build", to]);
+    for program in ["shared", "archive"] {
+        run(made.join(program).to_str().unwrap(), &[]);
+    }
 }

@@ -77,13 +77,9 @@ pub unsafe extern "C" fn fanfare_subscribe(
 /// Ends a subscription.
 #[unsafe(no_mangle)]
 pub extern "C" fn fanfare_unsubscribe(group: fanfare_group, subscription: u32) -> fanfare_result {
-    call(c"fanfare_unsubscribe", || {
-        match Held::of(group)?.member()?.unsubscribe(subscription)? {
-            true => Ok(()),
-            false => {
-                Err(Refusal::invalid(format!("subscription ({subscription}): there is none")))
-            }
-        }
+    call(c"fanfare_unsubscribe", || match Held::of(group)?.member()?.unsubscribe(subscription)? {
+        true => Ok(()),
+        false => Err(Refusal::invalid(format!("subscription ({subscription}): there is none"))),
     })
 }
 

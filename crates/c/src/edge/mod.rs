@@ -2,8 +2,8 @@
 #![allow(unsafe_code, reason = "this is where C calls")]
 #![allow(non_camel_case_types, reason = "these are the names in C")]
 
+pub mod basics;
 mod call;
-pub mod common;
 pub mod files;
 pub mod group;
 pub mod stream_in;

@@ -11,9 +11,7 @@ use super::{
 };
 use crate::{
     handle::{self, Thing},
-    types::{
-        fanfare_event, fanfare_in, fanfare_options, fanfare_result, fanfare_stream_message,
-    },
+    types::{fanfare_event, fanfare_in, fanfare_options, fanfare_result, fanfare_stream_message},
 };
 
 /// Listens for a stream: the first that is heard in the group.
@@ -92,10 +90,7 @@ pub unsafe extern "C" fn fanfare_in_message(
 /// # Safety
 /// `offset` can be written. Null is refused.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fanfare_in_offset(
-    stream: fanfare_in,
-    offset: *mut u64,
-) -> fanfare_result {
+pub unsafe extern "C" fn fanfare_in_offset(stream: fanfare_in, offset: *mut u64) -> fanfare_result {
     call(c"fanfare_in_offset", || {
         let offset = place("offset", offset)?;
         let found = Held::of(stream)?.input()?.offset()?;
