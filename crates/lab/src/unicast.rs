@@ -1,13 +1,16 @@
 //! The unicast matrix (4.5 of the paper on Mockets) with real programs: eight protocols over one bad
 //! road, four patterns.
 //!
-//! - `protocol`: what is compared; `trial`: one protocol over one road; `table`: all of them
+//! - `protocol`: what is compared; `row`: a measurement
+//! - `trial`: one protocol over one road; `table`: all of them
 
 mod protocol;
+mod row;
 mod table;
 mod trial;
 
 pub use protocol::{Pattern, Protocol};
+pub use row::UnicastRow;
 
 use std::{
     collections::VecDeque,
@@ -38,40 +41,6 @@ pub struct Unicast {
     pub repetitions: Range<u32>,
     /// How they are run.
     pub trials: Trials,
-}
-
-/// One measurement.
-#[derive(Debug, Clone, PartialEq)]
-pub struct UnicastRow {
-    pub(crate) protocol: Protocol,
-    pub(crate) pattern: Pattern,
-    pub(crate) loss: u32,
-    pub(crate) repetition: u32,
-    /// None when it was not whole.
-    pub(crate) seconds: Option<f64>,
-    pub(crate) version: String,
-    pub(crate) why: String,
-}
-
-impl UnicastRow {
-    /// In a line.
-    #[must_use]
-    pub fn line(&self) -> String {
-        let Self { protocol, loss, repetition, why, .. } = self;
-        let pattern = self.pattern.name();
-        let told = self.seconds.map_or_else(|| why.clone(), |seconds| format!("{seconds:.3} s"));
-        format!("{protocol} {pattern} {loss} % #{repetition}: {told}")
-    }
-
-    /// Whether one of ours was not whole.
-    #[must_use]
-    pub fn is_broken(&self) -> bool {
-        self.seconds.is_none() && self.protocol == Protocol::Fanfare
-    }
-
-    fn order(&self) -> (Protocol, Pattern, u32, u32) {
-        (self.protocol, self.pattern, self.loss, self.repetition)
-    }
 }
 
 impl Unicast {

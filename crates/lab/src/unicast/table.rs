@@ -2,7 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::{Pattern, Protocol, UnicastRow, trial::FILE};
+use super::{
+    protocol::{Pattern, Protocol},
+    row::UnicastRow,
+    trial::FILE,
+};
 use crate::trials::versions;
 
 /// What the paper has and this does not, and why.

@@ -10,7 +10,10 @@ use std::{
 use fanfare_sim::Scenario;
 use serde::Deserialize;
 
-use super::{Pattern, Protocol, UnicastRow};
+use super::{
+    protocol::{Pattern, Protocol},
+    row::UnicastRow,
+};
 use crate::{
     error::{LabError, Refusal},
     host::Host,
