@@ -5,6 +5,7 @@
 //! - `node`: a member that is always there; `bridge`: to other groups, plain UDP multicast and NATS
 //! - `demo`, `doctor`, `parts`, `norm_exec`: a file per command; `laboratory`: commands of other programs
 //! - `estimate`: how long it will take; `warnings`: what more than one command warns of
+//! - `meeting`: sender and receivers meet by a code
 //! - `watching`: the page of a transfer; `watch`: pages in a terminal
 //! - `monitor`: a group on a page, with `monitoring` and `host_facts`
 
@@ -21,6 +22,7 @@ mod estimate;
 mod group;
 mod host_facts;
 mod laboratory;
+mod meeting;
 mod monitor;
 mod monitoring;
 mod node;

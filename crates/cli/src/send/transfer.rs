@@ -47,8 +47,21 @@ pub(super) fn send(
     plan.builder.check()?;
     let receipts = Receipts::open(plan.receipts.as_deref())?;
     let sources = gather(&plan, output)?;
-    let SendPlan { mut options, signing, congestion, rate, builder, layered, hosts, .. } = plan;
+    let SendPlan {
+        mut options,
+        signing,
+        congestion,
+        rate,
+        mut builder,
+        layered,
+        hosts,
+        hosting,
+        ..
+    } = plan;
     signing.apply(&mut options)?;
+    if let Some(hosting) = hosting {
+        builder = Transfer::over(hosting.meet(output)?.0);
+    }
     let (files, is_stream) = (sources.file_count(), sources.is_stream());
     let objects = sources.files.len() as u64 + u64::from(is_stream);
     let bytes = sources.bytes;
