@@ -44,9 +44,8 @@ pub(crate) struct Visiting {
 }
 
 impl Hosting {
-    /// Shows a code, and waits for those who know it; the network that they all have a key for, and how
-    /// many they are.
-    pub(crate) fn meet(self, output: &Output) -> Result<(Network, usize), Failure> {
+    /// Shows a code, and waits for those who know it; the network that they all have a key for.
+    pub(crate) fn meet(self, output: &Output) -> Result<Network, Failure> {
         let mut meeting = Meeting::open(self.place, self.interface.as_deref()).map_err(refused)?;
         let no_chance = || chance_missing();
         let mut random = system_salt().ok_or_else(no_chance)?;
@@ -65,7 +64,6 @@ impl Hosting {
         let events = meeting.host(Host::new(&code, grant, self.terms, id)).map_err(refused)?;
         self.announce(&code, output);
         let guests = self.wait(&events, output)?;
-        let count = guests.len();
         let mut hosts: Vec<SocketAddr> = Vec::new();
         for guest in guests {
             let host = SocketAddr::new(guest.ip(), self.network.address().port());
@@ -75,7 +73,7 @@ impl Hosting {
         }
         let keys = Keys { keys: vec![key], form: Form::Long };
         // Who is reached by multicast gets no copies.
-        Ok((self.network.sealed(keys).hosts(hosts, true), count))
+        Ok(self.network.sealed(keys).hosts(hosts, true))
     }
 
     fn announce(&self, code: &Code, output: &Output) {
