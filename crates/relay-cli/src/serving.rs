@@ -38,6 +38,8 @@ fn serve(args: &RelayArgs, output: &Output) -> Result<Exit, Failure> {
         if peers.is_empty() { String::new() } else { format!(", with {}", peers.join(", ")) };
     output.text(&format!("relay {id} in {}{with}", groups.join(", ")));
     output.event(&Line::Relaying { id, groups, peers });
+    // The loop looks whether it is asked, a second later at most.
+    interrupt::call_on_interrupt(Some(Box::new(|| {})));
     let (mut next, mut told) = (Instant::now() + TOTALS, 0);
     let go_on = |relay: &fanfare_relay::Relay| {
         let counts = relay.counts();
