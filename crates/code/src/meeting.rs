@@ -52,6 +52,15 @@ impl Meeting {
         let _ = self.endpoint.send(to, LONGEST, None, bytes);
     }
 
+    /// Waits for messages, and follows the interface where it changes.
+    fn wait(&mut self, time: Option<Duration>) -> io::Result<()> {
+        if self.endpoint.wait(time, None)?.changed {
+            // What it cannot do yet it does at the next change.
+            let _ = self.endpoint.follow();
+        }
+        Ok(())
+    }
+
     /// Whether somebody nearby has this number already.
     ///
     /// # Errors
@@ -61,7 +70,7 @@ impl Meeting {
         let until = Instant::now() + TAKEN_WAIT;
         let mut taken = false;
         while !taken && Instant::now() < until {
-            self.endpoint.wait(Some(until.saturating_duration_since(Instant::now())), None)?;
+            self.wait(Some(until.saturating_duration_since(Instant::now())))?;
             self.endpoint.receive(|_, bytes| {
                 taken |= matches!(Message::parse(bytes), Some((of, Message::Beacon { .. })) if of == slot);
             })?;
@@ -89,7 +98,7 @@ impl Meeting {
                 }
                 let wait = host.next_timeout().map(|at| at.saturating_sub(now));
                 let begun = self.begun;
-                let taken = self.endpoint.wait(wait, None).and_then(|_| {
+                let taken = self.wait(wait).and_then(|_| {
                     self.endpoint.receive(|meta, bytes| {
                         host.on_datagram(begun.elapsed(), meta.source, bytes);
                     })
@@ -134,7 +143,7 @@ impl Meeting {
                 }
             }
             let due = guest.next_timeout().map_or(LOOK, |at| at.saturating_sub(begun.elapsed()));
-            self.endpoint.wait(Some(due.min(LOOK)), None)?;
+            self.wait(Some(due.min(LOOK)))?;
             self.endpoint.receive(|meta, bytes| {
                 guest.on_datagram(begun.elapsed(), meta.source, bytes);
             })?;

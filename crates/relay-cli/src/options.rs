@@ -55,6 +55,11 @@ pub(crate) struct RelayArgs {
     /// Keep at most this much for repairs
     #[arg(long, value_name = "SIZE", default_value = "256MiB")]
     cache: String,
+    /// Port that it sends from, and the next ones for further groups
+    ///
+    /// A relay that is started anew is known by it.
+    #[arg(long, value_name = "PORT", default_value_t = 7003, hide_short_help = true)]
+    port: u16,
     /// Time to live: how many routers packets to groups may pass, plus one
     #[arg(long, value_name = "N", default_value_t = 1, hide_short_help = true)]
     ttl: u8,
@@ -74,8 +79,10 @@ impl RelayArgs {
     pub(crate) fn plan(&self) -> Result<(Vec<Network>, Config), Failure> {
         let keys: Vec<Key> =
             self.key.iter().map(|path| file::read(path)).collect::<Result<_, _>>()?;
-        let networks: Vec<Network> =
-            self.join.iter().map(|text| self.network(text, &keys)).collect::<Result<_, _>>()?;
+        let networks: Vec<Network> = (0_u16..)
+            .zip(&self.join)
+            .map(|(n, text)| self.network(n, text, &keys))
+            .collect::<Result<_, _>>()?;
         let group = networks.first().map(Network::address);
         let group = group.ok_or_else(|| wrong("join", "", "name a group"))?;
         let mut peers = Vec::new();
@@ -101,13 +108,14 @@ impl RelayArgs {
         Ok((networks, Config { id, groups, peers, accept, open, limit, cache }))
     }
 
-    fn network(&self, text: &str, keys: &[Key]) -> Result<Network, Failure> {
+    fn network(&self, number: u16, text: &str, keys: &[Key]) -> Result<Network, Failure> {
         let (group, interface) = match text.rsplit_once('@') {
             Some((group, interface)) => (group, Some(interface)),
             None => (text, None),
         };
         let spec: GroupSpec = group.parse().map_err(|error| wrong("join", text, error))?;
-        let mut network = Network::new(spec).ttl(self.ttl);
+        let mut network =
+            Network::new(spec).ttl(self.ttl).sending_port(self.port.saturating_add(number));
         if let Some(interface) = interface {
             network = network.interface(interface);
         }

@@ -212,7 +212,12 @@ impl Drop for Running {
 /// All fifteen have everything, and the sender has a receipt of each.
 fn assert_receipts(told: &[Value]) {
     let result = told.last().unwrap();
-    assert_eq!((&result["exit"], &result["complete"]), (&0.into(), &15.into()), "{result:#}");
+    let progress = told.iter().rfind(|line| line["event"] == "progress");
+    assert_eq!(
+        (&result["exit"], &result["complete"]),
+        (&0.into(), &15.into()),
+        "{result:#}\n{progress:?}"
+    );
     let receipts = told.iter().filter(|line| line["event"] == "receipt").count();
     assert_eq!(receipts, 15);
 }

@@ -113,11 +113,16 @@ impl Daemon {
 
     /// Waits, and takes what has come.
     fn take(&mut self, due: Duration) -> io::Result<()> {
-        let several = self.legs.len() > 1;
         let Self { legs, own, relay, clock } = self;
+        let several = legs.len() > 1;
         for (group, leg) in legs.iter_mut().enumerate() {
             let wait = if several { due.min(TURN) } else { due };
             let ready = leg.endpoint.wait(Some(wait), None)?;
+            if ready.changed {
+                // What it cannot do yet it does at the next change.
+                let _ = leg.endpoint.follow();
+                own.extend(leg.endpoint.local_addr().ok().filter(|address| !own.contains(address)));
+            }
             if !ready.readable() {
                 continue;
             }
