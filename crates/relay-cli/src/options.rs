@@ -24,6 +24,7 @@ const HELP: Help = Help::new(&[
     (Exit::Resource, "an interface, port or descriptor is missing"),
     (Exit::Interrupted, "stopped by Ctrl-C or SIGTERM"),
 ])
+.files(&[("--key FILE", "a key of a group; see 'fanfare key new'")])
 .values();
 
 /// Join islands that no multicast reaches
@@ -50,10 +51,10 @@ pub(crate) struct RelayArgs {
     #[arg(long, conflicts_with = "accept")]
     open: bool,
     /// Send at most this much to each side
-    #[arg(long, value_name = "RATE", default_value = "1G")]
+    #[arg(long, value_name = "RATE", default_value = "1G", hide_short_help = true)]
     limit: String,
     /// Keep at most this much for repairs
-    #[arg(long, value_name = "SIZE", default_value = "256MiB")]
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", hide_short_help = true)]
     cache: String,
     /// Port that it sends from, and the next ones for further groups
     ///

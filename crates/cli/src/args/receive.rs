@@ -19,7 +19,6 @@ use crate::{meeting::Visiting, receive::ReceivePlan};
 
 const HELP: Help = Help::new(&[
     ("fanfare recv downloads --create-dirs --once", "receive one transfer"),
-    ("fanfare recv /srv/images", "until Ctrl-C, newest files win"),
     ("fanfare recv --to /dev/sda --verify", "an image, onto a disk"),
     ("fanfare recv 7-otter-granite-river", "with the code that the sender shows"),
 ])

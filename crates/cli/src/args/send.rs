@@ -42,7 +42,6 @@ const HELP: Help = Help::new(&[
     ("fanfare send disk.img --expect 30", "wait for 30 receivers"),
     ("fanfare send model.bin --to 10.0.3.7,10.0.3.8", "two hosts without multicast"),
     ("fanfare send holiday.zip --code", "to whoever is told the code"),
-    ("fanfare send /dev/sda --expect 30", "a disk, to receivers with --to"),
 ])
 .exits(&[
     (Exit::Done, "every receiver has every byte"),

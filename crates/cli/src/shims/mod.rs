@@ -1,8 +1,10 @@
 //! Command lines of other programs: a link to `fanfare` under their name understands them, so that
 //! scripts that call them run on. The other end is `fanfare`, or a link to it, too: what travels is ours.
 //!
+//! - `line`: options one by one, and what a line comes to
 //! - `udpcast`: udp-sender and udp-receiver; `uftp`: uftp and uftpd
 
+mod line;
 mod udpcast;
 mod uftp;
 
@@ -11,21 +13,9 @@ use std::{
     os::unix::process::CommandExt as _,
     path::Path,
     process::Command,
-    time::Duration,
 };
 
 use fanfare_command::{Exit, Failure};
-
-/// What such a command line comes to.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Shim {
-    /// The same for `fanfare`, without its name.
-    words: Vec<OsString>,
-    /// What the shell is to do around it: `"$0" "$@"` stands for the program and its words.
-    around: Option<String>,
-    /// Nothing begins before.
-    pause: Duration,
-}
 
 /// The words that are meant; the same ones for a program that is called `fanfare`.
 ///
@@ -54,86 +44,9 @@ pub(crate) fn translate(words: Vec<OsString>) -> Result<Vec<OsString>, Failure> 
     Err(Failure::new(Exit::Resource, "shim.shell", text))
 }
 
-/// A word that the shell takes as it is.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
-}
-
-/// Options one by one, as getopt gives them.
-struct Options<'a> {
-    rest: std::slice::Iter<'a, OsString>,
-    /// Letters behind one hyphen that are still to be read.
-    letters: String,
-    value: Option<String>,
-}
-
-/// One of them.
-#[derive(Debug, PartialEq, Eq)]
-enum Word {
-    Option(String),
-    Plain(OsString),
-}
-
-impl<'a> Options<'a> {
-    fn new(words: &'a [OsString]) -> Self {
-        Self { rest: words.iter(), letters: String::new(), value: None }
-    }
-
-    fn next(&mut self) -> Option<Word> {
-        if let Some(letter) = self.letters.chars().next() {
-            self.letters.remove(0);
-            return Some(Word::Option(format!("-{letter}")));
-        }
-        self.value = None;
-        let word = self.rest.next()?;
-        let text = word.to_str().unwrap_or_default();
-        if let Some(long) = text.strip_prefix("--") {
-            let (name, value) = match long.split_once('=') {
-                Some((name, value)) => (name, Some(value.to_owned())),
-                None => (long, None),
-            };
-            self.value = value;
-            return Some(Word::Option(format!("--{name}")));
-        }
-        match text.strip_prefix('-') {
-            Some(letters) if !letters.is_empty() => {
-                letters.clone_into(&mut self.letters);
-                self.next()
-            }
-            _ => Some(Word::Plain(word.clone())),
-        }
-    }
-
-    /// The value of the option that was last.
-    fn value(&mut self, option: &str) -> Result<String, Failure> {
-        let attached = std::mem::take(&mut self.letters);
-        if !attached.is_empty() {
-            return Ok(attached);
-        }
-        let next = || self.rest.next().and_then(|word| word.to_str()).map(str::to_owned);
-        self.value.take().or_else(next).ok_or_else(|| {
-            let text = format!("{option} (): needs a value. Give one");
-            Failure::usage("shim.invalid", text)
-        })
-    }
-}
-
-/// An option that is not taken, and what there is instead.
-fn refused(program: &str, option: &str, instead: &str) -> Failure {
-    let text = format!("{option} (of {program}): fanfare does not have it. {instead}");
-    Failure::usage("shim.refused", text)
-}
-
-/// A number of this unit.
-fn number(option: &str, text: &str) -> Result<u64, Failure> {
-    text.parse().map_err(|_| {
-        Failure::usage("shim.invalid", format!("{option} ({text}): not a number. Give one"))
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{line::Shim, *};
 
     fn words(line: &str) -> Vec<OsString> {
         line.split(' ').map(OsString::from).collect()

@@ -4,7 +4,7 @@ use std::{ffi::OsString, time::Duration};
 
 use fanfare_command::Failure;
 
-use super::{Options, Shim, Word, number, quoted, refused};
+use super::line::{Options, Shim, Word, number, quoted, refused};
 
 const GROUP: &str = "239.255.42.1";
 /// Theirs.
