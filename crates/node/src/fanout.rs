@@ -41,7 +41,12 @@ impl Fanout {
     /// To the group alone where there are no `hosts`; with hosts, `multicast` says whether to the
     /// group, too.
     pub(crate) fn new(group: SocketAddr, hosts: &[SocketAddr], multicast: bool) -> Self {
-        let host = |address: &SocketAddr| Host { address: *address, by_group: None, direct: None, deaf: false };
+        let host = |address: &SocketAddr| Host {
+            address: *address,
+            by_group: None,
+            direct: None,
+            deaf: false,
+        };
         Self {
             group,
             multicast: multicast || hosts.is_empty(),

@@ -20,7 +20,7 @@ use crate::{meeting::Visiting, receive::ReceivePlan};
 const HELP: Help = Help::new(&[
     ("fanfare recv downloads --create-dirs --once", "receive one transfer"),
     ("fanfare recv --to /dev/sda --verify", "an image, onto a disk"),
-    ("fanfare recv 7-otter-granite-river", "with the code that the sender shows"),
+    ("fanfare recv 7-otter-granite-river", "by the code of a sender"),
 ])
 .exits(&[
     (Exit::Done, "everything that was announced is there"),
@@ -58,10 +58,11 @@ const DIRECTORY_ONLY: [&str; 9] = [
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct RecvArgs {
-    /// Directory for received files; after a code: that code, then the directory
+    /// Directory for received files, or a sender's code
     ///
     /// A code such as 7-otter-granite-river is what 'fanfare send --code' shows. One transfer is
-    /// received then. Write ./7-otter-granite-river for a directory of that name.
+    /// received then, into the directory that follows the code, or the present one. Write
+    /// ./7-otter-granite-river for a directory of that name.
     #[arg(default_value = ".", value_name = "CODE|DIR")]
     dir: PathBuf,
     /// Directory for received files, after a code
