@@ -356,12 +356,19 @@ impl Mux {
         }
     }
 
-    /// A span of at most so many bytes: those that send little first, then the others in turn.
-    pub fn poll_span(&mut self, now: Time, max: usize) -> Option<Vec<u8>> {
-        let mut span = span::begin();
+    /// A span of at most so many bytes: those that send little first, then the others in turn. A span
+    /// that begins with those who send little ends with their last segment: it can be read only when all
+    /// of it has come.
+    pub fn poll_span(&mut self, now: Time, max: usize, segment: usize) -> Option<Vec<u8>> {
+        let (mut span, mut max) = (span::begin(), max);
         while span.len() + RECORD_HEAD < max {
-            let Some(id) = self.prompt.pop_front().or_else(|| self.bulk.pop_front()) else { break };
+            let prompt = self.prompt.pop_front();
+            let is_prompt = prompt.is_some();
+            let Some(id) = prompt.or_else(|| self.bulk.pop_front()) else { break };
             self.take_turn(now, id, max, &mut span);
+            if is_prompt && self.prompt.is_empty() {
+                max = max.min(span.len().next_multiple_of(segment.max(1)));
+            }
         }
         (!span::is_empty(&span)).then_some(span)
     }
