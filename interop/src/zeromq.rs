@@ -157,9 +157,10 @@ pub fn all() -> Vec<Cell> {
         cells.push(Cell { name: "no-pause", publisher, pause, messages, bytes, ..slow.clone() });
     }
     for (publisher, subscriber) in pairs {
-        for bytes in [4_000, 100_000] {
-            let (messages, pause, patched) = (300, 5000, true);
-            let name = if bytes == 4_000 { "4,000 bytes" } else { "100,000 bytes" };
+        for (name, bytes, pause) in
+            [("4,000 bytes", 4_000, 5_000), ("100,000 bytes", 100_000, 50_000)]
+        {
+            let (messages, patched) = (100, true);
             let cell = Cell { name, publisher, subscriber, ..slow.clone() };
             cells.push(Cell { bytes, messages, pause, patched, ..cell });
         }
