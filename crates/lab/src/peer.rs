@@ -8,7 +8,8 @@
 //! - `task`: what each has to do; `launch`: how one is started; `tools`: where they are found
 //! - `fanfare`, `norm`, `openpgm`, `jgroups`, `uftp`, `udpcast`, `tcp`: one system each
 //! - `unicast_peer`: protocols between two hosts
-//! - `messaging`: systems that carry messages instead of a file
+//! - `messaging`: systems that carry messages instead of a file; `message_programs`: others, for
+//!   `bench messages`
 //! - `build`: compiles and downloads; `program`: a started program, its output and its resources;
 //!   `delivery`: all programs of one transfer, until every receiver has the file
 
@@ -17,6 +18,7 @@ pub(crate) mod delivery;
 mod fanfare;
 mod jgroups;
 mod launch;
+pub(crate) mod message_programs;
 pub(crate) mod messaging;
 mod norm;
 mod norm_stream;
