@@ -22,7 +22,9 @@ impl RemoteSender {
             Cmd::Squelch(squelch) => self.on_squelch(ctx, squelch),
             Cmd::Cc(cc) => {
                 let state = (&self.timing, self.measured());
-                self.feedback.on_probe(ctx.now, cc, local.node_id, state, ctx.rng);
+                if self.feedback.on_probe(ctx.now, cc, local.node_id, state, ctx.rng) {
+                    self.reflection.on_named();
+                }
             }
             Cmd::RepairAdv(adv) => self.on_repair_adv(ctx.now, adv),
             Cmd::AckReq(_) => {}
