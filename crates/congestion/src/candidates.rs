@@ -33,7 +33,7 @@ pub(crate) struct Candidate {
     pub(crate) heard: Time,
     /// `cc_sequence` of the probe that it answered.
     pub(crate) sequence: u16,
-    /// It has answered two probes: one report alone makes nobody the limiting receiver.
+    /// One report of it is enough to make it the limiting receiver; of others it takes two, of two probes.
     pub(crate) confirmed: bool,
     /// Probes sent since it was heard.
     pub(crate) probes: u32,
@@ -59,13 +59,14 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// A receiver reported. True when it is, or becomes, the limiting one: where there is one already,
-    /// with its second report, of another probe. A single forged report takes no one's place.
+    /// A receiver reported. True when it is, or becomes, the limiting one. Where there is one already, that
+    /// may take its second report, of another probe: a single forged report takes no one's place then.
     pub(crate) fn on_report(&mut self, report: Candidate) -> bool {
         let clr = self.list.first().map(|clr| clr.node);
         let before = self.list.iter().find(|candidate| candidate.node == report.node);
         let again = |before: &Candidate| before.confirmed || before.sequence != report.sequence;
-        let report = Candidate { confirmed: before.is_some_and(again), ..report };
+        let confirmed = report.confirmed || before.is_some_and(again);
+        let report = Candidate { confirmed, ..report };
         self.list.retain(|candidate| candidate.node != report.node);
         let at = match self.list.first() {
             _ if clr == Some(report.node) => 0,

@@ -11,6 +11,7 @@ use fanfare_node::proto::{FeedbackPath, JoinPolicy, ReceiverConfig};
 use super::{
     metadata::TakeArgs,
     network::{NameArgs, NetArgs, parse_node_id},
+    policy::PolicyArgs,
     signing::IdentityArgs,
     watch::WatchArgs,
 };
@@ -191,6 +192,8 @@ pub(crate) struct RecvArgs {
     #[command(flatten)]
     watch: WatchArgs,
     #[command(flatten)]
+    policy: PolicyArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -261,6 +264,7 @@ impl RecvArgs {
             carried: self.take.carried(),
             outside_links: self.take.outside_links(),
             from,
+            policy: self.policy.read()?,
             max_size,
             max_files: self.max_files,
             to,

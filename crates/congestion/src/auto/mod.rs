@@ -222,7 +222,8 @@ impl Auto {
             starting: false,
             heard: now,
             sequence: feedback.cc_sequence,
-            confirmed: false,
+            // A path may be so full that one report is all that comes through for long.
+            confirmed: true,
             probes: 0,
         }
     }
