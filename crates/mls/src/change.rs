@@ -1,6 +1,6 @@
 //! What a controller tells the group, and those who join.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use crate::{
     fault::Fault,
@@ -14,6 +14,23 @@ pub struct PublicId(pub [u8; 32]);
 impl fmt::Display for PublicId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl FromStr for PublicId {
+    type Err = Fault;
+
+    fn from_str(text: &str) -> Result<Self, Fault> {
+        let wrong = || Fault::Malformed("public key");
+        if text.len() != 64 || !text.is_ascii() {
+            return Err(wrong());
+        }
+        let mut id = [0; 32];
+        for (n, byte) in id.iter_mut().enumerate() {
+            let digits = text.get(2 * n..2 * n + 2).ok_or_else(wrong)?;
+            *byte = u8::from_str_radix(digits, 16).map_err(|_| wrong())?;
+        }
+        Ok(Self(id))
     }
 }
 
@@ -86,6 +103,46 @@ impl Change {
         let (term, controllers) = (reader.number()?, public_ids(&reader.list()?)?);
         reader.end()?;
         Ok((term, controllers))
+    }
+}
+
+/// What a member says that wants to be let go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leaving {
+    /// Who it is.
+    pub public: PublicId,
+    /// In which epoch it says so.
+    pub epoch: u64,
+    /// Its signature of both.
+    pub signature: Vec<u8>,
+}
+
+impl Leaving {
+    /// As it travels.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut writer = Writer::default();
+        writer.field(&self.public.0).number(self.epoch).field(&self.signature);
+        writer.bytes
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Fault> {
+        let mut reader = Reader::new(bytes, "farewell");
+        let public = public_ids(&[reader.field()?])?[0];
+        let (epoch, signature) = (reader.number()?, reader.field()?.to_vec());
+        reader.end()?;
+        Ok(Self { public, epoch, signature })
+    }
+
+    /// What is signed.
+    pub(crate) fn signed(public: PublicId, epoch: u64, group: &[u8]) -> Vec<u8> {
+        let mut writer = Writer { bytes: b"fanfare leave 1".to_vec() };
+        writer.field(group).field(&public.0).number(epoch);
+        writer.bytes
     }
 }
 

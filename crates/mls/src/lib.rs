@@ -34,7 +34,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub use change::{Change, PublicId};
+pub use change::{Change, Leaving, PublicId};
 pub use fault::Fault;
 pub use invitation::{Invitation, InvitationError};
 pub use keying::{Applied, GroupKeying, MemberView};

@@ -17,7 +17,7 @@ use mls_rs::{
 use mls_rs_crypto_rustcrypto::RustCryptoProvider;
 
 use crate::{
-    change::{Change, PublicId},
+    change::{Change, Leaving, PublicId},
     fault::Fault,
     keying::{Applied, GroupKeying, MemberView},
     store::Store,
@@ -27,6 +27,8 @@ use crate::{
 const SUITE: CipherSuite = CipherSuite::CURVE25519_AES128;
 /// What is exported for sealing (RFC 9420 8.5).
 const LABEL: &[u8] = b"fanfare seal";
+/// Epochs after which a farewell counts no more: who has come in again meanwhile stays.
+const LEAVING_LASTS: u64 = 4;
 /// Longest name.
 const NAME_MAX: usize = 64;
 
@@ -63,9 +65,7 @@ impl Member {
     /// # Errors
     /// The name is empty or too long; the system has no random bytes.
     pub fn new(name: &str) -> Result<Self, Fault> {
-        let suite = RustCryptoProvider::new().cipher_suite_provider(SUITE);
-        let suite = suite.ok_or(Fault::Malformed("cipher suite"))?;
-        let drawn = suite.signature_key_generate().map_err(|_| Fault::NoRandom)?;
+        let drawn = suite()?.signature_key_generate().map_err(|_| Fault::NoRandom)?;
         Self::with(name, drawn.0, Store::default())
     }
 
@@ -78,9 +78,7 @@ impl Member {
             return Err(Fault::Malformed("name"));
         }
         let provider = RustCryptoProvider::new();
-        let suite = provider.cipher_suite_provider(SUITE);
-        let suite = suite.ok_or(Fault::Malformed("cipher suite"))?;
-        let public = suite.signature_key_derive_public(&secret);
+        let public = suite()?.signature_key_derive_public(&secret);
         let public = public.map_err(|_| Fault::Malformed("key"))?;
         let id = id_of(&public)?;
         let credential = BasicCredential::new(name.as_bytes().to_vec()).into_credential();
@@ -206,6 +204,29 @@ impl Member {
                 Ok(())
             }
         }
+    }
+
+    /// What it says to be let go.
+    ///
+    /// # Errors
+    /// Not a member.
+    pub fn leaving(&self) -> Result<Leaving, Fault> {
+        let group = self.in_group()?;
+        let epoch = group.current_epoch();
+        let signed = Leaving::signed(self.public, epoch, group.group_id());
+        let signature = suite()?.sign(&self.secret, &signed);
+        let signature = signature.map_err(|_| Fault::Malformed("key"))?;
+        Ok(Leaving { public: self.public, epoch, signature })
+    }
+
+    /// Whether somebody has said that itself, in this epoch or one of the last few.
+    #[must_use]
+    pub fn believes(&self, leaving: &Leaving) -> bool {
+        let (Ok(group), Ok(suite)) = (self.in_group(), suite()) else { return false };
+        let signed = Leaving::signed(leaving.public, leaving.epoch, group.group_id());
+        let public = SignaturePublicKey::new_slice(&leaving.public.0);
+        let recent = group.current_epoch().saturating_sub(leaving.epoch) <= LEAVING_LASTS;
+        recent && suite.verify(&public, &leaving.signature, &signed).is_ok()
     }
 
     fn in_group(&self) -> Result<&Group<Config>, Fault> {
@@ -365,6 +386,11 @@ impl GroupKeying for Member {
             }
         }
     }
+}
+
+fn suite() -> Result<impl CipherSuiteProvider, Fault> {
+    let suite = RustCryptoProvider::new().cipher_suite_provider(SUITE);
+    suite.ok_or(Fault::Malformed("cipher suite"))
 }
 
 fn id_of(public: &SignaturePublicKey) -> Result<PublicId, Fault> {

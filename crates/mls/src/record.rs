@@ -69,10 +69,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
-        self.field()?.try_into().map_err(|_| Fault::Malformed(self.what))
-    }
-
     pub(crate) fn list(&mut self) -> Result<Vec<&'a [u8]>, Fault> {
         let count = self.length()?;
         if count > LIST_MAX {

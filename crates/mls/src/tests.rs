@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fanfare_seal::{Key, Moment, Seal, Settings};
 use proptest::prelude::*;
 
-use crate::{Applied, Change, Fault, GroupKeying, Member, PublicId};
+use crate::{Applied, Change, Fault, GroupKeying, Leaving, Member, PublicId};
 
 fn member(n: usize) -> Member {
     Member::new(&format!("node-{n}")).unwrap()
@@ -25,7 +25,9 @@ fn group(others: usize) -> Vec<Member> {
 
 /// All of them hear it.
 fn tell(members: &mut [Member], change: &Change) {
-    members.iter_mut().for_each(|member| drop(member.apply(change).unwrap()));
+    members.iter_mut().for_each(|member| {
+        assert!(matches!(member.apply(change), Ok(Applied::Epoch(_))));
+    });
 }
 
 #[test]
@@ -93,6 +95,17 @@ fn a_standby_takes_over_and_the_old_controller_is_not_followed_any_more() {
     members[3].join(&change).unwrap();
     assert_eq!(members[3].key(), members[1].key());
     assert_eq!(members[3].term(), 2);
+}
+
+#[test]
+fn a_member_can_say_of_itself_alone_that_it_leaves() {
+    let members = group(2);
+    let leaving = members[1].leaving().unwrap();
+    assert!(members[0].believes(&leaving));
+    let other = Leaving { public: members[2].public(), ..leaving.clone() };
+    assert!(!members[0].believes(&other));
+    assert_eq!(Leaving::decode(&leaving.encode()), Ok(leaving.clone()));
+    assert!(!group(1)[0].believes(&leaving), "it is of another group");
 }
 
 #[test]

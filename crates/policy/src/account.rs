@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn who_may_only_publish_does_not_send() {
-        let policy = policy(Rule { publish: vec!["*".into()], ..Rule::default() });
+        let policy = policy(Rule { publish: vec!["#".into()], ..Rule::default() });
         let refused = Account::default().transfer(&policy, Some(0), (1, 1, 1));
         assert_eq!(refused, Err(Refused::NotAllowed));
     }

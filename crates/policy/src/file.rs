@@ -11,10 +11,9 @@ use crate::{
     who::Subject,
 };
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 8] = [
     "who",
     "send",
-    "receive",
     "publish",
     "max_size",
     "max_files",
@@ -79,7 +78,6 @@ fn rule(fields: &DeTable<'_>, start: usize, mistakes: &Mistakes<'_>) -> Rule {
         match name {
             "who" => rule.who = who(value, mistakes),
             "send" => rule.send = flag(name, value, mistakes),
-            "receive" => rule.receive = flag(name, value, mistakes),
             "publish" => {
                 let words = list(name, value, mistakes);
                 rule.publish = words.into_iter().map(|(_, word)| word.to_owned()).collect();
@@ -171,18 +169,17 @@ mod tests {
                     max_total = '1T'\n\
                     [[rule]]\n\
                     who = ['all']\n\
-                    receive = true\n\
-                    publish = ['weather/*']\n\
+                    publish = ['weather/#']\n\
                     max_message = '64k'\n\
                     max_per_minute = 600\n";
         let policy = Policy::parse(text).unwrap();
         let [first, second] = &policy.rules[..] else { panic!("two rules") };
         assert_eq!(first.who.len(), 2);
-        assert_eq!((first.send, first.receive), (true, false));
+        assert!(first.send && !second.send);
         let limits = (first.max_size, first.max_files, first.max_total);
         assert_eq!(limits, (Some(2_000_000_000), Some(1000), Some(1_000_000_000_000)));
         assert_eq!((second.max_message, second.max_per_minute), (Some(64_000), Some(600)));
-        assert!(second.receive && second.may_publish("weather/rain"));
+        assert!(second.may_publish("weather/rain"));
     }
 
     #[test]

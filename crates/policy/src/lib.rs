@@ -1,4 +1,4 @@
-//! Who may send, receive and publish, how much and how large.
+//! Who may send and publish, how much and how large.
 //!
 //! ```
 //! use fanfare_policy::{Policy, Who};
@@ -7,7 +7,7 @@
 //!      who = ['10.1.0.0/16']\n\
 //!      send = true\n\
 //!      max_size = '2G'\n\
-//!      publish = ['weather/*']\n",
+//!      publish = ['weather/#']\n",
 //! )
 //! .unwrap();
 //! let near = Who { address: Some([10, 1, 2, 3].into()), ..Who::default() };

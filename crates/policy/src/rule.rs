@@ -11,9 +11,7 @@ pub struct Rule {
     pub who: Vec<Subject>,
     /// May send files.
     pub send: bool,
-    /// May receive files: only their receipts count, and only their requests are served.
-    pub receive: bool,
-    /// Topics that it may publish to; `*` at the end stands for anything.
+    /// Topics that it may publish to; `#` at the end stands for anything.
     pub publish: Vec<String>,
     /// Bytes of one transfer at most.
     pub max_size: Option<u64>,
@@ -31,7 +29,7 @@ impl Rule {
     /// Whether messages to this topic may come.
     #[must_use]
     pub fn may_publish(&self, topic: &str) -> bool {
-        self.publish.iter().any(|pattern| match pattern.strip_suffix('*') {
+        self.publish.iter().any(|pattern| match pattern.strip_suffix('#') {
             Some(start) => topic.starts_with(start),
             None => pattern == topic,
         })
@@ -112,7 +110,7 @@ mod tests {
 
     #[test]
     fn topics_are_named_whole_or_by_their_beginning() {
-        let rule = Rule { publish: vec!["a/b".into(), "c/*".into()], ..Rule::default() };
+        let rule = Rule { publish: vec!["a/b".into(), "c/#".into()], ..Rule::default() };
         let may = |topic| rule.may_publish(topic);
         assert!(may("a/b") && may("c/d/e") && may("c/"));
         assert!(!may("a/b/c") && !may("c") && !may(""));

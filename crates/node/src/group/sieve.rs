@@ -122,7 +122,7 @@ mod tests {
 
     const POLICY: &str = "[[rule]]\n\
                           who = ['10.0.0.0/24']\n\
-                          publish = ['weather/*']\n\
+                          publish = ['weather/#']\n\
                           max_message = 100\n\
                           max_per_minute = 2\n";
 

@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
-use fanfare_proto::{NodeId, RecvMeta, Time, rng::Rng, roll_call};
+use fanfare_proto::{RecvMeta, Time, rng::Rng};
 
 use super::{
     super::{Expect, SendOptions},
@@ -137,10 +137,10 @@ impl Adversary {
 
     /// "I go on without all of you."
     fn giving_up(&mut self) -> Option<Vec<u8>> {
-        let nodes: Vec<NodeId> = (0..RECEIVERS as u32).map(|n| NodeId(FIRST + n)).collect();
-        let mut content = Vec::new();
-        let spread = Duration::from_millis(100);
-        roll_call::encode(spread, (&nodes, RECEIVERS), &[], 200, &mut content);
+        // "FNFR", version, given up, milliseconds, nodes, bytes of content, the nodes.
+        let (all, spread) = (RECEIVERS as u8, 100);
+        let mut content = vec![b'F', b'N', b'F', b'R', 1, all, 0, spread, 0, all, 0, 0];
+        content.extend((0..RECEIVERS as u32).flat_map(|n| (FIRST + n).to_be_bytes()));
         let mut packet = self.command(7, &[0; 3])?;
         packet.truncate(16);
         (packet[1], packet[12]) = (4, 7);
@@ -200,7 +200,7 @@ fn contents(seed: u64) -> Vec<Vec<u8>> {
 
 /// A transfer with such a host beside it for two seconds.
 fn attacked(seed: u64, spoofs: bool) -> World {
-    let options = SendOptions { expect: Expect::Count(RECEIVERS as u32), ..SendOptions::default() };
+    let options = SendOptions { expect: Expect::Count(RECEIVERS), ..SendOptions::default() };
     let loss = [0.0, 0.02, 0.1][(seed % 3) as usize];
     let mut world = World::with(&contents(seed), options, loss, seed);
     (0..RECEIVERS).for_each(|_| world.join(false));
