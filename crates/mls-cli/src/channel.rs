@@ -39,11 +39,10 @@ pub(crate) struct Where {
 impl Channel {
     /// With the key of an epoch.
     pub(crate) fn open(at: &Where, key: Key) -> Result<Self, Failure> {
-        let spec: GroupSpec = at.address.to_string().parse().map_err(
-            |error: fanfare_node::GroupSpecError| {
+        let spec: GroupSpec =
+            at.address.to_string().parse().map_err(|error: fanfare_node::GroupSpecError| {
                 Failure::usage("group.invalid", error.to_string())
-            },
-        )?;
+            })?;
         let keys = Keys { keys: vec![key], form: Form::Long };
         let mut network = Network::new(spec).sealed(keys).ttl(at.ttl).shorten_segment();
         if let Some(interface) = &at.interface {

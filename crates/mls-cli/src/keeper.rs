@@ -7,7 +7,9 @@ use std::{
 };
 
 use fanfare_command::Failure;
-use fanfare_mls::{Applied, Change, Fault, GroupKeying as _, Invitation, Leaving, Member, PublicId};
+use fanfare_mls::{
+    Applied, Change, Fault, GroupKeying as _, Invitation, Leaving, Member, PublicId,
+};
 
 use crate::{
     channel::{ANSWER, ASK, CHANGE, Channel, LEAVE, Where},
@@ -119,11 +121,7 @@ impl Keeper {
     }
 
     /// Everything that there is to do; waits for something to come no longer than this.
-    pub(crate) fn turn(
-        &mut self,
-        clock: Instant,
-        timeout: Duration,
-    ) -> Result<Vec<News>, Failure> {
+    pub(crate) fn turn(&mut self, clock: Instant, timeout: Duration) -> Result<Vec<News>, Failure> {
         let mut news = Vec::new();
         self.obey(clock, &mut news)?;
         self.hear_those_who_ask(clock, &mut news);

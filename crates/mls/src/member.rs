@@ -274,7 +274,11 @@ impl Member {
     }
 
     /// The new epoch may hold only when a controller of this or a later term has made it.
-    fn check(&self, committer: Option<PublicId>, signed: &[u8]) -> Result<(u64, Vec<PublicId>), Fault> {
+    fn check(
+        &self,
+        committer: Option<PublicId>,
+        signed: &[u8],
+    ) -> Result<(u64, Vec<PublicId>), Fault> {
         let (term, controllers) = Change::read_signed(signed)?;
         let committer = committer.filter(|id| self.controllers.contains(id));
         let committer = committer.ok_or(Fault::NoController)?;

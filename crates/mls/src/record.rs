@@ -45,8 +45,7 @@ impl<'a> Reader<'a> {
     }
 
     fn take(&mut self, count: usize) -> Result<&'a [u8], Fault> {
-        let (taken, rest) =
-            self.rest.split_at_checked(count).ok_or(Fault::Malformed(self.what))?;
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(Fault::Malformed(self.what))?;
         self.rest = rest;
         Ok(taken)
     }

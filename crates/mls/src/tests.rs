@@ -170,8 +170,8 @@ fn lives(steps: &[(u8, u8)], begin: usize) {
     let mut epochs: BTreeMap<u64, (Key, Vec<PublicId>)> = BTreeMap::new();
     let mut had: BTreeMap<PublicId, Vec<Key>> = BTreeMap::new();
     let note = |members: &[Member],
-                    epochs: &mut BTreeMap<u64, (Key, Vec<PublicId>)>,
-                    had: &mut BTreeMap<PublicId, Vec<Key>>| {
+                epochs: &mut BTreeMap<u64, (Key, Vec<PublicId>)>,
+                had: &mut BTreeMap<PublicId, Vec<Key>>| {
         let (key, epoch) = (members[0].key().unwrap(), members[0].epoch().unwrap());
         let inside = members.iter().map(Member::public).collect();
         for member in members {

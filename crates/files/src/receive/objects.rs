@@ -87,7 +87,9 @@ impl ReceiveJob {
         if !self.is_from_whom(info) {
             return self.refuse_signer(session, storage, key, out);
         }
-        let Some(size) = self.record_of(key).open.get(&key).map(|object| object.size) else { return };
+        let Some(size) = self.record_of(key).open.get(&key).map(|object| object.size) else {
+            return;
+        };
         let files = files_in(info);
         match self.permit(key, info, (size, files)) {
             Ok(()) => {}

@@ -59,7 +59,14 @@ pub struct GroupOptions {
 impl Default for GroupOptions {
     fn default() -> Self {
         let config = GroupConfig { verifies: true, greets: true, ..GroupConfig::default() };
-        Self { config, message_max: 1 << 30, cache_dir: None, publishes: true, policy: None, name: String::new() }
+        Self {
+            config,
+            message_max: 1 << 30,
+            cache_dir: None,
+            publishes: true,
+            policy: None,
+            name: String::new(),
+        }
     }
 }
 

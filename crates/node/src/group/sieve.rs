@@ -31,8 +31,7 @@ pub(crate) struct Sieve {
 
 impl Sieve {
     pub(crate) fn new(policy: Arc<Policy>, own: NodeId) -> Self {
-        let (account, addresses, refused) =
-            (Account::default(), BTreeMap::new(), BTreeSet::new());
+        let (account, addresses, refused) = (Account::default(), BTreeMap::new(), BTreeSet::new());
         Self { policy, account, own, addresses, refused, dropped: 0 }
     }
 

@@ -84,6 +84,7 @@ impl RemoteSender {
         let id = open.map_or(id, |open| open.on_stream_flush(id, local.config.join));
         let block = self.within(object, id.block);
         if asked {
+            self.eviction.on_asked();
             let watermark = Watermark { object, payload_id: flush.payload_id };
             let delay = self.timing.ack_delay(self.feedback.sending(), ctx.rng);
             let reached = self.reached(local, watermark);

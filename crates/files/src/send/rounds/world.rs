@@ -86,12 +86,7 @@ impl World {
     }
 
     /// A sender of files with these contents.
-    pub(super) fn with(
-        contents: &[Vec<u8>],
-        options: SendOptions,
-        loss: f64,
-        seed: u64,
-    ) -> Self {
+    pub(super) fn with(contents: &[Vec<u8>], options: SendOptions, loss: f64, seed: u64) -> Self {
         let (scratch, files) = (Scratch::new(), contents.len());
         let paths: Vec<PathBuf> =
             (0..files).map(|n| scratch.path().join(format!("{n:03}"))).collect();
