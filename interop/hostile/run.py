@@ -37,7 +37,7 @@ CASES = {
     "flipped-as-sender": (1000, "sender's", []), "strangers": (1000, "own", []),
 }
 #: What CI runs: a few seconds each.
-SHORT = ["copycat", "giveup", "slow-norm", "huge"]
+SHORT = ["copycat", "huge"]
 #: An attack lasts so long, seconds.
 LASTS, LASTS_SHORT = 30, 8
 
