@@ -5,6 +5,7 @@ mod circles;
 mod crash;
 mod deny;
 mod floors;
+mod headers;
 mod links;
 mod no_io;
 mod packages;
@@ -13,6 +14,7 @@ mod simulated_crash;
 mod small_files;
 mod source_tree;
 mod step;
+mod stream_property;
 mod tidy;
 mod web;
 
@@ -34,12 +36,14 @@ const USAGE: &str = "usage: cargo xtask <task>
   reproduce two cells of the papers' tables in the laboratory, Fanfare and NORM (root)
   rate      `fanfare send` without --rate beside told rates, on five networks, with wide margins (root)
   hostile   transfers with an attacker on their link, a few cases of interop/hostile (root)
+  headers   the header of libfanfare is what its sources make (cbindgen); `headers --update` writes it
   fuzz      each fuzz target for a few seconds (needs nightly and cargo-fuzz)
   web       the live page in the tree is what its sources make (needs npm); `web` builds it anew,
              `web --check` compares
   api-update  not in ci: writes public-api.txt anew
   crash     not in ci: kill sender or receiver and resume, [--rounds 20 | --kills N] [--seed 1]
              [--jobs N] [--scene KIND] [--keep DIR]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
+  stream-property  not in ci: streams over a bad network, [--seeds 100000]
   small-files  not in ci: 100,000 small files beside one large one, [--rate 100M,200M] [--runs 3]";
 
 /// The bridge to NATS is left out unless it is asked for; CI tests it, too.
@@ -80,6 +84,7 @@ fn steps() -> Vec<Step> {
         Step::new("deny", deny::check),
         Step::new("web", web::check),
         Step::new("no-io", no_io::check),
+        Step::new("headers", headers::check).within(38),
         Step::new("interop", interop).within(40),
         Step::new("reproduce", reproduce).within(50),
         Step::new("rate", rate).within(52),
@@ -211,8 +216,11 @@ enum Asked<'a> {
     ApiUpdate,
     Crash(&'a [String]),
     SmallFiles(&'a [String]),
+    StreamProperty(&'a [String]),
     /// The page is built anew.
     Web,
+    /// The header of libfanfare is written anew.
+    Headers,
     /// All steps, or the one of this name.
     Steps(Option<&'a str>),
 }
@@ -230,9 +238,11 @@ impl<'a> Asked<'a> {
         let asked = match task.as_str() {
             "crash" => return Ok(Self::Crash(options)),
             "small-files" => return Ok(Self::SmallFiles(options)),
+            "stream-property" => return Ok(Self::StreamProperty(options)),
             "api-update" => Self::ApiUpdate,
             "web" if options == ["--check"] => return Ok(Self::Steps(Some("web"))),
             "web" => Self::Web,
+            "headers" if options == ["--update"] => return Ok(Self::Headers),
             "ci" => Self::Steps(None),
             name if steps.contains(&name) => Self::Steps(Some(name)),
             name => return Err(format!("task '{name}': no such task")),
@@ -255,10 +265,12 @@ fn main() -> ExitCode {
         }
         Ok(Asked::ApiUpdate) => api::update(),
         Ok(Asked::Web) => step::run_all(vec![Step::new("web", web::build)]),
+        Ok(Asked::Headers) => step::run_all(vec![Step::new("headers", headers::update)]),
         Ok(Asked::Crash(options)) => {
             simulated_crash::run(options).unwrap_or_else(|| crash::run(options))
         }
         Ok(Asked::SmallFiles(options)) => small_files::run(options),
+        Ok(Asked::StreamProperty(options)) => stream_property::run(options),
         Ok(Asked::Steps(wanted)) => {
             let chosen = |step: &Step| wanted.is_none_or(|name| step.name == name);
             step::run_all(steps.into_iter().filter(chosen).collect())

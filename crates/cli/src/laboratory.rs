@@ -1,4 +1,5 @@
-//! `fanfare lab`, `sim` and `bench`, `link` and `proxy`, `group`: other programs, as git and cargo find theirs.
+//! `fanfare lab`, `sim` and `bench`, `link`, `proxy`, `group` and `relay`: other programs, as git and
+//! cargo find theirs.
 
 use std::{
     ffi::OsString,
@@ -20,6 +21,8 @@ pub(crate) enum Other {
     Proxy,
     /// Groups whose members change.
     Group,
+    /// Islands that no multicast reaches.
+    Relay,
 }
 
 impl Other {
@@ -28,6 +31,7 @@ impl Other {
             Self::Lab => "fanfare-lab",
             Self::Proxy => "fanfare-proxy",
             Self::Group => "fanfare-group",
+            Self::Relay => "fanfare-relay",
         }
     }
 
@@ -37,6 +41,7 @@ impl Other {
             Self::Lab => "crates/lab-cli",
             Self::Proxy => "crates/proxy-cli",
             Self::Group => "crates/mls-cli",
+            Self::Relay => "crates/relay-cli",
         }
     }
 
@@ -46,6 +51,7 @@ impl Other {
             Self::Lab => "laboratory.missing",
             Self::Proxy => "proxy.missing",
             Self::Group => "group.missing",
+            Self::Relay => "relay.missing",
         }
     }
 }

@@ -3,7 +3,10 @@
 //! They need root, `ip`, `curl` and `python3`. Elsewhere each says that it was not run, and why.
 
 mod faults;
+mod gateway;
 mod messages;
+mod norp;
+mod people;
 mod programs;
 mod road;
 

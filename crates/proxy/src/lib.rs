@@ -8,9 +8,11 @@
 //! - [`peering`]: what both share of one link; [`relay`]: bytes between TCP and the link; [`pipe`]:
 //!   what carries them, and [`ends`]: what comes out; [`flows`]: datagrams, `far_flows`: at the far side
 //! - [`norm`]: many connections in one NORM session, sealed; [`mux`]: who of them may send, without I/O
+//! - [`norp`]: NRL's norp at the other end, with `far_norp`
 //! - without I/O: [`socks5`], [`http_connect`], [`frame`]: what is said; [`destination`], [`code`]:
 //!   where to, and how it ended; [`policy`], [`route`], [`limits`], [`users`]: who may what
 //! - [`connect`], [`resolve`]: TCP and names at the far side
+//! - [`gateway`]: a whole network's connections, taken by the kernel's rules
 //! - [`event`]: what whoever runs it is told
 
 pub mod code;
@@ -20,13 +22,16 @@ pub mod ends;
 pub mod event;
 pub mod far;
 mod far_flows;
+mod far_norp;
 pub mod flows;
 pub mod frame;
+pub mod gateway;
 pub mod http_connect;
 pub mod limits;
 pub mod mux;
 pub mod near;
 pub mod norm;
+pub mod norp;
 pub mod peering;
 pub mod pipe;
 pub mod policy;
@@ -41,8 +46,9 @@ pub use destination::Destination;
 pub use event::{Event, Listener};
 pub use fanfare_proto::CongestionControl;
 pub use far::{Far, FarOptions};
-pub use near::{Carrier, Fallback, Front, Near, NearOptions};
+pub use near::{Carrier, Fallback, Front, GatewayListen, Near, NearOptions};
 pub use norm::Sending;
+pub use norp::{Norp, NorpOptions};
 pub use peering::Peering;
 pub use policy::{Policy, Rule};
 pub use route::{Routes, Via};

@@ -4,14 +4,14 @@ use std::{fs, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use clap::{Args, ValueEnum};
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
-use fanfare_proxy::{
-    Carrier, Destination, Fallback, Front, Near, NearOptions, Peering, Routes, Via, users::Users,
-};
+use fanfare_proxy::{Destination, Fallback, Front, Near, NearOptions, Peering, Via, users::Users};
 
 use super::{
+    compat::{self, CompatArgs},
     limits::{raise_descriptors, rule},
     sending::{SendingArgs, peerings_status},
     telling,
+    ways::{CarrierArg, connections, routes},
 };
 use crate::{
     EXITS,
@@ -57,6 +57,11 @@ pub(super) struct ClientArgs {
     /// Which way all others go: a PEER, direct or refuse [default: the first --peer]
     #[arg(long, value_name = "WAY")]
     default: Option<String>,
+    /// With --compat nrl, hear the peers' signalling here
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:7001", hide_short_help = true)]
+    compat_listen: SocketAddr,
+    #[command(flatten)]
+    compat: CompatArgs,
     /// What carries connections: one NORM session, or a stream of QUIC each
     #[arg(long, value_enum, default_value_t = CarrierArg::Norm)]
     carrier: CarrierArg,
@@ -95,14 +100,6 @@ pub(super) struct ClientArgs {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum CarrierArg {
-    /// One NORM session for all connections
-    Norm,
-    /// A stream of QUIC for each
-    Quic,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
 enum FallbackArg {
     /// Refuse the connection
     Refuse,
@@ -111,33 +108,6 @@ enum FallbackArg {
 }
 
 impl ClientArgs {
-    fn routes(&self, names: &[String]) -> Result<Routes, Failure> {
-        let way = |option: &str, text: &str| {
-            // Every word is a way.
-            let via = text.parse().unwrap_or(Via::Refuse);
-            match &via {
-                Via::Peer(peer) if !names.contains(peer) => {
-                    let text = format!("{option} ({peer}): there is no --peer of this name");
-                    Err(Failure::usage("route.invalid", text))
-                }
-                _ => Ok(via),
-            }
-        };
-        let mut rules = Vec::new();
-        for text in &self.route {
-            let Some((about, via)) = text.rsplit_once('=') else {
-                let text = format!("route ({text}): write it as RULE=PEER, direct or refuse");
-                return Err(Failure::usage("route.invalid", text));
-            };
-            rules.push((rule("route", about)?, way("route", via)?));
-        }
-        let default = match &self.default {
-            Some(text) => way("default", text)?,
-            None => names.first().map_or(Via::Refuse, |name| Via::Peer(name.clone())),
-        };
-        Ok(Routes::new(rules, default))
-    }
-
     fn users(&self) -> Result<Option<Users>, Failure> {
         let Some(path) = &self.auth_file else { return Ok(None) };
         let shown = path.display();
@@ -166,33 +136,24 @@ impl ClientArgs {
             );
             return Err(Failure::usage("listen.open", text));
         }
-        let most = || {
-            let (each, all) = self.connections.split_once(',')?;
-            Some((each.parse().ok()?, all.parse().ok()?))
-        };
-        let connections_max = most().ok_or_else(|| {
-            let text = format!("connections ({}): write it as 1024,10000", self.connections);
-            Failure::usage("connections.invalid", text)
-        })?;
         let fallback = match self.fallback {
             FallbackArg::Refuse => Fallback::Refuse,
             FallbackArg::Direct => Fallback::Direct,
         };
+        // norp has no keys.
+        let own = if self.compat.is_nrl() { [0; 32] } else { self.node.key()?.0 };
         Ok(NearOptions {
-            routes: self.routes(names)?,
-            carrier: match self.carrier {
-                CarrierArg::Norm => Carrier::Norm,
-                CarrierArg::Quic => Carrier::Quic,
-            },
+            routes: routes(&self.route, self.default.as_deref(), names)?,
+            carrier: self.carrier.into(),
             fallback,
             users,
             allow_from,
             wait_link: units::time("wait-link", &self.wait_link)?,
             connect_timeout: units::time("connect-timeout", &self.connect_timeout)?,
             optimistic: self.optimistic,
-            connections_max,
+            connections_max: connections(&self.connections)?,
             listener: telling::listener(output, self.log_destinations),
-            ..NearOptions::new(self.node.key()?.0, Via::Refuse)
+            ..NearOptions::new(own, Via::Refuse)
         })
     }
 
@@ -226,8 +187,12 @@ fn forward(text: &str) -> Result<(SocketAddr, Destination), Failure> {
 }
 
 pub(super) async fn run(args: &ClientArgs, output: Output) -> Result<Exit, Failure> {
-    let (output, mut signals) = (Arc::new(output), Signals::install()?);
+    let (output, signals) = (Arc::new(output), Signals::install()?);
     raise_descriptors();
+    if args.compat.is_nrl() {
+        return run_norp(args, output, signals).await;
+    }
+    let mut signals = signals;
     let mut all = Vec::new();
     for text in &args.peer {
         all.push(peers::peer(text)?);
@@ -245,13 +210,7 @@ pub(super) async fn run(args: &ClientArgs, output: Output) -> Result<Exit, Failu
         peerings.push(peering.clone());
         near.add(peering);
     }
-    for (address, front, what) in fronts {
-        let bound = near.listen(address, front).await.map_err(|error| {
-            let text = format!("{what} ({address}): cannot listen there ({error}). Choose another");
-            Failure::new(Exit::Resource, "listen.failed", text)
-        })?;
-        tell_listening(&output, what, bound);
-    }
+    listen(&near, fronts, &output).await?;
     let told = (node.clone(), near.clone());
     status::serve(args.socket.socket.as_deref(), move || {
         let mut status = links_status(&told.0);
@@ -262,5 +221,56 @@ pub(super) async fn run(args: &ClientArgs, output: Output) -> Result<Exit, Failu
     })?;
     while signals.next().await != Asked::End {}
     node.close().await;
+    Ok(Exit::Interrupted)
+}
+
+async fn listen(
+    near: &Arc<Near>,
+    fronts: Vec<(SocketAddr, Front, &'static str)>,
+    output: &Output,
+) -> Result<(), Failure> {
+    for (address, front, what) in fronts {
+        let bound = near.listen(address, front).await.map_err(|error| {
+            let text = format!("{what} ({address}): cannot listen there ({error}). Choose another");
+            Failure::new(Exit::Resource, "listen.failed", text)
+        })?;
+        tell_listening(output, what, bound);
+    }
+    Ok(())
+}
+
+/// The same with NRL's norps as peers: there are no links, keys or messages.
+async fn run_norp(
+    args: &ClientArgs,
+    output: Arc<Output>,
+    mut signals: Signals,
+) -> Result<Exit, Failure> {
+    let mut peers = Vec::new();
+    for text in &args.peer {
+        peers.push(compat::peer(text)?);
+    }
+    let names: Vec<String> = peers.iter().map(|(name, _)| name.clone()).collect();
+    let near = Near::new(args.options(&names, &output)?);
+    let fronts = args.fronts()?;
+    let mut rules = Vec::new();
+    for (name, address) in &peers {
+        rules.push((name.clone(), rule("peer", &address.ip().to_string())?));
+    }
+    let sending = args.sending.sending()?;
+    // Nobody may ask this side: requests are dropped with what would take them.
+    let (norp, _) = args.compat.start(args.compat_listen, rules, sending, &output).await?;
+    for (name, address) in peers {
+        near.add_norp(&name, norp.clone(), address);
+    }
+    listen(&near, fronts, &output).await?;
+    let told = near.clone();
+    status::serve(args.socket.socket.as_deref(), move || {
+        serde_json::json!({
+            "event": "status",
+            "connections": told.connections(),
+            "requests": told.requests(),
+        })
+    })?;
+    while signals.next().await != Asked::End {}
     Ok(Exit::Interrupted)
 }
