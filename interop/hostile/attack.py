@@ -151,12 +151,97 @@ def flipped(link, new, n):
         link.say(bytes(packet))
 
 
+def command(link, flavor, rest):
+    """A command in the sender's name and from its address."""
+    if DATA in link.last and link.sender:
+        head = link.last[DATA][:12]
+        body = bytes([flavor]) + rest
+        words = (12 + len(body)) // 4
+        link.spoof(link.sender, patched(head, 0, bytes([0x13, words])) + body)
+
+
+def giveup(link, new, n):
+    """Roll calls that say that the sender goes on without everyone who was heard."""
+    nodes = sorted(link.known)[:8]
+    if DATA in link.last and link.sender and nodes:
+        call = b"FNFR" + bytes([1, len(nodes)]) + struct.pack("!HHH", 100, len(nodes), 0)
+        head = patched(link.last[DATA][:12], 0, bytes([0x13, 4])) + bytes([7, 0, 0, 0])
+        link.spoof(link.sender, head + call + b"".join(nodes))
+
+
+def squelch(link, new, n):
+    """Nothing before an object far ahead can be repaired any more."""
+    if DATA in link.last:
+        data = link.last[DATA]
+        far = struct.pack("!H", (struct.unpack("!H", data[14:16])[0] + 1000) & 0xFFFF)
+        command(link, SQUELCH, bytes([data[13]]) + far + bytes(4))
+
+
+def echo(link, new, n):
+    """Requests for everything that echo a probe of long ago: the round trip seems long."""
+    probe = link.commands.get(4)
+    if probe and DATA in link.last:
+        link.first = getattr(link, "first", None) or probe[16:24]
+        data = link.last[DATA]
+        node = struct.pack("!I", 0x6600_0000)
+        head = bytes([0x14, 6, 0, 0]) + node + data[4:8] + data[8:10] + bytes(2) + link.first
+        link.say(head + bytes([1, 8, 0, 8, data[13], 0]) + data[14:16] + bytes(4))
+
+
+def stale(link, new, n):
+    """As `slow`, each an answer to a probe a thousand earlier."""
+    probe = link.commands.get(4)
+    if probe:
+        old = struct.pack("!H", (struct.unpack("!H", probe[14:16])[0] - 1000) & 0xFFFF)
+        link.commands[4] = patched(probe, 14, old)
+        slow(link, new, n)
+        link.commands[4] = probe
+
+
+def huge(link, new, n):
+    """Nine objects of 8 GiB, announced by senders that are invented, and symbols of them."""
+    info, data = link.last.get(INFO), link.last.get(DATA)
+    if not (info and data):
+        return
+    node, size = struct.pack("!I", 0x6600_0000 + n % 9), 8 << 30
+    # EXT_FTI of Reed-Solomon 8 (RFC 5740 4.2.1, RFC 5510): segments of 1400 bytes.
+    fti = bytes([64, 3]) + size.to_bytes(6, "big") + struct.pack("!HBB", 1400, 64, 16)
+    head = struct.pack("!H", n & 0xFFFF) + node + bytes([0, 1, 100, 0x42, info[12], 5, 0, 0])
+    # NORM_INFO: a name, NUL, and a map with the size under 1 and the hash under 2.
+    content = info[info[1] * 4:]
+    at = content.find(b"\x01\x1a", content.find(b"\0"))
+    if n % 18 < 9 and at >= 0:
+        told = content[:at] + b"\x01\x1b" + struct.pack("!Q", size) + content[at + 6:]
+        link.say(bytes([0x11, 7]) + head + fti + bytes([65 + n % 9]) + told)
+    else:
+        place = struct.pack("!I", (n * 7919 % 95_000) << 8)
+        link.say(bytes([0x12, 8]) + head + place + fti + os.urandom(1400))
+
+
+def flipped_as_sender(link, new, n):
+    """What the sender said last, with one bit changed and its address."""
+    said = [packet for kind, packet in link.last.items() if kind in (INFO, DATA, CMD)]
+    if said and link.sender:
+        packet = bytearray(random.choice(said))
+        packet[random.randrange(len(packet))] ^= 1 << random.randrange(8)
+        link.spoof(link.sender, bytes(packet))
+
+
+def strangers(link, new, n):
+    """The sender's messages under a thousand other names."""
+    said = [packet for kind, packet in link.last.items() if kind in (INFO, DATA, CMD)]
+    if said:
+        link.say(patched(random.choice(said), 4, struct.pack("!I", 0x6600_0000 + n % 1000)))
+
+
 CASES = {
-    case.__name__: case
+    case.__name__.replace("_", "-"): case
     for case in (
         copycat, takeover, instance, farewell, jump, wrong, requests, slow, stray, flipped,
+        giveup, squelch, echo, huge, flipped_as_sender, strangers,
     )
 }
+CASES |= {"slow-norm": slow, "slow-auto": slow, "stale-norm": stale}
 
 
 def main():

@@ -35,6 +35,7 @@ const USAGE: &str = "usage: cargo xtask <task>
   interop   against NRL's NORM in network namespaces (root; quick matrix)
   reproduce two cells of the papers' tables in the laboratory, Fanfare and NORM (root)
   rate      `fanfare send` without --rate beside told rates, on five networks, with wide margins (root)
+  hostile   transfers with an attacker on their link, a few cases of interop/hostile (root)
   headers   the header of libfanfare is what its sources make (cbindgen); `headers --update` writes it
   fuzz      each fuzz target for a few seconds (needs nightly and cargo-fuzz)
   web       the live page in the tree is what its sources make (needs npm); `web` builds it anew,
@@ -87,6 +88,7 @@ fn steps() -> Vec<Step> {
         Step::new("interop", interop).within(40),
         Step::new("reproduce", reproduce).within(50),
         Step::new("rate", rate).within(52),
+        Step::new("hostile", hostile).within(54),
         Step::new("fuzz", fuzz).within(55),
     ]
 }
@@ -155,6 +157,23 @@ fn rate() -> Outcome {
             REFUSED,
             "this system refuses network namespaces or TAP devices, even to root",
         ),
+        Err(outcome) => outcome,
+    }
+}
+
+/// All cases, with times beside the undisturbed run, are a command: `interop/hostile/README.md`.
+fn hostile() -> Outcome {
+    if let Some(reason) = packages::namespaces_impossible() {
+        return Outcome::Skipped(reason);
+    }
+    if !step::answers("python3", &["--version"]) {
+        return Outcome::Skipped("needs python3".into());
+    }
+    match tested("fanfare") {
+        Ok(program) => {
+            let args = ["interop/hostile/run.py", &program, "--short", "--size", "3"];
+            step::run("python3", &args, &[])
+        }
         Err(outcome) => outcome,
     }
 }

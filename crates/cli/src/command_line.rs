@@ -70,6 +70,12 @@ const LINKS: Help = Help::new(&[
 ])
 .files(&[("fanfare-proxy", "the program that is started: beside this one, or in the PATH")]);
 
+const GROUPS: Help = Help::new(&[
+    ("fanfare group create fleet", "this machine is the controller"),
+    ("fanfare group join CODE", "with what 'fanfare group invite' has printed"),
+])
+.files(&[("fanfare-group", "the program that is started: beside this one, or in the PATH")]);
+
 const ISLANDS: Help = Help::new(&[
     ("fanfare relay --join 239.255.42.1:6003 --accept 10.0.1.5", "beside the receivers"),
     ("fanfare send disk.img --to relay-b --with-group --expect 30", "at 10.0.1.5"),
@@ -125,6 +131,9 @@ enum Command {
     /// Carry TCP connections past loss and delay (needs fanfare-proxy)
     #[command(disable_help_flag = true, after_help = LINKS.short())]
     Proxy(LaboratoryArgs),
+    /// Change who is in a group, and keep its key (needs fanfare-group)
+    #[command(disable_help_flag = true, after_help = GROUPS.short())]
+    Group(LaboratoryArgs),
     /// Join islands that no multicast reaches (needs fanfare-relay)
     #[command(disable_help_flag = true, after_help = ISLANDS.short())]
     Relay(LaboratoryArgs),
@@ -262,6 +271,7 @@ pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
         Command::Bench(args) => Task::Laboratory(Other::Lab, "bench", args),
         Command::Link(args) => Task::Laboratory(Other::Proxy, "link", args),
         Command::Proxy(args) => Task::Laboratory(Other::Proxy, "proxy", args),
+        Command::Group(args) => Task::Laboratory(Other::Group, "group", args),
         Command::Relay(args) => Task::Laboratory(Other::Relay, "relay", args),
         Command::Key(args) => Task::Key(args),
         Command::Id(args) => Task::Id(args),

@@ -1,4 +1,5 @@
-//! `fanfare lab`, `sim` and `bench`, `link`, `proxy` and `relay`: other programs, as git and cargo find theirs.
+//! `fanfare lab`, `sim` and `bench`, `link`, `proxy`, `group` and `relay`: other programs, as git and
+//! cargo find theirs.
 
 use std::{
     ffi::OsString,
@@ -18,6 +19,8 @@ pub(crate) enum Other {
     Lab,
     /// Links, and TCP over them.
     Proxy,
+    /// Groups whose members change.
+    Group,
     /// Islands that no multicast reaches.
     Relay,
 }
@@ -27,6 +30,7 @@ impl Other {
         match self {
             Self::Lab => "fanfare-lab",
             Self::Proxy => "fanfare-proxy",
+            Self::Group => "fanfare-group",
             Self::Relay => "fanfare-relay",
         }
     }
@@ -36,6 +40,7 @@ impl Other {
         match self {
             Self::Lab => "crates/lab-cli",
             Self::Proxy => "crates/proxy-cli",
+            Self::Group => "crates/mls-cli",
             Self::Relay => "crates/relay-cli",
         }
     }
@@ -45,6 +50,7 @@ impl Other {
         match self {
             Self::Lab => "laboratory.missing",
             Self::Proxy => "proxy.missing",
+            Self::Group => "group.missing",
             Self::Relay => "relay.missing",
         }
     }

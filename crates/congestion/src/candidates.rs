@@ -31,6 +31,10 @@ pub(crate) struct Candidate {
     /// It has seen no loss yet.
     pub(crate) starting: bool,
     pub(crate) heard: Time,
+    /// `cc_sequence` of the probe that it answered.
+    pub(crate) sequence: u16,
+    /// One report of it is enough to make it the limiting receiver; of others it takes two, of two probes.
+    pub(crate) confirmed: bool,
     /// Probes sent since it was heard.
     pub(crate) probes: u32,
 }
@@ -55,9 +59,14 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// A receiver reported. True when it is, or becomes, the limiting one.
+    /// A receiver reported. True when it is, or becomes, the limiting one. Where there is one already, that
+    /// may take its second report, of another probe: a single forged report takes no one's place then.
     pub(crate) fn on_report(&mut self, report: Candidate) -> bool {
         let clr = self.list.first().map(|clr| clr.node);
+        let before = self.list.iter().find(|candidate| candidate.node == report.node);
+        let again = |before: &Candidate| before.confirmed || before.sequence != report.sequence;
+        let confirmed = report.confirmed || before.is_some_and(again);
+        let report = Candidate { confirmed, ..report };
         self.list.retain(|candidate| candidate.node != report.node);
         let at = match self.list.first() {
             _ if clr == Some(report.node) => 0,
@@ -67,6 +76,7 @@ impl Candidates {
                 .skip(1)
                 .position(|other| report.limits_more(other))
                 .map_or(self.list.len(), |n| n + 1),
+            Some(_) if !report.confirmed => 1,
             _ => 0,
         };
         self.list.insert(at, report);
@@ -77,7 +87,8 @@ impl Candidates {
     /// The limiting receiver's rate has risen past another's.
     pub(crate) fn reconsider(&mut self) {
         let Some(clr) = self.list.first().copied() else { return };
-        let slower = self.list.iter().enumerate().skip(1).filter(|(_, c)| c.rate < clr.rate);
+        let slower = self.list.iter().enumerate().skip(1);
+        let slower = slower.filter(|(_, c)| c.confirmed && c.rate < clr.rate);
         if let Some((at, _)) = slower.min_by_key(|(_, c)| c.rate) {
             self.list[..=at].rotate_right(1);
         }
@@ -133,8 +144,15 @@ mod tests {
             loss: 0.01,
             starting: false,
             heard: Time::ZERO,
+            sequence: 0,
+            confirmed: false,
             probes: 0,
         }
+    }
+
+    /// The same of another probe.
+    fn again(candidate: Candidate) -> Candidate {
+        Candidate { sequence: candidate.sequence + 1, ..candidate }
     }
 
     fn nodes(candidates: &Candidates) -> Vec<u32> {
@@ -147,7 +165,8 @@ mod tests {
         assert!(candidates.on_report(candidate(1, 500)));
         assert!(!candidates.on_report(candidate(2, 900)));
         assert!(!candidates.on_report(candidate(3, 700)));
-        assert!(candidates.on_report(candidate(4, 300)));
+        assert!(!candidates.on_report(candidate(4, 300)));
+        assert!(candidates.on_report(again(candidate(4, 300))));
         assert_eq!(nodes(&candidates), [4, 1, 3, 2]);
         assert!(candidates.named()[0].1.has(CcFlags::CLR));
         assert!(candidates.named()[1].1.has(CcFlags::PLR));
@@ -158,6 +177,7 @@ mod tests {
         let mut candidates = Candidates::default();
         candidates.on_report(candidate(1, 300));
         candidates.on_report(candidate(2, 400));
+        candidates.on_report(again(candidate(2, 400)));
         assert!(candidates.on_report(candidate(1, 900)));
         candidates.reconsider();
         assert_eq!(nodes(&candidates), [2, 1]);
@@ -168,7 +188,21 @@ mod tests {
         let mut candidates = Candidates::default();
         candidates.on_report(candidate(1, 300));
         let far = Candidate { rtt: Duration::from_millis(200), ..candidate(2, 320) };
-        assert!(candidates.on_report(far));
+        candidates.on_report(far);
+        assert!(candidates.on_report(again(far)));
+    }
+
+    #[test]
+    fn reports_of_one_probe_make_nobody_the_limiting_receiver() {
+        let mut candidates = Candidates::default();
+        candidates.on_report(candidate(1, 500));
+        for _ in 0..100 {
+            assert!(!candidates.on_report(candidate(66, 1)));
+            candidates.on_report(candidate(1, 500));
+            candidates.reconsider();
+        }
+        assert_eq!(nodes(&candidates)[0], 1);
+        assert!(candidates.on_report(again(candidate(66, 1))));
     }
 
     #[test]

@@ -57,6 +57,8 @@ pub struct Norm {
     /// Probes without any receiver that limits.
     unanswered: u32,
     usage: Usage,
+    /// Half of the rate when the last probe went out: no report makes it less before the next.
+    least: Bitrate,
 }
 
 /// How much of the rate is used.
@@ -99,7 +101,19 @@ impl Norm {
             answered: None,
             unanswered: 0,
             usage: Usage { since: now, bytes: 0, limited: [false; 2] },
+            least: limits.min,
         }
+        .bounded()
+    }
+
+    /// From now on to the next probe no less than half of the present rate.
+    fn bounded(mut self) -> Self {
+        self.bound();
+        self
+    }
+
+    fn bound(&mut self) {
+        self.least = Bitrate::bps(self.rate.as_bps() / 2);
     }
 
     /// Marks its messages as ECN-capable.
@@ -122,7 +136,17 @@ impl Norm {
             false => Bitrate::from_bytes_per_second(equation),
         };
         let (node, loss) = (feedback.node, feedback.loss);
-        Candidate { node, rate, rtt, loss, starting, heard: now, probes: 0 }
+        Candidate {
+            node,
+            rate,
+            rtt,
+            loss,
+            starting,
+            heard: now,
+            sequence: feedback.cc_sequence,
+            confirmed: false,
+            probes: 0,
+        }
     }
 
     fn follow(&mut self, clr: Candidate, sample: Option<Duration>) {
@@ -133,7 +157,7 @@ impl Norm {
         }
         self.starting = false;
         if clr.rate < self.rate {
-            self.rate = self.limits.clamp(clr.rate);
+            self.rate = self.limits.clamp(clr.rate.max(self.least));
             return;
         }
         if self.usage.is_limited() {
@@ -175,6 +199,7 @@ impl RateController for Norm {
 
     fn on_probe(&mut self, now: Time, probing: &Probing) {
         self.grtt = probing.grtt;
+        self.bound();
         self.usage.on_probe(now, self.rate);
         self.candidates.on_probe(now, probing.grtt);
         let silent = match self.candidates.first() {
@@ -310,6 +335,8 @@ mod tests {
         hear(&mut norm, feedback(2, 1, 0.0001, 0, 0));
         assert_eq!(norm.rate(), slow);
         hear(&mut norm, feedback(3, 1, 0.04, 0, 0));
+        assert_eq!(norm.rate(), slow, "one report takes no one's place");
+        hear(&mut norm, feedback(3, 2, 0.04, 0, 0));
         assert!(norm.rate() < slow);
         assert_eq!(norm.limiting()[0].0, NodeId(3));
     }
@@ -322,6 +349,22 @@ mod tests {
         hear(&mut norm, feedback(1, 2, 0.0001, 0, 0));
         hear(&mut norm, feedback(1, 2, 0.0001, 0, 0));
         assert!(norm.rate().as_bps().abs_diff(2 * slow) <= 16, "{} {slow}", norm.rate());
+    }
+
+    #[test]
+    fn reports_lower_the_rate_by_no_more_than_half_between_two_probes() {
+        let mut norm = norm();
+        hear(&mut norm, feedback(1, 1, 0.0, 20_000, CcFlags::START));
+        let probing = Probing { grtt: Duration::from_millis(100), cc_sequence: 2, sending: true };
+        let mut rates = Vec::new();
+        for n in 2..5 {
+            norm.on_probe(Time::ZERO, &probing);
+            for _ in 0..100 {
+                hear(&mut norm, feedback(1, n, 0.9, 1, 0));
+            }
+            rates.push(norm.rate());
+        }
+        assert_eq!(rates, [10_000, 5_000, 2_500].map(Bitrate::kbps));
     }
 
     #[test]

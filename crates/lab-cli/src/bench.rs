@@ -7,6 +7,7 @@ mod peer;
 mod pipes;
 mod proxy;
 mod rate;
+mod seal;
 mod stamps;
 mod streams;
 mod throughput;
@@ -30,6 +31,7 @@ enum What {
     Proxy(proxy::ProxyBenchArgs),
     Messages(messages::MessagesArgs),
     Stamps(stamps::StampsArgs),
+    Seal(seal::SealArgs),
     #[command(hide = true)]
     MessagePeer(peer::PeerArgs),
 }
@@ -43,6 +45,7 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
         What::Proxy(args) => proxy::run(args),
         What::Messages(args) => messages::run(args),
         What::Stamps(args) => stamps::run(args),
+        What::Seal(args) => seal::run(args),
         What::MessagePeer(args) => peer::run(args),
     }
 }

@@ -49,6 +49,7 @@ pub use engine::Engine;
 pub use fanfare_disk::directory::DirectoryError;
 pub use fanfare_group as messaging;
 pub use fanfare_monitor as monitor;
+pub use fanfare_policy as policy;
 pub use fanfare_proto as proto;
 pub use fanfare_seal as seal;
 pub use fanfare_udp::{GroupSpec, GroupSpecError, Interface, OpenError, interfaces};

@@ -18,7 +18,6 @@ use crate::{
 pub(crate) const HEAD: usize = 28;
 const INSIDE: usize = 37;
 /// All of it.
-#[cfg(test)]
 pub(crate) const LEN: usize = HEAD + INSIDE + 16;
 
 /// Drawn at each start, to tell a new answer from a recorded one.

@@ -7,7 +7,7 @@ use fanfare_units::Time;
 use crate::{
     Salt,
     greeting::Greeting,
-    hello::Question,
+    hello::{self, Question},
     key::{Key, KeyId},
     notice::{Notice, Notices},
     opener::Opener,
@@ -20,6 +20,10 @@ use crate::{
 /// The clock that is set is compared with the one that only runs: by more than this, the machine was
 /// stopped and went on, perhaps as a copy of itself.
 const JUMP: Duration = Duration::from_secs(1);
+
+/// A stranger is asked who it is with no more than so many times the bytes that came: the address on them
+/// may be another's (QUIC's rule: RFC 9000 8.1).
+const REFLECTED: usize = 3;
 
 /// Hellos with another clock that are borne before people are told: an answer comes within one or two.
 const CLOCK_PATIENCE: u32 = 5;
@@ -202,7 +206,8 @@ impl Seal {
             if !(settled && matches!(refusal, Refusal::Clock(_))) {
                 self.notices.on_refusal(refusal, self.own.id);
             }
-            if matches!(refusal, Refusal::Stranger) && self.settings.speaks {
+            let asks = datagram.len() * REFLECTED >= hello::LEN;
+            if matches!(refusal, Refusal::Stranger) && self.settings.speaks && asks {
                 self.greeting.on_stranger(source);
             }
         }

@@ -43,11 +43,13 @@ pub enum DropReason {
     NotAdmitted,
     /// Not read: its source sends too much of no use.
     Flood,
+    /// Not sent: it would go to an address that may be another's, and be more than three times what came.
+    Reflection,
     /// Not dropped, but a symbol of a stream with another position than follows from those before it.
     StreamOffset,
 }
 
-const REASONS: usize = 20;
+const REASONS: usize = 21;
 
 impl DropReason {
     /// All reasons, in order of declaration.
@@ -71,6 +73,7 @@ impl DropReason {
         Self::Deferred,
         Self::NotAdmitted,
         Self::Flood,
+        Self::Reflection,
         Self::StreamOffset,
     ];
     /// Stable name for logs, JSON and metrics.
@@ -96,6 +99,7 @@ impl DropReason {
             Self::Deferred => "deferred",
             Self::NotAdmitted => "not-admitted",
             Self::Flood => "flood",
+            Self::Reflection => "reflection",
             Self::StreamOffset => "stream-offset",
         }
     }

@@ -10,7 +10,7 @@ use fanfare_node::{
     proto::{Bitrate, SenderConfig},
 };
 
-use super::network::NetArgs;
+use super::{network::NetArgs, policy::PolicyArgs};
 
 /// Options of a member of a group.
 #[derive(Debug, Args)]
@@ -49,6 +49,8 @@ pub(crate) struct MemberArgs {
     /// Payload bytes of a packet [default: 1400, or less if the interface needs it]
     #[arg(long, value_name = "BYTES", hide_short_help = true)]
     segment: Option<String>,
+    #[command(flatten)]
+    policy: PolicyArgs,
 }
 
 impl MemberArgs {
@@ -107,6 +109,7 @@ impl MemberArgs {
         options.config.cache_bytes = self.cache_bytes()?;
         options.config.cache_age = units::time("keep", &self.keep)?;
         options.cache_dir.clone_from(&self.cache_dir);
+        options.policy = self.policy.read()?;
         let mut sender = SenderConfig { rate: self.rate()?, ..SenderConfig::default() };
         net.require_multicast()?;
         let mut builder = net.builder()?;

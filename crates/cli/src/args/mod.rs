@@ -21,6 +21,7 @@ pub(crate) mod network;
 pub(crate) mod node;
 pub(crate) mod parts;
 pub(crate) mod pipe;
+mod policy;
 pub(crate) mod receive;
 pub(crate) mod send;
 pub(crate) mod signing;

@@ -12,6 +12,7 @@ use super::{
     meeting::VisitArgs,
     metadata::TakeArgs,
     network::{NameArgs, NetArgs, parse_node_id},
+    policy::PolicyArgs,
     signing::IdentityArgs,
     watch::WatchArgs,
 };
@@ -201,6 +202,8 @@ pub(crate) struct RecvArgs {
     #[command(flatten)]
     watch: WatchArgs,
     #[command(flatten)]
+    policy: PolicyArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -291,6 +294,7 @@ impl RecvArgs {
             carried: self.take.carried(),
             outside_links: self.take.outside_links(),
             from,
+            policy: self.policy.read()?,
             max_size,
             max_files: self.max_files,
             to,

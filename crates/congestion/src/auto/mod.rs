@@ -63,7 +63,8 @@ const STAY: f64 = 1.03;
 /// What leaves the rate as it is, when receivers are compared; and the most that counts.
 const WHOLE: f64 = 1e6;
 const OUTLOOK_MAX: f64 = 10.0;
-/// A receiver that does not measure its path may at most double the rate at once (as NRL's sender).
+/// A receiver that does not measure its path may at most double the rate at once (as NRL's sender), and
+/// at most halve it: anyone can say any rate.
 const FOLLOW_MAX: f64 = 2.0;
 
 /// The controller.
@@ -102,6 +103,8 @@ pub struct Auto {
     reported: Time,
     elapsed: Duration,
     reason: Reason,
+    /// Probe of the report that was followed last.
+    followed: Option<u16>,
 }
 
 impl Auto {
@@ -132,6 +135,7 @@ impl Auto {
             reported: now,
             elapsed: Duration::ZERO,
             reason: Reason::NoFeedback,
+            followed: None,
             limits,
         };
         auto.set(now, auto.first_rate(limits.rtt));
@@ -217,23 +221,27 @@ impl Auto {
             loss: feedback.loss,
             starting: false,
             heard: now,
+            sequence: feedback.cc_sequence,
+            // A path may be so full that one report is all that comes through for long.
+            confirmed: true,
             probes: 0,
         }
     }
 
     /// A receiver that measures as RFC 5740 says, and no more.
     fn follow(&mut self, now: Time, node: NodeId, feedback: &Feedback) {
-        // Before it has received anything it reports next to nothing.
-        if feedback.rate <= self.limits.min {
+        // Before it has received anything it reports next to nothing. A probe is answered once.
+        if feedback.rate <= self.limits.min || self.followed == Some(feedback.cc_sequence) {
             return;
         }
+        self.followed = Some(feedback.cc_sequence);
         self.starting = false;
         self.reason = match feedback.loss > 0.0 {
             true => Reason::Loss(node, feedback.loss),
             false => Reason::Path(node),
         };
-        let most = self.rate * FOLLOW_MAX;
-        self.set(now, feedback.rate.as_bytes_per_second().min(most));
+        let (least, most) = (self.rate / FOLLOW_MAX, self.rate * FOLLOW_MAX);
+        self.set(now, feedback.rate.as_bytes_per_second().clamp(least, most));
     }
 
     /// Another receiver limits now: what was learned of the last one's path is not about its.

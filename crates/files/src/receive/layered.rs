@@ -26,7 +26,9 @@ impl ReceiveJob {
         (info, size): (&[u8], u64),
         out: &mut Outbox,
     ) -> bool {
-        if !self.is_from_whom(info) {
+        self.binding.on_sender(key.sender, source);
+        let permitted = self.is_from_whom(info) && self.permit(key, info, (size, 1)).is_ok();
+        if !permitted {
             self.binding.refused += 1;
             return false;
         }

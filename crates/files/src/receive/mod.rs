@@ -4,7 +4,7 @@
 //! - `objects`: what becomes of each; `examination`: what of it is here already; `mending`: what
 //!   proves wrong, `mended`: how often; `outcome`: held, or failed
 //! - `senders`: whose objects are taken, and how long that sender may be silent; `binding`: which one
-//!   it is
+//!   it is; `permission`: what the policy allows it
 //! - `ending`: when it is over, and what it came to
 //! - `record`: what is held of one life of a sender; `status`: what senders are told of it;
 //!   `reminder`: saying again what is not;
@@ -28,6 +28,7 @@ mod mending;
 mod objects;
 mod options;
 mod outcome;
+mod permission;
 mod record;
 mod reminder;
 mod senders;
@@ -51,6 +52,7 @@ use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, Session, Time};
 use follow_up::{Deletions, Trees};
 pub(crate) use layered_progress::LayeredProgress;
 pub use options::{ReceiveOptions, SenderFilter, Until};
+use permission::Permission;
 use record::Record;
 use reminder::Reminder;
 use stream_thread::Streams;
@@ -88,6 +90,7 @@ pub(crate) struct ReceiveJob {
     deletions: Deletions,
     trees: Trees,
     binding: Binding,
+    permission: Permission,
     records: BTreeMap<(NodeId, InstanceId), Record>,
     /// For each sender that could not be told otherwise.
     reminders: BTreeMap<(NodeId, InstanceId), Reminder>,
@@ -118,6 +121,7 @@ impl ReceiveJob {
         parts: Vec<u8>,
     ) -> Self {
         let job = Self {
+            permission: Permission::new(options.policy.clone()),
             options,
             directory: directory.clone(),
             verifier,

@@ -5,6 +5,7 @@ use fanfare_content::{
     manifest::{Head, Manifest},
     receipt::Reason,
 };
+use fanfare_policy::Refused;
 use fanfare_proto::{AbortReason, ObjectKey, ObjectTransportId, Session, Time};
 
 use super::{
@@ -18,6 +19,14 @@ use crate::{
     file_storage::FileStorage,
     verify::{Fault, Job, Origin, Verdict},
 };
+
+/// Files that an announcement tells of.
+fn files_in(info: &[u8]) -> u64 {
+    if Head::parse(info).is_some() {
+        return 0;
+    }
+    Announcement::parse(info).details.map_or(1, |details| details.files.unwrap_or(1))
+}
 
 impl ReceiveJob {
     pub(super) fn on_object(
@@ -33,7 +42,10 @@ impl ReceiveJob {
             session.receiver().cancel(key, storage);
             return;
         }
-        if !self.binds_late() {
+        if !self.may_begin(key, has_info) {
+            return self.refuse_signer(session, storage, key, out);
+        }
+        if !self.binds_late(key) {
             self.bind(session, key, out);
         }
         let mut object = OpenObject::new(size, now);
@@ -51,7 +63,7 @@ impl ReceiveJob {
         }
         self.update_status(session, key, false);
         // Without an announcement nobody has signed it.
-        let unsigned = self.binds_late() && !has_info;
+        let unsigned = self.needs_signer() && !has_info;
         if unsigned || self.is_beyond_limits(key, 0) {
             return self.refuse(now, session, storage, key, out);
         }
@@ -75,10 +87,24 @@ impl ReceiveJob {
         if !self.is_from_whom(info) {
             return self.refuse_signer(session, storage, key, out);
         }
-        if self.binds_late() {
+        let Some(size) = self.record_of(key).open.get(&key).map(|object| object.size) else {
+            return;
+        };
+        let files = files_in(info);
+        match self.permit(key, info, (size, files)) {
+            Ok(()) => {}
+            Err(Refused::Unknown | Refused::NotAllowed) => {
+                return self.refuse_signer(session, storage, key, out);
+            }
+            Err(Refused::TooLarge | Refused::TooMuch) => {
+                return self.refuse(now, session, storage, key, out);
+            }
+        }
+        if self.binds_late(key) {
             self.bind(session, key, out);
         }
         let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
+        object.signed = true;
         object.manifest = Head::parse(info).filter(|head| head.body_len() == object.size);
         if let Some(head) = &object.manifest {
             object.turn = head.turn;
@@ -245,7 +271,7 @@ impl ReceiveJob {
             return self.on_manifest(now, session, storage, key, head, out);
         }
         let signed = object.signed;
-        if self.binds_late() && !signed {
+        if self.binds_late(key) && !signed {
             return self.refuse_signer(session, storage, key, out);
         }
         let Some(object) = self.record_of(key).open.get_mut(&key) else { return };

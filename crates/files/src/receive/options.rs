@@ -4,6 +4,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use fanfare_content::tree::Carried;
 use fanfare_disk::placement::Conflict;
+use fanfare_policy::Policy;
 use fanfare_proto::NodeId;
 use fanfare_seal::{Identity, PublicKey};
 
@@ -76,6 +77,8 @@ pub struct ReceiveOptions {
     pub outside_links: bool,
     /// Receive from this sender only. Default from all.
     pub from: SenderFilter,
+    /// Who may send what. Default everybody everything.
+    pub policy: Option<Arc<Policy>>,
     /// Refuse what one transfer brings beyond so many bytes. Default no bound.
     pub max_size: Option<u64>,
     /// Refuse what one transfer brings beyond so many files. Default no bound.

@@ -51,7 +51,12 @@ impl ReceiveJob {
     }
 
     /// Whether it is known whose an object is only when its announcement has come.
-    pub(super) fn binds_late(&self) -> bool {
+    pub(super) fn binds_late(&self, key: ObjectKey) -> bool {
+        self.needs_signer() || self.policy_asks_signer(key)
+    }
+
+    /// Whether the user has named a key.
+    pub(super) fn needs_signer(&self) -> bool {
         matches!(self.options.from, SenderFilter::Key(_))
     }
 

@@ -1,6 +1,7 @@
 //! Carousels of more objects than can be kept: whole senders and receivers, in virtual time, with
 //! real files but neither sockets nor threads.
 
+mod adversary;
 mod world;
 
 use std::{net::SocketAddr, time::Duration};

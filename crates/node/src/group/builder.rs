@@ -1,8 +1,12 @@
 //! How a member of a group is made: where it takes part, with what concerns groups.
 
-use std::{path::PathBuf, sync::mpsc::sync_channel};
+use std::{
+    path::PathBuf,
+    sync::{Arc, mpsc::sync_channel},
+};
 
 use fanfare_group::{GroupConfig, GroupNode, OBJECTS_IN_VIEW, SENDERS_IN_VIEW};
+use fanfare_policy::Policy;
 use fanfare_proto::{AckPolicy, InstanceId, ReceiverConfig, SessionConfig};
 use fanfare_udp::{Awaited, Endpoint};
 
@@ -15,6 +19,7 @@ use super::{
     keeper::{Identity, Keeper, Kept, Opened},
     publishing::Publishing,
     revival::revive,
+    sieve::Sieve,
     store::{Durable, MessageStore},
 };
 use crate::{
@@ -45,6 +50,8 @@ pub struct GroupOptions {
     pub cache_dir: Option<PathBuf>,
     /// It may publish. Default true; without it nothing but feedback and repairs is sent.
     pub publishes: bool,
+    /// Who may publish what. Default everybody everything.
+    pub policy: Option<Arc<Policy>>,
     /// What its monitor calls this node, if it has one.
     pub name: String,
 }
@@ -52,7 +59,14 @@ pub struct GroupOptions {
 impl Default for GroupOptions {
     fn default() -> Self {
         let config = GroupConfig { verifies: true, greets: true, ..GroupConfig::default() };
-        Self { config, message_max: 1 << 30, cache_dir: None, publishes: true, name: String::new() }
+        Self {
+            config,
+            message_max: 1 << 30,
+            cache_dir: None,
+            publishes: true,
+            policy: None,
+            name: String::new(),
+        }
     }
 }
 
@@ -102,6 +116,7 @@ impl Network {
         let limits = (segment_size, options.message_max);
         let mut engine = GroupEngine::new(node, store, checker, publishing, limits);
         engine.news = news;
+        engine.sieve = options.policy.clone().map(|policy| Sieve::new(policy, id));
         let (commands, to_obey) = sync_channel(16);
         let (to_application, events) = sync_channel(EVENTS);
         let (address, interface) = (endpoint.group(), endpoint.interface().cloned());

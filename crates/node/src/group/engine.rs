@@ -20,6 +20,7 @@ use super::{
     monitored::monitored,
     publishing::Publishing,
     refusals::Refusals,
+    sieve::Sieve,
     store::MessageStore,
 };
 use crate::{
@@ -45,6 +46,8 @@ pub(crate) struct GroupEngine {
     fates: Fates,
     pub(super) publishing: Publishing,
     refusals: Refusals,
+    /// What may come in, where there is a policy.
+    pub(super) sieve: Option<Sieve>,
     /// As of the last turn.
     losses: Losses,
     waiting: VecDeque<Publication>,
@@ -70,6 +73,7 @@ impl GroupEngine {
             fates: Fates::default(),
             publishing,
             refusals: Refusals::new(message_max),
+            sieve: None,
             losses: Losses::default(),
             waiting: VecDeque::new(),
             ending: None,
@@ -201,6 +205,11 @@ impl GroupEngine {
     ) {
         match event {
             Event::Message(delivered) => {
+                let what = (&delivered.description, delivered.size);
+                let sieve = self.sieve.as_mut();
+                if sieve.is_some_and(|sieve| sieve.on_message(now, delivered.key, what).is_err()) {
+                    return;
+                }
                 if let Some(permit) = self.handover.on_message(&delivered, outbox.has_room()) {
                     self.give(delivered, permit, outbox);
                 }
@@ -277,6 +286,10 @@ impl Engine for GroupEngine {
     fn handle_datagrams(&mut self, now: Time, meta: RecvMeta, run: &[u8], stride: usize) {
         // Each may be for another machine of the node.
         for datagram in run.chunks(stride.max(1)) {
+            let sieve = self.sieve.as_mut();
+            if sieve.is_some_and(|sieve| !sieve.admits(meta.source, datagram)) {
+                continue;
+            }
             self.node.handle_datagram(now, meta, datagram, &mut self.store);
         }
     }

@@ -10,6 +10,7 @@
 //!   it at once
 //! - [`Monitored`]: what its monitor knows
 //! - `fates`: what has become of own messages; `refusals`: of others' that are too long
+//! - `sieve`: what the policy lets in
 //! - `keeper`: messages that outlive the process; `revival`: putting them back
 
 mod batch;
@@ -32,6 +33,7 @@ mod monitored;
 mod publishing;
 mod refusals;
 mod revival;
+mod sieve;
 mod store;
 
 pub use error::GroupError;

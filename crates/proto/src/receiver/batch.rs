@@ -38,6 +38,7 @@ impl RemoteSender {
             return 0;
         }
         self.measure_batch(ctx, meta, head, &batch);
+        self.reflection.on_heard(meta.source, batch.len() * batch.datagram_size());
         let Some(objects) = &mut self.objects else { return 0 };
         if objects.on_batch(ctx, &mut self.decoder, object, id, batch) {
             self.on_new(ctx, local, object, id.block.0);

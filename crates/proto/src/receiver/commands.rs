@@ -22,7 +22,9 @@ impl RemoteSender {
             Cmd::Squelch(squelch) => self.on_squelch(ctx, squelch),
             Cmd::Cc(cc) => {
                 let state = (&self.timing, self.measured());
-                self.feedback.on_probe(ctx.now, cc, local.node_id, state, ctx.rng);
+                if self.feedback.on_probe(ctx.now, cc, local.node_id, state, ctx.rng) {
+                    self.reflection.on_named();
+                }
             }
             Cmd::RepairAdv(adv) => self.on_repair_adv(ctx.now, adv),
             Cmd::AckReq(_) => {}
@@ -82,6 +84,7 @@ impl RemoteSender {
         let id = open.map_or(id, |open| open.on_stream_flush(id, local.config.join));
         let block = self.within(object, id.block);
         if asked {
+            self.eviction.on_asked();
             let watermark = Watermark { object, payload_id: flush.payload_id };
             let delay = self.timing.ack_delay(self.feedback.sending(), ctx.rng);
             let reached = self.reached(local, watermark);

@@ -47,6 +47,7 @@ impl RemoteSender {
         let format = self.format(ctx, local, object, told, Some(info.payload)).ok()?;
         self.note_coding(info.fec_id);
         self.heed(ctx, word, object, format.is_some());
+        self.doubt(ctx, word, object, format);
         let new = self.open_with_info(ctx, local, (object, format), info.payload)?;
         Some((Position::at(object, SourceBlockNumber(0)), new))
     }
@@ -104,6 +105,7 @@ impl RemoteSender {
         let format = self.format(ctx, local, object, (fec_id, fti, data.flags), None).ok()?;
         self.note_coding(fec_id);
         self.heed(ctx, word, object, format.is_some());
+        self.doubt(ctx, word, object, format);
         let has_info = data.flags.has(ObjectFlags::INFO);
         let objects = self.objects.as_mut()?;
         let open = objects.ensure_open(ctx, object, format, has_info, &local.config);
@@ -128,6 +130,20 @@ impl RemoteSender {
         if word == MessageSource::Sender {
             self.squelched.contradict(object);
             self.announce(ctx, known);
+        }
+    }
+
+    fn doubt(
+        &mut self,
+        ctx: &mut Context<'_>,
+        word: MessageSource,
+        object: ObjectIndex,
+        format: Option<Format>,
+    ) {
+        if let (MessageSource::Sender, Some(format), Some(objects)) =
+            (word, format, &mut self.objects)
+        {
+            objects.doubt(ctx, object, format);
         }
     }
 

@@ -46,9 +46,9 @@ use crate::{
 use admission::Admission;
 pub use admission::OnlyFrom;
 use alloc::vec::Vec;
-use answer::{ack, feedback, reception, status, timing, watermark};
+use answer::{ack, feedback, reception, reflection, status, timing, watermark};
 use assembly::{block, blocks, decode, format, object, objects, position, runs};
-use belief::{eviction, farewell, inactivity, join, pinned_identity, squelch};
+use belief::{eviction, farewell, format_doubt, inactivity, join, pinned_identity, squelch};
 use fanfare_wire::{Ack, Data, DataBatch, InstanceId, Message, Nack, NodeId};
 use local::Local;
 use objects::Entry;

@@ -15,6 +15,7 @@ use super::{
     pinned_identity::{Confirmation, Identity, PinnedIdentity},
     position::{Position, Track},
     reception::Reception,
+    reflection::Reflection,
     request::Coding,
     squelch::Squelched,
     status::Status,
@@ -87,6 +88,7 @@ pub(super) struct RemoteSender {
     /// Where feedback to it goes, where that is not as to all others.
     pub(super) own_feedback: Option<FeedbackPath>,
     pub(super) question: Question,
+    pub(super) reflection: Reflection,
 }
 
 impl RemoteSender {
@@ -131,6 +133,7 @@ impl RemoteSender {
             nacking: local.config.nacking,
             own_feedback: None,
             question: Question::default(),
+            reflection: Reflection::default(),
         }
     }
 
@@ -155,6 +158,7 @@ impl RemoteSender {
             Message::Nack(_) | Message::Ack(_) | Message::Report(_) => return,
         };
         self.timing.on_message(sender);
+        self.reflection.on_heard(meta.source, bytes);
         self.follow_way(ctx.now, local, meta);
         self.measure(ctx, meta, (message, bytes), sender.sequence);
         if !matches!(message, Message::Cmd(Cmd::Eot(_))) {

@@ -184,7 +184,7 @@ fn a_machine_whose_clock_is_wrong_takes_part_once_it_has_been_answered() {
 #[test]
 fn who_missed_the_hello_asks_and_is_answered() {
     let (mut one, mut other) = (seal_of(1, Form::Long), seal_of(2, Form::Long));
-    let lost = sealed(&mut one, at(1), b"x");
+    let lost = sealed(&mut one, at(1), b"a message of NORM");
     assert_eq!(opened(&mut other, at(1), &lost), Err(Refusal::Stranger));
     let (to, question) = other.poll(at(1)).unwrap();
     assert_eq!(to, address(1));

@@ -55,7 +55,7 @@ use fanfare_wire::{
 use flush::Flush;
 use group::{probe, receivers, roll_call, slow_receivers};
 use in_flight::InFlight;
-use mending::{demand, in_flight, peer_repair, repair, repair_adv, repair_share, squelch};
+use mending::{demand, in_flight, once, peer_repair, repair, repair_adv, repair_share, squelch};
 use object::TransmitObject;
 use objects::{
     block, block_ranges, cache, coding, object, object_message, parity, piece, stream_detector,

@@ -66,6 +66,8 @@ pub(super) struct World {
     pub(super) sent: usize,
     /// What it has said in its last turn.
     pub(super) said: Vec<Vec<u8>>,
+    /// What the receivers have said in their last turn, and where it came from.
+    pub(super) answered: Vec<(SocketAddr, Vec<u8>)>,
     pub(super) loss: f64,
     pub(super) rng: Rng,
     // Last, so that everybody is done with them.
@@ -79,11 +81,17 @@ impl World {
 
     /// A sender of so many small files, one object each. Verifying takes up to a millisecond.
     pub(super) fn of(files: usize, options: SendOptions, loss: f64, seed: u64) -> Self {
-        let scratch = Scratch::new();
+        let contents: Vec<Vec<u8>> = (0..files).map(|n| n.to_string().into_bytes()).collect();
+        Self::with(&contents, options, loss, seed)
+    }
+
+    /// A sender of files with these contents.
+    pub(super) fn with(contents: &[Vec<u8>], options: SendOptions, loss: f64, seed: u64) -> Self {
+        let (scratch, files) = (Scratch::new(), contents.len());
         let paths: Vec<PathBuf> =
             (0..files).map(|n| scratch.path().join(format!("{n:03}"))).collect();
-        for (n, path) in paths.iter().enumerate() {
-            std::fs::write(path, n.to_string()).unwrap();
+        for (path, content) in paths.iter().zip(contents) {
+            std::fs::write(path, content).unwrap();
         }
         let sources = Sources::gather_with(&paths, "", Packing::Never, &mut |_| {}).unwrap();
         let (id, instance_id) = (NodeId(1), InstanceId(1));
@@ -112,6 +120,7 @@ impl World {
             latest,
             sent: 0,
             said: Vec::new(),
+            answered: Vec::new(),
             loss,
             rng,
             scratches,
@@ -179,6 +188,7 @@ impl World {
     }
 
     pub(super) fn receive(&mut self) {
+        self.answered.clear();
         for at in 0..self.receivers.len() {
             let Host { session, storage, job, outbox, events, .. } = &mut self.receivers[at];
             session.handle_timeout(self.now, storage);
@@ -196,6 +206,7 @@ impl World {
             let (meta, said) = (self.receivers[at].meta(), self.receivers[at].say(self.now));
             for datagram in said {
                 self.sender.hear(self.now, meta, &datagram);
+                self.answered.push((meta.source, datagram.clone()));
                 for (other, receiver) in self.receivers.iter_mut().enumerate() {
                     if other != at {
                         receiver.hear(self.now, meta, &datagram);

@@ -81,7 +81,8 @@ impl Feedback {
         }
     }
 
-    /// A CMD(CC) arrived. With EXT_RATE it requests an answer, of the limiting receivers at once.
+    /// A CMD(CC) arrived. With EXT_RATE it requests an answer, of the limiting receivers at once. True when
+    /// it tells our round trip, so that its sender has heard an answer of ours.
     pub(crate) fn on_probe(
         &mut self,
         now: Time,
@@ -89,17 +90,19 @@ impl Feedback {
         node: NodeId,
         (timing, measured): (&Timing, Measured),
         rng: &mut Rng,
-    ) {
+    ) -> bool {
+        let mut named = false;
         let (cc_sequence, send_time) = (cc.cc_sequence, cc.send_time);
         self.probe = Some(Probe { cc_sequence, send_time, heard: now });
         self.limiting = false;
         if let Some(item) = cc.nodes.iter().find(|item| item.node == node) {
             self.limiting = item.flags.0 & (CcFlags::CLR | CcFlags::PLR) != 0;
             if item.flags.has(CcFlags::RTT) {
+                named = true;
                 self.rtt = Some(Duration::from_nanos(item.rtt.to_nanos()));
             }
         }
-        let Some(rate) = cc.extensions.rate() else { return };
+        let Some(rate) = cc.extensions.rate() else { return named };
         self.wanted = true;
         self.mode = Mode::of(cc.extensions.mode());
         self.sending = rate.rate.to_bytes_per_second();
@@ -112,6 +115,7 @@ impl Feedback {
             self.due = Some(now + backoff(ratio, timing, rng));
             self.drawn = timing.grtt;
         }
+        named
     }
 
     /// What is left of a back-off: one by a first guess of the GRTT would outlast a short transfer to a group

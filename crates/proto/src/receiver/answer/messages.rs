@@ -17,6 +17,7 @@ use crate::{
     datagram::Destination,
     explicit_repair,
     roll_call::{RECEPTION_ACK, STATUS_ACK},
+    stats::DropReason,
     time::Time,
 };
 use alloc::vec::Vec;
@@ -25,8 +26,28 @@ use fanfare_wire::{
 };
 
 impl RemoteSender {
-    /// Appends one message to `out` if one is due.
+    /// Appends one message to `out` if one is due, and if so much may go where it is to go. One that may
+    /// not counts as lost on the way.
     pub(in crate::receiver) fn poll_message(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        status: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Option<Destination> {
+        let start = out.len();
+        let destination = self.poll_due(ctx, local, status, out)?;
+        if let Destination::Peer(to) = destination
+            && !self.reflection.allows(to, out.len() - start)
+        {
+            out.truncate(start);
+            ctx.stats.drop(DropReason::Reflection);
+            return None;
+        }
+        Some(destination)
+    }
+
+    fn poll_due(
         &mut self,
         ctx: &mut Context<'_>,
         local: &Local,

@@ -30,6 +30,12 @@ impl Eviction {
         now.since(since) >= GIVES_UP && !core::mem::replace(&mut self.told, true)
     }
 
+    /// The sender asks this receiver to acknowledge: it has not gone on without it. Who was given up is not
+    /// asked any more.
+    pub(crate) fn on_asked(&mut self) {
+        *self = Self::default();
+    }
+
     /// The sender has left. True when it is to be told to the driver now.
     pub(crate) fn on_end(&mut self) -> bool {
         self.since.is_some() && !core::mem::replace(&mut self.told, true)
@@ -66,6 +72,16 @@ mod tests {
             assert!(!eviction.on_roll_call(at(ms), forged, GRTT), "{ms}");
         }
         assert!(!eviction.on_roll_call(at(60_000), false, GRTT) && !eviction.is_silent());
+    }
+
+    #[test]
+    fn a_sender_that_asks_for_an_acknowledgement_has_not_gone_on_without_us() {
+        let mut eviction = Eviction::default();
+        eviction.on_roll_call(at(0), true, GRTT);
+        eviction.on_roll_call(at(50), true, GRTT);
+        assert!(eviction.is_silent());
+        eviction.on_asked();
+        assert!(!eviction.is_silent() && !eviction.on_end());
     }
 
     #[test]

@@ -3,10 +3,12 @@
 //! - `pinned_identity`: a sender's address and instance; `identity`: whose message it is
 //! - `join`: with which object a late joiner begins; `object_window`: which object is meant
 //! - `eviction`, `farewell`: that the sender goes on without us, or leaves
+//! - `format_doubt`: that an object is not what its first message said
 //! - `squelch`: what the sender says it has no longer; `inactivity`: that it says nothing
 
 pub(in crate::receiver) mod eviction;
 pub(in crate::receiver) mod farewell;
+pub(in crate::receiver) mod format_doubt;
 pub(in crate::receiver) mod identity;
 pub(in crate::receiver) mod inactivity;
 pub(in crate::receiver) mod join;

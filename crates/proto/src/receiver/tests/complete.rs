@@ -125,6 +125,20 @@ fn an_fti_that_changes_within_an_object_is_dropped() {
 }
 
 #[test]
+fn an_object_that_was_begun_as_something_else_becomes_what_its_sender_keeps_to() {
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
+    rig.hear(&script.raw_data(0, Some(Script::fti(200)), 0, 1, &[9; 10]));
+    for _ in 0..3 {
+        for (block, symbol) in PLACES {
+            rig.hear(&script.data(0, 95, block, symbol));
+            rig.pass(Duration::from_millis(100));
+        }
+    }
+    assert_eq!(rig.bytes(0), Some(&content(0, 95)[..]));
+    assert!(rig.told().contains(&"complete 0".into()));
+}
+
+#[test]
 fn an_object_that_storage_refuses_is_aborted_once_and_never_requested() {
     let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
     rig.storage = MemoryStorage::new(50);

@@ -12,6 +12,7 @@ use crate::{
         cache::Found,
         demand::{Demand, Reading},
         in_flight::BlockInFlight,
+        once,
         receivers::{Heard, Report},
     },
     stats::DropReason,
@@ -196,9 +197,19 @@ impl Sender {
         self.keep_wanted(&reading.demand);
     }
 
-    /// Requests become what is to be sent.
+    /// Requests become what is to be sent, but for blocks that were sent again a moment ago.
     pub(in crate::sender) fn activate(&mut self, demand: &Demand) {
         self.repair_adv.on_activation();
+        let grtt = u64::try_from(self.grtt().as_nanos()).unwrap_or(u64::MAX);
+        let since = Time::from_nanos(self.now.as_nanos().saturating_sub(grtt));
+        let repaired = once::repaired(&self.in_flight.since(since), &self.cache);
+        let left;
+        let demand = if repaired.is_empty() {
+            demand
+        } else {
+            left = once::without(demand, &repaired, &self.cache);
+            &left
+        };
         for (ordinal, wanted) in &demand.objects {
             if let Some(object) = self.cache.get_mut(*ordinal) {
                 object.active = self.now;

@@ -19,6 +19,22 @@ use alloc::boxed::Box;
 use fanfare_wire::{DataBatch, FecPayloadId};
 
 impl Objects {
+    /// The sender itself tells what `object` is. One that was begun as something else, and that it has
+    /// called this for some time, is let go of, to begin anew.
+    pub(crate) fn doubt(&mut self, ctx: &mut Context<'_>, object: ObjectIndex, format: Format) {
+        let Some(Entry::Open(open)) = self.entries.get(&object) else { return };
+        if open.stream.is_some() {
+            return;
+        }
+        if *open.format() == format {
+            self.doubts.on_same(object);
+        } else if self.doubts.on_other(ctx.now, object, format) {
+            self.buffered -= open.buffered();
+            self.entries.remove(&object);
+            ctx.storage.close(self.key(object), false);
+        }
+    }
+
     /// Makes sure that `object` is open; false when it cannot take anything (settled, or its
     /// `format` differs from the one it was opened with).
     pub(crate) fn ensure_open(

@@ -10,6 +10,7 @@ mod resume;
 
 use crate::receiver::{
     format::Format,
+    format_doubt::FormatDoubts,
     object::ReceiveObject,
     position::{ObjectIndex, Position},
 };
@@ -72,6 +73,7 @@ pub(crate) struct Objects {
     info_decides: bool,
     /// What is requested of objects that are to begin.
     nacking: Nacking,
+    doubts: FormatDoubts,
 }
 
 impl Objects {
@@ -99,6 +101,7 @@ impl Objects {
             info_tries: if info_first { INFO_TRIES } else { 0 },
             info_decides,
             nacking: Nacking::Normal,
+            doubts: FormatDoubts::default(),
         }
     }
 
