@@ -10,6 +10,7 @@
 
 use std::{ffi::OsString, process::ExitCode};
 
+mod adapting;
 mod args;
 mod bridge;
 mod command_line;
@@ -19,7 +20,6 @@ mod demo;
 mod doctor;
 mod estimate;
 mod group;
-mod host_facts;
 mod laboratory;
 mod monitor;
 mod monitoring;

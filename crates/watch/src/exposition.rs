@@ -4,6 +4,11 @@ use std::fmt::{Display, Write as _};
 
 use serde_json::{Value, json};
 
+#[path = "exposition_proxy.rs"]
+mod proxy;
+#[path = "exposition_sensors.rs"]
+mod sensors;
+
 /// Lines about each receiver are written for so many: a store keeps a series for each.
 const RECEIVERS_MAX: usize = 256;
 
@@ -18,6 +23,8 @@ pub(crate) fn text(document: &Value) -> String {
     alerts(document, &mut page);
     receivers(document, &mut page);
     nodes(document, &mut page);
+    sensors::lines(document, &mut page);
+    proxy::lines(document, &mut page);
     page.text
 }
 
@@ -116,6 +123,7 @@ fn nodes(document: &Value, page: &mut Page) {
         "What the notes of all nodes may take.",
         &monitor["allowed_bps"],
     );
+    up(document, page);
     let each = || document["nodes"].as_object().into_iter().flatten().take(RECEIVERS_MAX);
     let fields = [
         ("host_cpu_ratio", "processor", "The busy share of a node's processors."),
@@ -133,6 +141,18 @@ fn nodes(document: &Value, page: &mut Page) {
             let label = one["label"].as_str().unwrap_or_default();
             page.line(name, &[("node", label), ("id", id)], &one[field]);
         }
+    }
+}
+
+/// 1 for each node that is heard, and 0 for one that was.
+fn up(document: &Value, page: &mut Page) {
+    let each = || document["nodes"].as_object().into_iter().flatten().take(RECEIVERS_MAX);
+    if each().next().is_some() {
+        page.family("node_up", "gauge", "1 for a node that is heard, 0 for one that was.");
+    }
+    for (id, one) in each() {
+        let label = one["label"].as_str().unwrap_or_default();
+        page.line("node_up", &[("node", label), ("id", id)], u8::from(one["state"] != "silent"));
     }
 }
 

@@ -8,6 +8,7 @@ use fanfare_files::{Expect, GatherOptions, NamedPath, Packing, SendOptions, Slow
 use fanfare_node::proto::{Bitrate, CongestionControl, SenderConfig};
 
 use super::{
+    adapt::AdaptArgs,
     choice::ChoiceArgs,
     code::CodeArgs,
     controllers::Cc,
@@ -194,6 +195,8 @@ pub(crate) struct SendArgs {
     #[command(flatten)]
     watch: WatchArgs,
     #[command(flatten)]
+    adapt: AdaptArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -277,6 +280,7 @@ impl SendArgs {
             place: (self.net.group()?.group, self.net.interface()),
             hosts: (hosts, self.hosts.with_group()),
             watch: self.watch.plan()?,
+            adapt: self.adapt.plan()?,
             output: self.output,
         })
     }

@@ -13,7 +13,10 @@ use fanfare_files::{
 };
 use fanfare_node::proto::{Bitrate, CongestionControl};
 
-use crate::{args::signing::Signing, watching::WatchPlan};
+use crate::{
+    args::{adapt::AdaptPlan, signing::Signing},
+    watching::WatchPlan,
+};
 
 /// One sending.
 #[derive(Debug)]
@@ -47,6 +50,8 @@ pub(crate) struct SendPlan {
     pub(crate) hosts: (Vec<SocketAddr>, bool),
     /// A page for browsers.
     pub(crate) watch: Option<WatchPlan>,
+    /// Advice of a monitor that is heard.
+    pub(crate) adapt: Option<AdaptPlan>,
     pub(crate) output: OutputArgs,
 }
 

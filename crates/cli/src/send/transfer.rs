@@ -13,13 +13,16 @@ use fanfare_files::{
     TransferEvent, event::Receipt,
 };
 use fanfare_json::{Line, Resuming, Sending, SignedLine, Start, Waiting};
-use fanfare_node::proto::CongestionControl;
+use fanfare_node::proto::{Bitrate, CongestionControl};
 
 use super::{
     choice, conclusion::conclude, plain_receivers::PlainReceivers, plan::SendPlan,
     progress::Progress, receipts::Receipts, roster::Roster, skipped::Skipped,
 };
-use crate::warnings::{self, KeyMistake};
+use crate::{
+    adapting,
+    warnings::{self, KeyMistake},
+};
 
 /// How often to look whether the node still lives; events come at once.
 const POLL: Duration = Duration::from_millis(500);
@@ -47,7 +50,9 @@ pub(super) fn send(
     plan.builder.check()?;
     let receipts = Receipts::open(plan.receipts.as_deref())?;
     let sources = gather(&plan, output)?;
-    let SendPlan { mut options, signing, congestion, rate, builder, layered, hosts, .. } = plan;
+    let shown = plan.output;
+    let SendPlan { mut options, signing, congestion, rate, builder, layered, hosts, adapt, .. } =
+        plan;
     signing.apply(&mut options)?;
     let (files, is_stream) = (sources.file_count(), sources.is_stream());
     let objects = sources.files.len() as u64 + u64::from(is_stream);
@@ -91,7 +96,13 @@ pub(super) fn send(
     output.text(&format!("sending {what} to {to} {pace}"));
     let on_interface =
         node.interface().map_or_else(String::new, |i| format!(" --interface {}", i.name));
+    let adapting = adapt.map(|plan| {
+        let set = node.rate_setter();
+        let within = move |most: Option<Bitrate>| set(most.map_or(rate, |most| rate.min(most)));
+        adapting::follow(plan, Output::new(shown), within)
+    });
     watch(&node, output, &mut watched, reload);
+    drop(adapting);
     output.clear();
     let finished = node.finish();
     watched.receipts.close()?;
