@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::Refused;
+use super::frame::Refused;
 
 /// Headers of IPv6 that follow each other, at most.
 const EXTENSIONS_MAX: usize = 8;

@@ -2,7 +2,7 @@
 
 use fanfare_monitor::observe::Mac;
 
-use super::Refused;
+use super::frame::Refused;
 
 /// Nested tags of VLANs that are followed.
 const TAGS_MAX: usize = 4;

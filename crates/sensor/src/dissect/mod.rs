@@ -1,57 +1,17 @@
 //! Bytes of a frame, as far as they were copied, become a [`Sighting`]. Nothing is read past their end.
 //!
+//! - `frame`: what is given, and why it may tell nothing
 //! - `link`: what is around an IP packet; `ip`: its headers; `transport`: what it carries
 
+mod frame;
 mod ip;
 mod link;
 mod transport;
 
 use fanfare_monitor::observe::Sighting;
-use fanfare_units::Time;
 
+pub use frame::{Frame, Refused};
 pub use link::LinkType;
-
-/// What the system or a file says of a packet, beside its bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Frame<'b> {
-    /// When it was seen.
-    pub at: Time,
-    /// What was copied of it.
-    pub bytes: &'b [u8],
-    /// How long it was.
-    pub length: u32,
-    /// Bytes of each packet that it was joined of; 0: it is one.
-    pub segment: u16,
-}
-
-/// Why a frame tells nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Refused {
-    /// It ends within a header.
-    Cut,
-    /// It carries no IP.
-    NotIp,
-    /// More tags of VLANs than are followed.
-    Tags,
-    /// A header of IP has a length or a version that cannot be.
-    BadIp,
-    /// Too many headers of IPv6 follow each other.
-    Headers,
-}
-
-impl Refused {
-    /// For programs.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cut => "cut",
-            Self::NotIp => "not-ip",
-            Self::Tags => "tags",
-            Self::BadIp => "bad-ip",
-            Self::Headers => "headers",
-        }
-    }
-}
 
 /// Reads a frame.
 pub fn dissect(link: LinkType, ports: &[u16], frame: Frame<'_>) -> Result<Sighting, Refused> {

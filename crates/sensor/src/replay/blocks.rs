@@ -2,7 +2,8 @@
 
 use std::mem;
 
-use super::{Broken, Frame, Input, LinkType, link, time};
+use super::input::{Broken, Input, link, time};
+use crate::dissect::{Frame, LinkType};
 
 /// Interfaces of a section, more are not followed.
 const INTERFACES_MAX: usize = 1024;

@@ -1,6 +1,7 @@
 //! pcap files: a header, then each packet with its time and two lengths.
 
-use super::{Broken, Frame, Input, LinkType, link, time};
+use super::input::{Broken, Input, link, time};
+use crate::dissect::{Frame, LinkType};
 
 /// What the first four bytes say: byte order, and in what seconds are divided.
 struct Form {

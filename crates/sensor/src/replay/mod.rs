@@ -1,107 +1,30 @@
 //! Packets of a capture file: pcap and pcapng. What is whole is read, and the place where it ends is named.
 //!
 //! - `classic`: pcap, in both byte orders, with micro- and nanoseconds; `blocks`: pcapng
+//! - `input`: the file as it is read
 
 mod blocks;
 mod classic;
+mod input;
 
-use std::{fmt, io::Read};
+use std::io::Read;
 
-use fanfare_units::Time;
+pub use input::Broken;
 
 use crate::dissect::{Frame, LinkType};
-
-/// A packet of a file is no longer than this: a broken length must not take memory.
-const PACKET_MAX: usize = 1 << 18;
-
-/// Where and why a file cannot be read further.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Broken {
-    /// Bytes from its start.
-    pub at: u64,
-    /// What is wrong there.
-    pub why: String,
-}
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "at byte {}: {}", self.at, self.why)
-    }
-}
-
-impl std::error::Error for Broken {}
+use input::Input;
 
 /// Hands over each packet of a file; gives their number.
 pub fn replay(
     from: &mut dyn Read,
     each: &mut dyn FnMut(LinkType, Frame<'_>),
 ) -> Result<u64, Broken> {
-    let mut input = Input { from, at: 0, buffer: Vec::new() };
+    let mut input = Input::new(from);
     let magic = input.word()?.ok_or_else(|| input.broken("it is empty"))?;
     match magic {
         [0x0a, 0x0d, 0x0d, 0x0a] => blocks::read(&mut input, each),
         magic => classic::read(&mut input, magic, each),
     }
-}
-
-/// A file that is read from its start to its end.
-struct Input<'r> {
-    from: &'r mut dyn Read,
-    at: u64,
-    buffer: Vec<u8>,
-}
-
-impl Input<'_> {
-    fn broken(&self, why: impl Into<String>) -> Broken {
-        Broken { at: self.at, why: why.into() }
-    }
-
-    /// Four bytes, or nothing at the end of the file.
-    fn word(&mut self) -> Result<Option<[u8; 4]>, Broken> {
-        let mut word = [0; 4];
-        let mut filled = 0;
-        while filled < 4 {
-            match self.from.read(&mut word[filled..]) {
-                Ok(0) if filled == 0 => return Ok(None),
-                Ok(0) => return Err(self.broken("it ends within a length")),
-                Ok(more) => filled += more,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.broken(error.to_string())),
-            }
-        }
-        self.at += 4;
-        Ok(Some(word))
-    }
-
-    /// So many bytes.
-    fn bytes(&mut self, length: usize) -> Result<&[u8], Broken> {
-        if length > PACKET_MAX {
-            return Err(self.broken(format!("a packet of {length} bytes, which none has")));
-        }
-        self.buffer.resize(length, 0);
-        if let Err(error) = self.from.read_exact(&mut self.buffer) {
-            let why = match error.kind() {
-                std::io::ErrorKind::UnexpectedEof => "it ends within a packet".to_owned(),
-                _ => error.to_string(),
-            };
-            return Err(self.broken(why));
-        }
-        self.at += length as u64;
-        Ok(&self.buffer)
-    }
-}
-
-fn link(input: &Input<'_>, number: u32) -> Result<LinkType, Broken> {
-    LinkType::of_number(number).ok_or_else(|| {
-        input.broken(format!(
-            "frames of link type {number}, which are not read (1, 101, 113, 276 are)"
-        ))
-    })
-}
-
-/// A time in nanoseconds.
-fn time(nanos: u128) -> Time {
-    Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Page;
+use super::page::Page;
 
 /// Links that have lines.
 const LINKS_MAX: usize = 256;
@@ -50,28 +50,4 @@ pub(super) fn lines(document: &Value, page: &mut Page) {
 
 fn peer(one: &Value) -> &str {
     one["peer"].as_str().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    #[test]
-    fn links_and_sessions_of_a_proxy_become_lines() {
-        let link = json!({"peer": "base", "connected": true, "rtt_ms": 40.0, "bytes_sent": 9});
-        let norm = json!({"peer": "base", "rate": 1000, "messages_repair": 2});
-        let proxy = json!({"links": [link], "norm": [norm], "connections": 3});
-        let text =
-            crate::exposition::text(&json!({"kind": "proxy", "version": "1", "proxy": proxy}));
-        for line in [
-            "fanfare_build_info{version=\"1\",kind=\"proxy\"} 1",
-            "fanfare_peer_connected{peer=\"base\"} 1",
-            "fanfare_peer_rtt_seconds{peer=\"base\"} 0.04",
-            "fanfare_peer_sent_bytes_total{peer=\"base\"} 9",
-            "fanfare_proxy_rate_bits_per_second{peer=\"base\"} 1000",
-            "fanfare_proxy_repairs_total{peer=\"base\"} 2",
-        ] {
-            assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Page;
+use super::page::Page;
 
 /// Pairs of addresses that have lines: a store keeps a series for each.
 const PATHS_MAX: usize = 256;
@@ -105,38 +105,5 @@ fn advice(document: &Value, page: &mut Page) {
     for (link, advice) in document["advice"].as_object().into_iter().flatten() {
         let ceiling = &advice["ceiling_bps"];
         page.line("advice_ceiling_bits_per_second", &[("link", link)], ceiling);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    #[test]
-    fn what_sensors_tell_becomes_lines() {
-        let path = json!({
-            "from": "10.0.0.1", "to": "10.0.0.2", "rtt": 0.02, "rtt_base": 0.01,
-            "classes": {"norm": 5}, "lost_after": 3,
-        });
-        let document = json!({
-            "sensors": {"north": {"packets": {"seen": 7, "dropped": 1, "paths": [path]}}},
-            "links": {"north/eth0": {"used": 0.5, "capacity_bps": 100}},
-            "advice": {"north/eth0": {"ceiling_bps": 85}}, "adapt": "advise", "advice_given": 2,
-            "nodes": {"7": {"label": "a", "state": "silent"}},
-        });
-        let text = crate::exposition::text(&document);
-        for line in [
-            "fanfare_node_up{node=\"a\",id=\"7\"} 0",
-            "fanfare_sensor_up{sensor=\"north\"} 1",
-            "fanfare_sensor_ring_drops_total{sensor=\"north\"} 1",
-            "fanfare_link_used_ratio{link=\"north/eth0\"} 0.5",
-            "fanfare_rtt_seconds{sensor=\"north\",from=\"10.0.0.1\",to=\"10.0.0.2\",kind=\"base\"} 0.01",
-            "fanfare_traffic_bytes_total{sensor=\"north\",from=\"10.0.0.1\",to=\"10.0.0.2\",class=\"norm\"} 5",
-            "fanfare_retransmitted_total{sensor=\"north\",from=\"10.0.0.1\",to=\"10.0.0.2\",lost=\"after\"} 3",
-            "fanfare_advice_total{knob=\"rate\",mode=\"advise\"} 2",
-            "fanfare_advice_ceiling_bits_per_second{link=\"north/eth0\"} 85",
-        ] {
-            assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
-        }
     }
 }
