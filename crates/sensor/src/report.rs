@@ -223,7 +223,7 @@ impl Reporter {
         }
         self.before.retain(|ends, _| pairs.contains_key(ends));
         let mut paths: Vec<Path> = pairs.into_values().collect();
-        paths.sort_by(|a, b| (b.bps, b.bytes).cmp(&(a.bps, a.bytes)));
+        paths.sort_by_key(|path| std::cmp::Reverse((path.bps, path.bytes)));
         paths.truncate(PATHS_MAX);
         paths
     }

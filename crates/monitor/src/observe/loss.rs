@@ -18,6 +18,9 @@ const SESSIONS_MAX: usize = 1024;
 /// Numbers that are farther apart are another session of the same name.
 const JUMP: u16 = 1 << 12;
 
+/// One direction of a connection: addresses and ports.
+type Connection = ((IpAddr, IpAddr), (u16, u16));
+
 /// Segments of one direction between two addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Retransmitted {
@@ -55,7 +58,7 @@ pub struct Session {
 /// All of it.
 #[derive(Debug, Default)]
 pub struct Losses {
-    directions: BTreeMap<((IpAddr, IpAddr), (u16, u16)), Direction>,
+    directions: BTreeMap<Connection, Direction>,
     pairs: BTreeMap<(IpAddr, IpAddr), Retransmitted>,
     sessions: BTreeMap<(IpAddr, IpAddr, u32, u16), Session>,
 }

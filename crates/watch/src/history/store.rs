@@ -95,8 +95,7 @@ impl History {
                 numbered.push((number, *value));
             }
         }
-        for at in 0..GRAINS.len() {
-            let span = GRAINS[at].0;
+        for (at, (span, _)) in GRAINS.into_iter().enumerate() {
             let begins = now / span * span;
             let grain = &mut self.grains[at];
             if grain.begun.is_some_and(|begun| begun != begins) {
