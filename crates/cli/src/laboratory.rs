@@ -1,4 +1,5 @@
-//! `fanfare lab`, `sim` and `bench`, `link` and `proxy`, `sensor`: other programs, as git and cargo find theirs.
+//! `fanfare lab`, `sim` and `bench`, `link`, `proxy`, `relay` and `sensor`: other programs, as git and cargo
+//! find theirs.
 
 use std::{
     ffi::OsString,
@@ -20,6 +21,8 @@ pub(crate) enum Other {
     Proxy,
     /// What passes by on this machine's network.
     Sensor,
+    /// Islands that no multicast reaches.
+    Relay,
 }
 
 impl Other {
@@ -28,6 +31,7 @@ impl Other {
             Self::Lab => "fanfare-lab",
             Self::Proxy => "fanfare-proxy",
             Self::Sensor => "fanfare-sensor",
+            Self::Relay => "fanfare-relay",
         }
     }
 
@@ -37,6 +41,7 @@ impl Other {
             Self::Lab => "crates/lab-cli",
             Self::Proxy => "crates/proxy-cli",
             Self::Sensor => "crates/sensor-cli",
+            Self::Relay => "crates/relay-cli",
         }
     }
 
@@ -46,6 +51,7 @@ impl Other {
             Self::Lab => "laboratory.missing",
             Self::Proxy => "proxy.missing",
             Self::Sensor => "sensor.missing",
+            Self::Relay => "relay.missing",
         }
     }
 }

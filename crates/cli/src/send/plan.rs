@@ -15,6 +15,7 @@ use fanfare_node::proto::{Bitrate, CongestionControl};
 
 use crate::{
     args::{adapt::AdaptPlan, signing::Signing},
+    meeting::Hosting,
     watching::WatchPlan,
 };
 
@@ -48,6 +49,8 @@ pub(crate) struct SendPlan {
     pub(crate) place: (SocketAddr, Option<String>),
     /// Single hosts to send to, and whether the group is sent to, too.
     pub(crate) hosts: (Vec<SocketAddr>, bool),
+    /// How receivers are met that have a code, before all that.
+    pub(crate) hosting: Option<Hosting>,
     /// A page for browsers.
     pub(crate) watch: Option<WatchPlan>,
     /// Advice of a monitor that is heard.

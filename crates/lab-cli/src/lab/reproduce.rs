@@ -3,6 +3,7 @@
 //! - `options`: what all experiments are asked alike
 //! - `transfers`: files; `company`: messages between many; `tactical`: a slow, bad link to the sender
 //! - `links`: kinds of links; `scale`: what monitors cost
+//! - `unicast`: protocols between two hosts
 //! - `plot`: the tables of transfers as pictures
 
 mod company;
@@ -12,6 +13,7 @@ mod plot;
 mod scale;
 mod tactical;
 mod transfers;
+mod unicast;
 
 use fanfare_command::{Exit, Output};
 
@@ -24,6 +26,7 @@ pub(super) fn run(args: &ReproduceArgs) -> Exit {
         tactical::NAME => tactical::run(args, &output),
         links::NAME => links::run(args, &output),
         scale::NAME => scale::run(args, &output),
+        unicast::NAME => unicast::run(args, &output),
         _ => transfers::run(args, &output),
     }
 }
