@@ -12,7 +12,6 @@
 
 use std::process::ExitCode;
 
-mod adapting;
 mod args;
 mod bridge;
 mod command_line;

@@ -1,13 +1,13 @@
 //! `fanfare monitor`: a member of a group that only looks and tells of itself.
 //!
-//! - `ask`: exact numbers of one node; `past`: what the page's history says: `export`, `report`
+//! - `ask`: exact numbers of one node
 
 pub(crate) mod ask;
-mod past;
 
 use clap::{Args, Subcommand};
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, give_up, interrupt};
 use fanfare_json::Line;
+use fanfare_view::{ExportArgs, ReportArgs};
 
 use crate::{
     args::{
@@ -64,15 +64,15 @@ pub(crate) struct MonitorCommandArgs {
 #[derive(Debug, Subcommand)]
 enum Action {
     Ask(Box<ask::AskArgs>),
-    Export(past::ExportArgs),
-    Report(past::ReportArgs),
+    Export(ExportArgs),
+    Report(ReportArgs),
 }
 
 pub(crate) fn run(args: &MonitorCommandArgs) -> Exit {
     match &args.action {
         Some(Action::Ask(args)) => return ask::run(args),
-        Some(Action::Export(args)) => return past::export(args),
-        Some(Action::Report(args)) => return past::report(args),
+        Some(Action::Export(args)) => return fanfare_view::export(args),
+        Some(Action::Report(args)) => return fanfare_view::report(args),
         None => {}
     }
     let output = Output::new(args.output);

@@ -5,7 +5,6 @@
 //! - `send`, with `code`, `controllers`, `hosts`, `layers` and `streams`; `receive`, `pipe`, `node`,
 //!   `doctor`: those of one command
 
-pub(crate) mod adapt;
 mod choice;
 mod code;
 mod controllers;

@@ -8,7 +8,6 @@ use fanfare_files::{Expect, GatherOptions, NamedPath, Packing, SendOptions, Slow
 use fanfare_node::proto::{Bitrate, CongestionControl, SenderConfig};
 
 use super::{
-    adapt::AdaptArgs,
     choice::ChoiceArgs,
     code::CodeArgs,
     controllers::Cc,
@@ -24,6 +23,7 @@ use super::{
 };
 use crate::send::{SendPlan, Streaming};
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
+use fanfare_view::AdaptArgs;
 
 /// The most that a controller may try without being told: the fastest network that this is for.
 const RATE_MAX: Bitrate = Bitrate::mbps(10_000);

@@ -13,11 +13,9 @@ use fanfare_files::{
 };
 use fanfare_node::proto::{Bitrate, CongestionControl};
 
-use crate::{
-    args::{adapt::AdaptPlan, signing::Signing},
-    meeting::Hosting,
-    watching::WatchPlan,
-};
+use fanfare_view::AdaptPlan;
+
+use crate::{args::signing::Signing, meeting::Hosting, watching::WatchPlan};
 
 /// One sending.
 #[derive(Debug)]

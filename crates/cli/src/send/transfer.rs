@@ -19,10 +19,7 @@ use super::{
     choice, conclusion::conclude, plain_receivers::PlainReceivers, plan::SendPlan,
     progress::Progress, receipts::Receipts, roster::Roster, skipped::Skipped,
 };
-use crate::{
-    adapting,
-    warnings::{self, KeyMistake},
-};
+use crate::warnings::{self, KeyMistake};
 
 /// How often to look whether the node still lives; events come at once.
 const POLL: Duration = Duration::from_millis(500);
@@ -100,7 +97,7 @@ pub(super) fn send(
     let adapting = adapt.map(|plan| {
         let set = node.rate_setter();
         let within = move |most: Option<Bitrate>| set(most.map_or(rate, |most| rate.min(most)));
-        adapting::follow(plan, Output::new(shown), within)
+        fanfare_view::follow(plan, Output::new(shown), within)
     });
     watch(&node, output, &mut watched, reload);
     drop(adapting);

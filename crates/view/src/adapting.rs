@@ -14,14 +14,14 @@ use fanfare_node::proto::Bitrate;
 use fanfare_watch::{client::Client, evidence::Advised};
 use serde_json::json;
 
-use crate::args::adapt::AdaptPlan;
+use crate::AdaptPlan;
 
 /// A monitor that is not there is looked for so often.
 const AGAIN: Duration = Duration::from_secs(2);
 
 /// Listens until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Adapting {
+pub struct Adapting {
     stopped: Arc<AtomicBool>,
 }
 
@@ -32,7 +32,8 @@ impl Drop for Adapting {
 }
 
 /// Says what is advised; calls `set` with the ceiling, or without one, where it is obeyed.
-pub(crate) fn follow(
+#[must_use]
+pub fn follow(
     plan: AdaptPlan,
     output: Output,
     set: impl Fn(Option<Bitrate>) + Send + 'static,

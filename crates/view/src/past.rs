@@ -41,7 +41,7 @@ const EXITS: &[(Exit, &str)] = &[
 /// it is the mean of, the name and the value.
 #[derive(Debug, Args)]
 #[command(after_help = EXPORT.short(), after_long_help = EXPORT.long())]
-pub(crate) struct ExportArgs {
+pub struct ExportArgs {
     #[command(flatten)]
     wanted: Wanted,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub(crate) struct ExportArgs {
 /// and the last value.
 #[derive(Debug, Args)]
 #[command(after_help = REPORT.short(), after_long_help = REPORT.long())]
-pub(crate) struct ReportArgs {
+pub struct ReportArgs {
     #[command(flatten)]
     wanted: Wanted,
     #[command(flatten)]
@@ -80,7 +80,9 @@ struct Wanted {
     dir: Option<PathBuf>,
 }
 
-pub(crate) fn export(args: &ExportArgs) -> Exit {
+/// Prints points.
+#[must_use]
+pub fn export(args: &ExportArgs) -> Exit {
     let output = Output::new(args.output);
     let done = args.wanted.points().map(|points| {
         if output.is_json() {
@@ -96,7 +98,9 @@ pub(crate) fn export(args: &ExportArgs) -> Exit {
     ended(done, &output)
 }
 
-pub(crate) fn report(args: &ReportArgs) -> Exit {
+/// Prints sums.
+#[must_use]
+pub fn report(args: &ReportArgs) -> Exit {
     let output = Output::new(args.output);
     let done = args.wanted.points().map(|points| {
         for (name, sum) in sums(&points) {

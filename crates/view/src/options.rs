@@ -8,7 +8,7 @@ use fanfare_command::Failure;
 /// Options of a command that can be advised.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Adaptation")]
-pub(crate) struct AdaptArgs {
+pub struct AdaptArgs {
     /// What becomes of a monitor's advice
     ///
     /// A monitor that sees a full link ('fanfare monitor --monitor-sensors') advises a ceiling for the
@@ -39,15 +39,20 @@ enum Adapting {
 
 /// Whose advice is heard, and what becomes of it.
 #[derive(Debug, Clone)]
-pub(crate) struct AdaptPlan {
-    pub(crate) obeys: bool,
-    pub(crate) from: SocketAddr,
-    pub(crate) links: Vec<String>,
-    pub(crate) token: Option<String>,
+pub struct AdaptPlan {
+    /// What is advised is done.
+    pub obeys: bool,
+    /// The monitor's page.
+    pub from: SocketAddr,
+    /// Only of these links, or of all where there are none.
+    pub links: Vec<String>,
+    /// The page's.
+    pub token: Option<String>,
 }
 
 impl AdaptArgs {
-    pub(crate) fn plan(&self) -> Result<Option<AdaptPlan>, Failure> {
+    /// Nothing where nobody is to be asked.
+    pub fn plan(&self) -> Result<Option<AdaptPlan>, Failure> {
         if self.adapt == Adapting::Off {
             return Ok(None);
         }
