@@ -75,6 +75,10 @@ const GROUPS: Help = Help::new(&[
     ("fanfare group join CODE", "with what 'fanfare group invite' has printed"),
 ])
 .files(&[("fanfare-group", "the program that is started: beside this one, or in the PATH")]);
+const SENSOR: Help = Help::new(&[
+    ("sudo fanfare sensor", "what passes by on this machine's interfaces"),
+    ("fanfare sensor --read trace.pcap", "the same of a capture file"),
+.files(&[("fanfare-sensor", "the program that is started: beside this one, or in the PATH")]);
 
 const ISLANDS: Help = Help::new(&[
     ("fanfare relay --join 239.255.42.1:6003 --accept 10.0.1.5", "beside the receivers"),
@@ -134,6 +138,9 @@ enum Command {
     /// Change who is in a group, and keep its key (needs fanfare-group)
     #[command(disable_help_flag = true, after_help = GROUPS.short())]
     Group(LaboratoryArgs),
+    /// Tell what passes by on this machine's network (needs fanfare-sensor)
+    #[command(disable_help_flag = true, after_help = SENSOR.short())]
+    Sensor(LaboratoryArgs),
     /// Join islands that no multicast reaches (needs fanfare-relay)
     #[command(disable_help_flag = true, after_help = ISLANDS.short())]
     Relay(LaboratoryArgs),
@@ -272,6 +279,7 @@ pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
         Command::Link(args) => Task::Laboratory(Other::Proxy, "link", args),
         Command::Proxy(args) => Task::Laboratory(Other::Proxy, "proxy", args),
         Command::Group(args) => Task::Laboratory(Other::Group, "group", args),
+        Command::Sensor(args) => Task::Laboratory(Other::Sensor, "sensor", args),
         Command::Relay(args) => Task::Laboratory(Other::Relay, "relay", args),
         Command::Key(args) => Task::Key(args),
         Command::Id(args) => Task::Id(args),

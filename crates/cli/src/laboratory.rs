@@ -1,5 +1,5 @@
-//! `fanfare lab`, `sim` and `bench`, `link`, `proxy`, `group` and `relay`: other programs, as git and
-//! cargo find theirs.
+//! `fanfare lab`, `sim` and `bench`, `link`, `proxy`, `group`, `relay` and `sensor`: other programs, as
+//! git and cargo find theirs.
 
 use std::{
     ffi::OsString,
@@ -21,6 +21,8 @@ pub(crate) enum Other {
     Proxy,
     /// Groups whose members change.
     Group,
+    /// What passes by on this machine's network.
+    Sensor,
     /// Islands that no multicast reaches.
     Relay,
 }
@@ -31,6 +33,7 @@ impl Other {
             Self::Lab => "fanfare-lab",
             Self::Proxy => "fanfare-proxy",
             Self::Group => "fanfare-group",
+            Self::Sensor => "fanfare-sensor",
             Self::Relay => "fanfare-relay",
         }
     }
@@ -41,6 +44,7 @@ impl Other {
             Self::Lab => "crates/lab-cli",
             Self::Proxy => "crates/proxy-cli",
             Self::Group => "crates/mls-cli",
+            Self::Sensor => "crates/sensor-cli",
             Self::Relay => "crates/relay-cli",
         }
     }
@@ -51,6 +55,7 @@ impl Other {
             Self::Lab => "laboratory.missing",
             Self::Proxy => "proxy.missing",
             Self::Group => "group.missing",
+            Self::Sensor => "sensor.missing",
             Self::Relay => "relay.missing",
         }
     }

@@ -21,7 +21,6 @@ mod demo;
 mod doctor;
 mod estimate;
 mod group;
-mod host_facts;
 mod laboratory;
 mod meeting;
 mod monitor;

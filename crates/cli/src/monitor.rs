@@ -1,8 +1,13 @@
 //! `fanfare monitor`: a member of a group that only looks and tells of itself.
+//!
+//! - `ask`: exact numbers of one node
 
-use clap::Args;
+pub(crate) mod ask;
+
+use clap::{Args, Subcommand};
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, give_up, interrupt};
 use fanfare_json::Line;
+use fanfare_view::{ExportArgs, ReportArgs};
 
 use crate::{
     args::{
@@ -18,6 +23,7 @@ const HELP: Help = Help::new(&[
     ("fanfare monitor", "a page of all nodes of the default group"),
     ("fanfare monitor --group 239.255.42.2:6004 --interface wlan0", "another group"),
     ("fanfare monitor --monitor-capacity 56k", "over a slow radio"),
+    ("fanfare monitor report --last 1h", "what was measured in the last hour"),
 ])
 .exits(&[
     (Exit::Failed, "the group has ended"),
@@ -37,9 +43,12 @@ const HELP: Help = Help::new(&[
     mut_arg("group", |group| group.default_value(GROUP).alias("address")),
     mut_arg("unicast", |unicast| unicast.hide(true)),
     mut_arg("cache_dir", |dir| dir.hide(true)),
+    args_conflicts_with_subcommands = true,
     after_help = HELP.short(), after_long_help = HELP.long()
 )]
 pub(crate) struct MonitorCommandArgs {
+    #[command(subcommand)]
+    action: Option<Action>,
     #[command(flatten)]
     monitor: MonitorArgs,
     #[command(flatten)]
@@ -52,7 +61,20 @@ pub(crate) struct MonitorCommandArgs {
     output: OutputArgs,
 }
 
+#[derive(Debug, Subcommand)]
+enum Action {
+    Ask(Box<ask::AskArgs>),
+    Export(ExportArgs),
+    Report(ReportArgs),
+}
+
 pub(crate) fn run(args: &MonitorCommandArgs) -> Exit {
+    match &args.action {
+        Some(Action::Ask(args)) => return ask::run(args),
+        Some(Action::Export(args)) => return fanfare_view::export(args),
+        Some(Action::Report(args)) => return fanfare_view::report(args),
+        None => {}
+    }
     let output = Output::new(args.output);
     match watch(args, &output) {
         Ok(exit) => exit,

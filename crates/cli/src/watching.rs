@@ -40,7 +40,7 @@ pub(crate) fn watched(
 /// Opens a page where it is wanted; at any free port where none was named and the usual one is taken.
 pub(crate) fn open_page<P>(
     plan: &WatchPlan,
-    start: impl Fn(SocketAddr, Access) -> Result<P, ListenError>,
+    mut start: impl FnMut(SocketAddr, Access) -> Result<P, ListenError>,
 ) -> Result<P, Failure> {
     let started = start(plan.address, access(plan)?);
     match started {

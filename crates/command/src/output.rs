@@ -41,7 +41,7 @@ const OF_ONE: [&str; 2] = ["\"stream\":", "\"in\":"];
 const HURRY: Duration = Duration::from_millis(300);
 
 /// Options of what is shown.
-#[derive(Debug, Clone, Copy, Args)]
+#[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// Print one JSON object per line on standard output

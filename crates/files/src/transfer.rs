@@ -79,6 +79,16 @@ impl Transfer {
         self.command(Command::Rate(rate));
     }
 
+    /// [`Self::set_rate`] for another thread.
+    pub fn rate_setter(&self) -> impl Fn(Bitrate) + Send + use<> {
+        let (commands, stopper) = (self.commands.clone(), self.stopper.clone());
+        move |rate| {
+            // As above.
+            let _ = commands.try_send(Command::Rate(rate));
+            stopper.wake();
+        }
+    }
+
     /// Treats receivers that get less than the others so from now on.
     pub fn set_slow(&self, slow: Slow) {
         self.command(Command::Slow(slow));

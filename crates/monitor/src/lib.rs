@@ -11,6 +11,7 @@
 //!   whom, and so who must pass on
 //! - `master`: who speaks for a group in another
 //! - `link`: `kind`: which kind of link this is, by how it behaves; `kinds`: those that are known
+//! - `observe`: what packets tell that pass by: flows, round trips, loss, gateways
 //! - `alert`: rules over measured numbers; `advice`: ceilings that lapse by themselves
 #![no_std]
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ pub mod link;
 mod master;
 mod monitor;
 mod note;
+pub mod observe;
 pub mod scale;
 mod share;
 mod world;

@@ -168,7 +168,7 @@ async fn listen(args: &ListenArgs, output: Output) -> Result<Exit, Failure> {
         tell_listening(&output, "listening", address);
     }
     let told = node.clone();
-    status::serve(args.socket.socket.as_deref(), move || links_status(&told))?;
+    status::serve(&args.socket, move || links_status(&told))?;
     let (came, _here) = tokio::sync::mpsc::unbounded_channel();
     loop {
         tokio::select! {
@@ -193,7 +193,7 @@ async fn dial(args: &DialArgs, output: Output) -> Result<Exit, Failure> {
     let link = node.dial(peer);
     follow(&link, &output);
     let told = node.clone();
-    status::serve(args.socket.socket.as_deref(), move || links_status(&told))?;
+    status::serve(&args.socket, move || links_status(&told))?;
     let (came, _here) = tokio::sync::mpsc::unbounded_channel();
     print_messages(link, output.clone(), came);
     while signals.next().await != Asked::End {}

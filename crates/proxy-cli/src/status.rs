@@ -2,18 +2,23 @@
 
 use std::{
     io::{self, Read as _},
+    net::SocketAddr,
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Notice, Output, OutputArgs, give_up};
-use serde_json::Value;
+use fanfare_watch::{Access, Board, Server};
+use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt as _, net::UnixListener};
 
 /// Longest answer, bytes.
 const LONGEST: u64 = 16 << 20;
+/// Metrics are renewed so often.
+const RENEWED: Duration = Duration::from_secs(1);
 /// A daemon answers within this time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -22,7 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) struct SocketArgs {
     /// Local socket for 'status'
     #[arg(long, value_name = "PATH")]
-    pub(crate) socket: Option<PathBuf>,
+    socket: Option<PathBuf>,
+    /// Serve metrics for Prometheus at this address of this machine
+    #[arg(long, value_name = "ADDR", hide_short_help = true)]
+    metrics: Option<SocketAddr>,
 }
 
 #[derive(Debug, Args)]
@@ -36,10 +44,14 @@ pub(crate) struct StatusArgs {
 
 /// Answers with what `tell` says, until the program ends.
 pub(crate) fn serve(
-    path: Option<&Path>,
+    args: &SocketArgs,
     tell: impl Fn() -> Value + Send + Sync + 'static,
 ) -> Result<(), Failure> {
-    let Some(path) = path else { return Ok(()) };
+    let tell = Arc::new(tell);
+    if let Some(address) = args.metrics {
+        serve_metrics(address, Arc::clone(&tell))?;
+    }
+    let Some(path) = args.socket.as_deref() else { return Ok(()) };
     let failed = |error: io::Error| {
         let text = format!(
             "socket ({}): cannot be had ({error}). Check its directory, or name another",
@@ -62,6 +74,29 @@ pub(crate) fn serve(
                 }
                 Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             }
+        }
+    });
+    Ok(())
+}
+
+/// The same as metrics.
+fn serve_metrics(
+    address: SocketAddr,
+    tell: Arc<impl Fn() -> Value + Send + Sync + 'static>,
+) -> Result<(), Failure> {
+    let document =
+        move || json!({"version": env!("CARGO_PKG_VERSION"), "kind": "proxy", "proxy": tell()});
+    let board = Arc::new(Board::new(document()));
+    let server = Server::start(address, Access::local(), Arc::clone(&board)).map_err(|error| {
+        let text = format!("metrics: {error}");
+        Failure::new(Exit::Resource, "metrics.refused", text)
+    })?;
+    tokio::spawn(async move {
+        // It serves as long as this runs.
+        let _server = server;
+        loop {
+            tokio::time::sleep(RENEWED).await;
+            board.publish(document());
         }
     });
     Ok(())

@@ -8,6 +8,8 @@ use std::{
 
 use serde_json::Value;
 
+use crate::{history::History, past::Past};
+
 /// Points of the charts that are kept: ten minutes, one a second.
 const HISTORY_MAX: usize = 600;
 
@@ -16,6 +18,7 @@ const HISTORY_MAX: usize = 600;
 pub struct Board {
     shown: Mutex<Shown>,
     news: Condvar,
+    past: Past,
 }
 
 #[derive(Debug)]
@@ -51,7 +54,7 @@ impl Board {
             readers: 0,
             informed: 0,
         };
-        Self { shown: Mutex::new(shown), news: Condvar::new() }
+        Self { shown: Mutex::new(shown), news: Condvar::new(), past: Past::default() }
     }
 
     /// Shows `document` from now on. Nobody is woken when it is what was there.
@@ -67,10 +70,23 @@ impl Board {
     /// A point of the charts: the time in seconds first.
     pub fn add_point(&self, point: Vec<f64>) {
         let mut shown = self.lock();
+        let (at, document) = (point.first().copied().unwrap_or(0.0), Arc::clone(&shown.document));
         if shown.history.len() == HISTORY_MAX {
             shown.history.pop_front();
         }
         shown.history.push_back(point);
+        drop(shown);
+        self.past.keep(at, &document);
+    }
+
+    /// Keeps numbers in this history, too.
+    pub fn set_history(&self, history: History) {
+        self.past.set_history(history);
+    }
+
+    /// What was shown before.
+    pub(crate) fn past(&self) -> &Past {
+        &self.past
     }
 
     /// The points so far.
@@ -94,6 +110,7 @@ impl Board {
 
     /// Nothing more comes. Waits until all open streams have sent the last document, `patience` long.
     pub fn end(&self, patience: Duration) {
+        self.past.flush();
         let until = Instant::now() + patience;
         let mut shown = self.lock();
         shown.ended = true;

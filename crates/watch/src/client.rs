@@ -14,6 +14,24 @@ use crate::apply;
 const PATIENCE: Duration = Duration::from_secs(15);
 /// A document beyond this is refused.
 const LINE_MAX: u64 = 8 << 20;
+/// A day of ten seconds, of many series.
+const ANSWER_MAX: u64 = 256 << 20;
+
+/// One answer that is a JSON document.
+pub fn get(server: SocketAddr, path: &str, token: Option<&str>) -> io::Result<Value> {
+    let mut connection = TcpStream::connect_timeout(&server, PATIENCE)?;
+    connection.set_read_timeout(Some(PATIENCE))?;
+    let token = token.map_or_else(String::new, |t| format!("Authorization: Bearer {t}\r\n"));
+    write!(connection, "GET {path} HTTP/1.1\r\nHost: {server}\r\n{token}\r\n")?;
+    let mut answer = String::new();
+    connection.take(ANSWER_MAX).read_to_string(&mut answer)?;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    match head.split(' ').nth(1) {
+        Some("200") => serde_json::from_str(body).map_err(io::Error::other),
+        Some("401") => Err(io::Error::other("a token is needed")),
+        _ => Err(io::Error::other(format!("it answers '{}'", body.trim()))),
+    }
+}
 
 /// A stream of documents.
 #[derive(Debug)]

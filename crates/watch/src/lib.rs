@@ -8,16 +8,21 @@
 //! - `group`: one group, as its monitor knows it
 //! - `page`: the server with a transfer behind it, as `fanfare send --watch` uses it
 //! - `http`: the server: requests, who may ask, streams; `assets`: the page's files
+//! - `evidence`: what sensors tell, and advice made of it
+//! - `past`: documents of the last minutes, for replay; `history`: numbers of the last thirty days
 //! - `exposition`: the same as metrics, in the text format of Prometheus
 //! - `client`: reads such a stream; `terminal`: shows it as lines of text
 
 mod assets;
 mod board;
 pub mod client;
+pub mod evidence;
 mod exposition;
 pub mod group;
+pub mod history;
 pub mod http;
 mod page;
+mod past;
 mod patch;
 pub mod terminal;
 pub mod transfer;

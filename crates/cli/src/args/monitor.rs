@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use fanfare_command::{Failure, units};
 use fanfare_node::{monitor::Config, proto::Bitrate};
+
+use fanfare_watch::evidence::{Adapt, Capacities};
 
 use super::watch::page_at;
 use crate::{monitoring::MonitorPlan, watching::WatchPlan};
@@ -38,6 +40,30 @@ pub(crate) struct MonitorArgs {
     /// Name of the proxy with TLS through which others reach the page
     #[arg(long, value_name = "NAME", requires = "monitor_token", hide_short_help = true)]
     monitor_proxy: Option<String>,
+    /// Take reports of sensors at this local socket, and show them too
+    ///
+    /// 'fanfare sensor --to SOCKET' sends them. What is full is then told, and a ceiling is advised.
+    #[arg(long, value_name = "SOCKET", hide_short_help = true)]
+    monitor_sensors: Option<PathBuf>,
+    /// What a link carries, where its interface does not say so: eth0=256k; repeat it for more
+    #[arg(long, value_name = "LINK=RATE", requires = "monitor_sensors", hide_short_help = true)]
+    monitor_link: Vec<String>,
+    /// What becomes of advice about links that are full
+    #[arg(long, value_name = "HOW", default_value = "advise", hide_short_help = true)]
+    monitor_adapt: Adapting,
+    /// Keep what was measured in this directory: a day of ten seconds, thirty days of five minutes
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    monitor_history: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Adapting {
+    /// There is none
+    Off,
+    /// It is said on the page
+    Advise,
+    /// It is said, and this node sends no more than that
+    Obey,
 }
 
 impl MonitorArgs {
@@ -65,8 +91,26 @@ impl MonitorArgs {
             per_mille: per_mille(&self.monitor_share)?,
             ..Config::default()
         };
-        Ok(MonitorPlan { page, config })
+        let links = self.monitor_link.iter().map(|text| link(text));
+        let capacities = links.collect::<Result<Capacities, Failure>>()?;
+        let adapt = match self.monitor_adapt {
+            Adapting::Off => Adapt::Off,
+            Adapting::Advise => Adapt::Advise,
+            Adapting::Obey => Adapt::Obey,
+        };
+        let (sensors, history) = (self.monitor_sensors.clone(), self.monitor_history.clone());
+        Ok(MonitorPlan { page, config, sensors, capacities, adapt, history })
     }
+}
+
+/// `eth0=256k`, or `north/eth0=256k`.
+fn link(text: &str) -> Result<(String, u64), Failure> {
+    let Some((name, rate)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+        let text = format!("monitor-link ({text}): no link and rate. Use eth0=256k");
+        return Err(Failure::usage("monitor.invalid", text));
+    };
+    let rate = units::rate_of("monitor-link", rate)?;
+    Ok((name.to_owned(), rate.as_bps()))
 }
 
 /// `2%`, or `0.5%`.
@@ -85,6 +129,14 @@ fn per_mille(text: &str) -> Result<u16, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_has_a_name_and_a_rate() {
+        assert_eq!(link("north/eth0=256k").unwrap(), ("north/eth0".to_owned(), 256_000));
+        for wrong in ["eth0", "=5k", "eth0=x"] {
+            assert!(link(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_share_is_read_in_tenths_of_a_percent() {

@@ -23,6 +23,7 @@ use super::{
 };
 use crate::send::{SendPlan, Streaming};
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
+use fanfare_view::AdaptArgs;
 
 /// The most that a controller may try without being told: the fastest network that this is for.
 const RATE_MAX: Bitrate = Bitrate::mbps(10_000);
@@ -197,6 +198,8 @@ pub(crate) struct SendArgs {
     #[command(flatten)]
     watch: WatchArgs,
     #[command(flatten)]
+    adapt: AdaptArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -283,6 +286,7 @@ impl SendArgs {
             hosts: (hosts, self.hosts.with_group()),
             hosting,
             watch: self.watch.plan()?,
+            adapt: self.adapt.plan()?,
             output: self.output,
         })
     }

@@ -19,6 +19,7 @@ use fanfare_node::{
 use super::plan::{GroupPlan, NodePlan, clashes, same};
 use crate::{
     group::{events, gateway},
+    monitor::ask::Answers,
     monitoring::{self, MonitorPlan},
 };
 use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt};
@@ -79,7 +80,8 @@ fn serve(plan: NodePlan, output: &Output) -> Result<Exit, Failure> {
         let followed: Vec<ScopedJoinHandle<'_, ()>> = followed
             .map(|(place, (member, events))| {
                 let (server, output) = (&server, &member.output);
-                scope.spawn(move || follow(place, &events, server, output))
+                let answers = Answers::new(member.group.handle(), member.monitor.is_some());
+                scope.spawn(move || follow(place, answers, &events, server, output))
             })
             .collect();
         let begun = begin(&socket, &gateways, &members, &server, output, scope);
@@ -198,9 +200,18 @@ fn open(settings: &GatewayPlan, members: &[Member], server: &Server) -> Result<C
 }
 
 /// Hands out what a group tells, until it ends.
-fn follow(place: usize, events: &GroupEvents, server: &Server, output: &Output) {
+fn follow(
+    place: usize,
+    mut answers: Answers,
+    events: &GroupEvents,
+    server: &Server,
+    output: &Output,
+) {
     while let Ok(event) = events.recv() {
         match event {
+            GroupEvent::Message(message) if answers.is_question(&message) => {
+                answers.on_question(&message);
+            }
             GroupEvent::Message(message) => server.hand_out(place, message),
             GroupEvent::Dropped(gap) if server.tell_gap(place, &gap) => {}
             // What says that there is room for more: to clients only what they asked for is said.

@@ -13,6 +13,8 @@ use fanfare_files::{
 };
 use fanfare_node::proto::{Bitrate, CongestionControl};
 
+use fanfare_view::AdaptPlan;
+
 use crate::{args::signing::Signing, meeting::Hosting, watching::WatchPlan};
 
 /// One sending.
@@ -49,6 +51,8 @@ pub(crate) struct SendPlan {
     pub(crate) hosting: Option<Hosting>,
     /// A page for browsers.
     pub(crate) watch: Option<WatchPlan>,
+    /// Advice of a monitor that is heard.
+    pub(crate) adapt: Option<AdaptPlan>,
     pub(crate) output: OutputArgs,
 }
 

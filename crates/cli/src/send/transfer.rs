@@ -13,7 +13,7 @@ use fanfare_files::{
     TransferEvent, event::Receipt,
 };
 use fanfare_json::{Line, Resuming, Sending, SignedLine, Start, Waiting};
-use fanfare_node::proto::CongestionControl;
+use fanfare_node::proto::{Bitrate, CongestionControl};
 
 use super::{
     choice, conclusion::conclude, plain_receivers::PlainReceivers, plan::SendPlan,
@@ -48,7 +48,9 @@ pub(super) fn send(
     let receipts = Receipts::open(plan.receipts.as_deref())?;
     let sources = gather(&plan, output)?;
     let plan = meet(plan, output)?;
-    let SendPlan { mut options, signing, congestion, rate, builder, layered, hosts, .. } = plan;
+    let shown = plan.output;
+    let SendPlan { mut options, signing, congestion, rate, builder, layered, hosts, adapt, .. } =
+        plan;
     signing.apply(&mut options)?;
     let (files, is_stream) = (sources.file_count(), sources.is_stream());
     let objects = sources.files.len() as u64 + u64::from(is_stream);
@@ -92,7 +94,13 @@ pub(super) fn send(
     output.text(&format!("sending {what} to {to} {pace}"));
     let on_interface =
         node.interface().map_or_else(String::new, |i| format!(" --interface {}", i.name));
+    let adapting = adapt.map(|plan| {
+        let set = node.rate_setter();
+        let within = move |most: Option<Bitrate>| set(most.map_or(rate, |most| rate.min(most)));
+        fanfare_view::follow(plan, Output::new(shown), within)
+    });
     watch(&node, output, &mut watched, reload);
+    drop(adapting);
     output.clear();
     let finished = node.finish();
     watched.receipts.close()?;

@@ -2,12 +2,15 @@
 //!
 //! - `options`: what all experiments are asked alike
 //! - `transfers`: files; `company`: messages between many; `tactical`: a slow, bad link to the sender
+//! - `links`: kinds of links; `scale`: what monitors cost
 //! - `unicast`: protocols between two hosts
 //! - `plot`: the tables of transfers as pictures
 
 mod company;
+mod links;
 mod options;
 mod plot;
+mod scale;
 mod tactical;
 mod transfers;
 mod unicast;
@@ -21,6 +24,8 @@ pub(super) fn run(args: &ReproduceArgs) -> Exit {
     match args.name.as_str() {
         company::NAME => company::run(args, &output),
         tactical::NAME => tactical::run(args, &output),
+        links::NAME => links::run(args, &output),
+        scale::NAME => scale::run(args, &output),
         unicast::NAME => unicast::run(args, &output),
         _ => transfers::run(args, &output),
     }

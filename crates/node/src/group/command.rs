@@ -3,7 +3,7 @@
 use std::sync::mpsc::SyncSender;
 
 use fanfare_group::{Options, Subscription, SubscriptionId, Topic};
-use fanfare_proto::ObjectKey;
+use fanfare_proto::{Bitrate, ObjectKey};
 
 use super::{
     GroupError,
@@ -39,6 +39,7 @@ pub(crate) enum Command {
     Status(SyncSender<GroupStatus>),
     Monitored(SyncSender<Option<Box<Monitored>>>),
     SetHostFacts(fanfare_monitor::Facts),
+    SetCeiling(Option<Bitrate>),
     Flush(SyncSender<()>),
     /// Messages will come fast.
     Hasten,

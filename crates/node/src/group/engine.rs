@@ -352,6 +352,7 @@ impl Engine for GroupEngine {
                 let _ = reply.try_send(monitored(&self.node).map(Box::new));
             }
             Command::SetHostFacts(facts) => self.node.set_host_facts(facts),
+            Command::SetCeiling(most) => self.node.session().sender().set_ceiling(most),
         }
     }
 

@@ -247,6 +247,16 @@ impl GroupHandle {
         Ok(())
     }
 
+    /// Sends no more than this from now on, or as much as its rate allows.
+    ///
+    /// # Errors
+    /// The member has ended.
+    pub fn set_ceiling(&self, most: Option<fanfare_proto::Bitrate>) -> Result<(), GroupError> {
+        self.commands.send(Command::SetCeiling(most)).map_err(|_| GroupError::Ended)?;
+        self.stopper.wake();
+        Ok(())
+    }
+
     /// How it stands.
     ///
     /// # Errors

@@ -212,7 +212,7 @@ pub(super) async fn run(args: &ClientArgs, output: Output) -> Result<Exit, Failu
     }
     listen(&near, fronts, &output).await?;
     let told = (node.clone(), near.clone());
-    status::serve(args.socket.socket.as_deref(), move || {
+    status::serve(&args.socket, move || {
         let mut status = links_status(&told.0);
         status["norm"] = peerings_status(&peerings);
         status["connections"] = told.1.connections().into();

@@ -292,7 +292,7 @@ pub(super) async fn run(args: &GatewayArgs, output: Output) -> Result<Exit, Fail
         tell_listening(&output, "gateway", address);
     }
     let told = (node.clone(), near.clone());
-    status::serve(args.socket.socket.as_deref(), move || {
+    status::serve(&args.socket, move || {
         let mut status = links_status(&told.0);
         status["norm"] = peerings_status(&peerings);
         status["connections"] = told.1.connections().into();

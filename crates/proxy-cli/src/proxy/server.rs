@@ -104,7 +104,7 @@ pub(super) async fn run(args: &ServerArgs, output: Output) -> Result<Exit, Failu
     let (sending, own) = (args.sending.sending()?, args.node.key()?.0);
     let peerings: Arc<Mutex<Vec<Arc<Peering>>>> = Arc::default();
     let told = (node.clone(), peerings.clone());
-    status::serve(args.socket.socket.as_deref(), move || {
+    status::serve(&args.socket, move || {
         let mut status = links_status(&told.0);
         let peerings = told.1.lock().unwrap_or_else(PoisonError::into_inner);
         status["norm"] = peerings_status(&peerings);

@@ -7,5 +7,5 @@ mod page;
 mod troubles;
 mod view;
 
-pub use page::GroupPage;
+pub use page::{GroupPage, More};
 pub use view::{GroupView, Heard, Node, Seen};

@@ -11,12 +11,29 @@ use std::{
 };
 
 use super::{GroupView, Seen};
-use crate::{Access, Board, ListenError, Server};
+use crate::{Access, Board, ListenError, Server, evidence::Evidence, history::History};
 
 /// How often it is looked at.
 const LOOKS: Duration = Duration::from_secs(1);
 /// Open pages get the end within this, or not at all.
 const END_PATIENCE: Duration = Duration::from_secs(1);
+
+/// What is shown and kept beside what nodes say of themselves.
+#[derive(Debug, Default)]
+pub struct More {
+    /// Of sensors.
+    pub evidence: Option<Evidence>,
+    /// This member does what is advised.
+    pub obeys: bool,
+    /// Where numbers are kept.
+    pub history: Option<History>,
+}
+
+impl More {
+    fn ceiling(&self) -> Option<u64> {
+        self.evidence.as_ref().filter(|_| self.obeys)?.ceiling()
+    }
+}
 
 /// A page for one group; it ends when this is dropped.
 #[derive(Debug)]
@@ -28,21 +45,31 @@ pub struct GroupPage {
 }
 
 impl GroupPage {
-    /// Opens it at `address`. `look` says what is known now, and nothing once the group has ended.
+    /// Opens it at `address`. `look` says what is known now, and nothing once the group has ended; it is
+    /// told the ceiling that this member is to obey, if there is one. `more` is taken once the address is had.
     pub fn start(
         mut view: GroupView,
+        more: &mut More,
         address: SocketAddr,
         access: Access,
-        mut look: impl FnMut() -> Option<Seen> + Send + 'static,
+        mut look: impl FnMut(Option<u64>) -> Option<Seen> + Send + 'static,
     ) -> Result<Self, ListenError> {
         let board = Arc::new(Board::new(view.document(Duration::ZERO, &Seen::default())));
         let server = Server::start(address, access, Arc::clone(&board))?;
+        let mut more = std::mem::take(more);
+        if let Some(history) = more.history.take() {
+            board.set_history(history);
+        }
         let (running, stopped) = mpsc::channel();
         let (own, begun) = (Arc::clone(&board), Instant::now());
         let thread = thread::Builder::new().name("watch-group".to_owned()).spawn(move || {
-            while let Some(seen) = look() {
+            while let Some(seen) = look(more.ceiling()) {
                 let now = begun.elapsed();
-                own.publish(view.document(now, &seen));
+                let mut document = view.document(now, &seen);
+                if let Some(evidence) = &mut more.evidence {
+                    evidence.add(now, &mut document);
+                }
+                own.publish(document);
                 own.add_point(view.point(now));
                 if stopped.recv_timeout(LOOKS) != Err(RecvTimeoutError::Timeout) {
                     return;

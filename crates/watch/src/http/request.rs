@@ -16,6 +16,8 @@ pub(super) struct Request {
     pub(super) method: String,
     /// Without what follows a question mark.
     pub(super) path: String,
+    /// What follows it.
+    query: String,
     /// By their names in lower case.
     headers: BTreeMap<String, String>,
     pub(super) body: String,
@@ -24,6 +26,12 @@ pub(super) struct Request {
 impl Request {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
+    }
+
+    /// What the query says of this name, with its escapes.
+    pub(super) fn asked(&self, name: &str) -> Option<&str> {
+        let mut pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.find(|(found, _)| *found == name).map(|(_, value)| value)
     }
 
     /// Reads one request; `InvalidData` when it is none, or too long.
@@ -36,12 +44,17 @@ impl Request {
         else {
             return Err(wrong());
         };
-        let path = target.split(['?', '#']).next().unwrap_or_default();
+        let target = target.split('#').next().unwrap_or_default();
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
         if !path.starts_with('/') {
             return Err(wrong());
         }
-        let mut request =
-            Self { method: method.to_owned(), path: path.to_owned(), ..Self::default() };
+        let mut request = Self {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            query: query.to_owned(),
+            ..Self::default()
+        };
         loop {
             let next = line(&mut lines)?;
             if next.is_empty() {

@@ -1,6 +1,9 @@
 //! What each path answers.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
 
 use super::{
     access::{Access, Verdict},
@@ -65,11 +68,38 @@ impl Site {
                 Response::new(METRICS, text)
             }
             "/healthz" => Response::new(JSON, exposition::health(&self.board.now().document)),
+            "/api/past" => match request.asked("at") {
+                None => Response::new(JSON, self.board.past().times()),
+                Some(at) => self.past(at),
+            },
+            "/api/history" => self.history(request),
             path => match assets::find(path) {
                 Some(asset) => Response::new(asset.kind, asset.bytes),
                 None => Response::refused(Status::NotFound, "there is nothing of this name"),
             },
         })
+    }
+
+    fn past(&self, at: &str) -> Response {
+        let found = at.parse().ok().filter(|at: &f64| at.is_finite());
+        match found.map(|at| self.board.past().at(at)) {
+            Some(Some(document)) => Response::new(JSON, document),
+            Some(None) => Response::refused(Status::NotFound, "nothing was kept yet"),
+            None => Response::refused(Status::BadRequest, "at: not a number of seconds"),
+        }
+    }
+
+    /// Numbers of the last `last` seconds (an hour if nothing is said), of names that begin with `series`.
+    fn history(&self, request: &Request) -> Response {
+        let Ok(last) = request.asked("last").unwrap_or("3600").parse::<u64>() else {
+            return Response::refused(Status::BadRequest, "last: not a number of seconds");
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let prefix = request.asked("series").map(unescaped).unwrap_or_default();
+        match self.board.past().history(now.saturating_sub(last), now, &prefix) {
+            Some(points) => Response::new(JSON, points),
+            None => Response::refused(Status::NotFound, "no history is kept: --monitor-history"),
+        }
     }
 
     fn login(&self, request: &Request, now: Instant) -> Response {
@@ -85,6 +115,24 @@ impl Site {
             Err(verdict) => refusal(&verdict),
         }
     }
+}
+
+/// Without the escapes of a query; what is broken stays as it is.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let escaped = match rest {
+            [b'%', high, low, ..] => {
+                let digit = |byte: &u8| char::from(*byte).to_digit(16);
+                digit(high).zip(digit(low)).map(|(high, low)| (high * 16 + low) as u8)
+            }
+            _ => None,
+        };
+        bytes.push(escaped.unwrap_or(if *first == b'+' { b' ' } else { *first }));
+        rest = if escaped.is_some() { &rest[3..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn refusal(verdict: &Verdict) -> Response {

@@ -10,6 +10,9 @@ const POINTS_MAX = 600;
 
 export class Stream {
   shown = $state.raw<Shown | undefined>(undefined);
+  /** What was shown at an earlier time, while somebody looks back. */
+  past = $state.raw<Shown | undefined>(undefined);
+  then = $state(0);
   points = $state.raw<number[][]>([]);
   ended = $state(false);
   stale = $state(false);
@@ -34,6 +37,15 @@ export class Stream {
       this.stale = !this.ended && Date.now() - this.#heard > STALE_AFTER;
       if (!this.ended) this.#addPoint();
     }, 1000);
+  }
+
+  replay(document: Shown, then: number): void {
+    this.past = document;
+    this.then = then;
+  }
+
+  live(): void {
+    this.past = undefined;
   }
 
   #show(document: unknown): void {

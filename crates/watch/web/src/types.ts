@@ -98,6 +98,49 @@ export interface NodeRow {
   cause?: string;
 }
 
+export interface Link {
+  capacity_bps?: number;
+  in_bps?: number;
+  out_bps?: number;
+  used?: number;
+  drops?: number;
+  up?: boolean;
+  state: string;
+}
+
+export interface Advice {
+  ceiling_bps: number;
+  left: number;
+  why: string;
+}
+
+export interface SeenPath {
+  from: string;
+  to: string;
+  bytes: number;
+  bps: number;
+  rtt?: number;
+  rtt_base?: number;
+  lost_before?: number;
+  lost_after?: number;
+}
+
+export interface NormSession {
+  from: string;
+  to: string;
+  node: string;
+  instance: number;
+  sent: number;
+  came: number;
+  bytes: number;
+}
+
+export interface SensorReport {
+  silent: boolean;
+  packets?: { paths: SeenPath[]; sessions: NormSession[] };
+  missing?: string[];
+}
+
 export interface Group {
   version: string;
   kind: 'group';
@@ -124,6 +167,10 @@ export interface Group {
   repairs: number;
   frames_refused: number;
   chart: [string, string][];
+  sensors?: Record<string, SensorReport>;
+  links?: Record<string, Link>;
+  advice?: Record<string, Advice>;
+  adapt?: string;
 }
 
 export type Shown = Transfer | Group;

@@ -45,7 +45,8 @@ const HELP: Help = Help::new(&[
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct ReproduceArgs {
-    /// s000-table1, s000-table2, s000-table3, s002-unicast, s003, s003-gigabit or company
+    /// s000-table1, s000-table2, s000-table3, s002-links, s002-scale, s002-unicast, s003, s003-gigabit or
+    /// company
     pub(super) name: String,
     /// Systems, with commas [default: all that are installed]
     ///

@@ -3,23 +3,32 @@
 
 use std::{fs, path::PathBuf};
 
-use fanfare_node::monitor::Facts;
+use fanfare_monitor::Facts;
 
 /// Reads the files anew each time; the use of processors is that since the last time.
 #[derive(Debug)]
-pub(crate) struct HostFacts {
+pub struct HostFacts {
     /// `/`, or in tests another folder.
     root: PathBuf,
     /// Time that processors have been busy, and all time.
     before: Option<(u64, u64)>,
 }
 
+impl Default for HostFacts {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl HostFacts {
-    pub(crate) fn new() -> Self {
+    /// Of this machine.
+    #[must_use]
+    pub fn new() -> Self {
         Self { root: PathBuf::from("/"), before: None }
     }
 
-    pub(crate) fn read(&mut self) -> Facts {
+    /// As it is now.
+    pub fn read(&mut self) -> Facts {
         Facts {
             processor: self.processor(),
             memory: self.memory(),

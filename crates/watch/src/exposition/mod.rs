@@ -1,8 +1,14 @@
 //! The document as metrics, in the text format of Prometheus.
-
-use std::fmt::{Display, Write as _};
+//!
+//! - `sensors`: what sensors told; `proxy`: links and proxies; `page`: lines
 
 use serde_json::{Value, json};
+
+mod page;
+mod proxy;
+mod sensors;
+
+use page::Page;
 
 /// Lines about each receiver are written for so many: a store keeps a series for each.
 const RECEIVERS_MAX: usize = 256;
@@ -18,6 +24,8 @@ pub(crate) fn text(document: &Value) -> String {
     alerts(document, &mut page);
     receivers(document, &mut page);
     nodes(document, &mut page);
+    sensors::lines(document, &mut page);
+    proxy::lines(document, &mut page);
     page.text
 }
 
@@ -116,6 +124,7 @@ fn nodes(document: &Value, page: &mut Page) {
         "What the notes of all nodes may take.",
         &monitor["allowed_bps"],
     );
+    up(document, page);
     let each = || document["nodes"].as_object().into_iter().flatten().take(RECEIVERS_MAX);
     let fields = [
         ("host_cpu_ratio", "processor", "The busy share of a node's processors."),
@@ -136,36 +145,16 @@ fn nodes(document: &Value, page: &mut Page) {
     }
 }
 
-#[derive(Debug, Default)]
-struct Page {
-    text: String,
-}
-
-impl Page {
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
-        let _ = write!(self.text, "# HELP fanfare_{name} {help}\n# TYPE fanfare_{name} {kind}\n");
+/// 1 for each node that is heard, and 0 for one that was.
+fn up(document: &Value, page: &mut Page) {
+    let each = || document["nodes"].as_object().into_iter().flatten().take(RECEIVERS_MAX);
+    if each().next().is_some() {
+        page.family("node_up", "gauge", "1 for a node that is heard, 0 for one that was.");
     }
-
-    fn line(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
-        let label = |(name, value): &(&str, &str)| format!("{name}=\"{}\"", escaped(value));
-        let labels: Vec<String> = labels.iter().map(label).collect();
-        let labels =
-            if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        let _ = writeln!(self.text, "fanfare_{name}{labels} {value}");
+    for (id, one) in each() {
+        let label = one["label"].as_str().unwrap_or_default();
+        page.line("node_up", &[("node", label), ("id", id)], u8::from(one["state"] != "silent"));
     }
-
-    /// One number, if there is one.
-    fn one(&mut self, name: &str, kind: &str, help: &str, value: &Value) {
-        if value.is_number() {
-            self.family(name, kind, help);
-            self.line(name, &[], value);
-        }
-    }
-}
-
-/// Names come by the network: a quote or a line end in one must not end the line.
-fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 #[cfg(test)]
@@ -200,5 +189,51 @@ mod tests {
     fn what_is_not_known_has_no_line() {
         let text = text(&json!({"version": "1", "kind": "recv"}));
         assert!(!text.contains("rate") && !text.contains("receiver"), "{text}");
+    }
+
+    #[test]
+    fn links_and_sessions_of_a_proxy_become_lines() {
+        let link = json!({"peer": "base", "connected": true, "rtt_ms": 40.0, "bytes_sent": 9});
+        let norm = json!({"peer": "base", "rate": 1000, "messages_repair": 2});
+        let proxy = json!({"links": [link], "norm": [norm], "connections": 3});
+        let text = text(&json!({"kind": "proxy", "version": "1", "proxy": proxy}));
+        for line in [
+            "fanfare_build_info{version=\"1\",kind=\"proxy\"} 1",
+            "fanfare_peer_connected{peer=\"base\"} 1",
+            "fanfare_peer_rtt_seconds{peer=\"base\"} 0.04",
+            "fanfare_peer_sent_bytes_total{peer=\"base\"} 9",
+            "fanfare_proxy_rate_bits_per_second{peer=\"base\"} 1000",
+            "fanfare_proxy_repairs_total{peer=\"base\"} 2",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
+        }
+    }
+
+    #[test]
+    fn what_sensors_tell_becomes_lines() {
+        let path = json!({
+            "from": "10.0.0.1", "to": "10.0.0.2", "rtt": 0.02, "rtt_base": 0.01,
+            "classes": {"norm": 5}, "lost_after": 3,
+        });
+        let document = json!({
+            "sensors": {"north": {"packets": {"seen": 7, "dropped": 1, "paths": [path]}}},
+            "links": {"north/eth0": {"used": 0.5, "capacity_bps": 100}},
+            "advice": {"north/eth0": {"ceiling_bps": 85}}, "adapt": "advise", "advice_given": 2,
+            "nodes": {"7": {"label": "a", "state": "silent"}},
+        });
+        let text = text(&document);
+        for line in [
+            "fanfare_node_up{node=\"a\",id=\"7\"} 0",
+            "fanfare_sensor_up{sensor=\"north\"} 1",
+            "fanfare_sensor_ring_drops_total{sensor=\"north\"} 1",
+            "fanfare_link_used_ratio{link=\"north/eth0\"} 0.5",
+            "fanfare_rtt_seconds{sensor=\"north\",from=\"10.0.0.1\",to=\"10.0.0.2\",kind=\"base\"} 0.01",
+            "fanfare_traffic_bytes_total{sensor=\"north\",from=\"10.0.0.1\",to=\"10.0.0.2\",class=\"norm\"} 5",
+            "fanfare_retransmitted_total{sensor=\"north\",from=\"10.0.0.1\",to=\"10.0.0.2\",lost=\"after\"} 3",
+            "fanfare_advice_total{knob=\"rate\",mode=\"advise\"} 2",
+            "fanfare_advice_ceiling_bits_per_second{link=\"north/eth0\"} 85",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
+        }
     }
 }
