@@ -17,7 +17,8 @@ const FOR_NAMESPACES: [(&str, &str); 1] = [("ip", "iproute2")];
 
 /// The same for the tests of the command; what is compared in the laboratory is left out there when it is
 /// missing.
-const FOR_TESTS: [(&str, &str); 4] = [
+const FOR_TESTS: [(&str, &str); 5] = [
+    ("ffmpeg", "ffmpeg"),
     ("nats-server", "nats-server"),
     ("openssl", "openssl"),
     ("rsync", "rsync"),

@@ -70,6 +70,12 @@ const LINKS: Help = Help::new(&[
 ])
 .files(&[("fanfare-proxy", "the program that is started: beside this one, or in the PATH")]);
 
+const VIDEO: Help = Help::new(&[
+    ("fanfare video send test", "bars, a running number and a tone"),
+    ("fanfare video serve", "a page and a server for players"),
+])
+.files(&[("fanfare-video", "the program that is started: beside this one, or in the PATH")]);
+
 /// Send files and messages to many machines at once, and know who has them
 ///
 /// Each packet is sent once and reaches all receivers (multicast). Receivers request what they
@@ -119,6 +125,9 @@ enum Command {
     /// Carry TCP connections past loss and delay (needs fanfare-proxy)
     #[command(disable_help_flag = true, after_help = LINKS.short())]
     Proxy(LaboratoryArgs),
+    /// Send video to a group, and serve it to players (needs fanfare-video)
+    #[command(disable_help_flag = true, after_help = VIDEO.short())]
+    Video(LaboratoryArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -253,6 +262,7 @@ pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
         Command::Bench(args) => Task::Laboratory(Other::Lab, "bench", args),
         Command::Link(args) => Task::Laboratory(Other::Proxy, "link", args),
         Command::Proxy(args) => Task::Laboratory(Other::Proxy, "proxy", args),
+        Command::Video(args) => Task::Laboratory(Other::Video, "video", args),
         Command::Key(args) => Task::Key(args),
         Command::Id(args) => Task::Id(args),
         Command::Trust(args) => Task::Trust(args),

@@ -5,6 +5,7 @@
 //! - `plot`: the tables of transfers as pictures
 
 mod company;
+mod harness;
 mod options;
 mod plot;
 mod tactical;
@@ -18,6 +19,7 @@ pub(super) fn run(args: &ReproduceArgs) -> Exit {
     let output = Output::new(args.output);
     match args.name.as_str() {
         company::NAME => company::run(args, &output),
+        harness::NAME => harness::run(args, &output),
         tactical::NAME => tactical::run(args, &output),
         _ => transfers::run(args, &output),
     }
