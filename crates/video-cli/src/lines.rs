@@ -12,6 +12,7 @@ pub(crate) enum Line<'a> {
         node_id: u32,
         #[serde(skip_serializing_if = "Option::is_none")]
         address: Option<String>,
+        at_ms: u64,
     },
     /// A stream is known.
     Stream { name: &'a str, renditions: Vec<&'a str>, at_ms: u64 },

@@ -1,12 +1,18 @@
 "use strict";
-// The list of streams, and a player for one of them. `window.fanfare` is for tests.
+// The list of streams, and a player for one of them. What `body` says in its data is for tests.
 const film = document.getElementById("film");
 const state = document.getElementById("state");
 const rows = document.getElementById("streams");
 const seen = { stalls: 0, started: null, opened: performance.now(), playing: null };
-window.fanfare = seen;
 let player = null;
 
+function tell() {
+  document.body.dataset.stalls = seen.stalls;
+  document.body.dataset.started = seen.started === null ? "" : Math.round(seen.started);
+  document.body.dataset.position = film.currentTime.toFixed(1);
+}
+
+film.addEventListener("timeupdate", tell);
 film.addEventListener("playing", () => {
   if (seen.started === null) seen.started = performance.now() - seen.opened;
   state.textContent = "Playing " + seen.playing + ".";

@@ -128,6 +128,7 @@ fn send(args: &SendArgs, output: &Output) -> Result<Exit, Failure> {
         group: group.address().to_string(),
         node_id: group.id().0,
         address: None,
+        at_ms: crate::lines::now_ms(),
     });
     output.text(&format!("sending '{}' to {}", plan.name, group.address()));
     Sending::new(&group, &plan, output).run(encoder)

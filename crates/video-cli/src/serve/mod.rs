@@ -84,6 +84,7 @@ fn serve(args: &ServeArgs, output: &Output) -> Result<Exit, Failure> {
         group: group.address().to_string(),
         node_id: group.id().0,
         address: Some(server.address().to_string()),
+        at_ms: crate::lines::now_ms(),
     });
     output.text(&format!("video of {} at http://{}/", group.address(), server.address()));
     Viewer::new(&group, &library, latency, args.rendition.clone(), output).run()?;
