@@ -112,7 +112,7 @@ impl<P> Shelf<P> {
         };
         let mut have = self.segments.iter().filter_map(|(n, slot)| Some((*n, held(slot)?)));
         let Some((first, _)) = have.next() else { return Vec::new() };
-        let last = have.last().map_or(first, |(last, _)| last);
+        let last = have.next_back().map_or(first, |(last, _)| last);
         let mut out = Vec::new();
         for number in first..=last {
             let held = self.segments.get(&number).and_then(held);

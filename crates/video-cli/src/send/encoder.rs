@@ -15,7 +15,7 @@ use fanfare_video::{
     ladder::Rendition,
 };
 
-use super::Plan;
+use super::plan::Plan;
 
 /// Bytes of its complaints that are kept.
 const COMPLAINT_MAX: usize = 4 << 10;

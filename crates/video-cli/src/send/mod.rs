@@ -1,22 +1,21 @@
 //! `fanfare video send`.
 //!
+//! - `plan`: what is to be sent
 //! - `encoder`: ffmpeg as a child, and what it has written
 //! - `sending`: segments as messages, to who wants them
 
 mod encoder;
+mod plan;
 mod sending;
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, give_up, interrupt, units};
 use fanfare_node::proto::Duration;
-use fanfare_video::{
-    encoding::Source,
-    ladder::{self, Rendition},
-    topics,
-};
+use fanfare_video::{encoding::Source, ladder, topics};
 
 use crate::{EXITS, member::MemberArgs};
 use encoder::Encoder;
+use plan::Plan;
 use sending::Sending;
 
 const HELP: Help = Help::new(&[
@@ -58,17 +57,6 @@ pub(crate) struct SendArgs {
     member: MemberArgs,
     #[command(flatten)]
     output: OutputArgs,
-}
-
-/// What is to be sent.
-pub(crate) struct Plan {
-    pub(crate) source: Source,
-    pub(crate) name: String,
-    pub(crate) ladder: Vec<Rendition>,
-    pub(crate) segment: Duration,
-    pub(crate) all: bool,
-    pub(crate) stay: Duration,
-    pub(crate) keep: Duration,
 }
 
 impl SendArgs {

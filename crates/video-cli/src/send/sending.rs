@@ -13,8 +13,8 @@ use fanfare_node::{
 use fanfare_video::{About, Demand, Segment, Want, topics};
 
 use super::{
-    Plan,
     encoder::{Encoded, Encoder},
+    plan::Plan,
 };
 use crate::lines::{Line, now_ms};
 

@@ -23,8 +23,6 @@ const WANT_EVERY: Duration = Duration::from_secs(2);
 const ASK_EVERY: Duration = Duration::from_millis(500);
 /// A want is old after that.
 const WANT_LASTS: Duration = Duration::from_secs(5);
-/// A player begins some segments before the newest: so many are asked for when a rendition is joined.
-const BEFORE: u32 = 2;
 /// Segments older than the newest by more tell nothing of the path now.
 const RECENT: u32 = 2;
 
@@ -186,10 +184,11 @@ impl<'a> Viewer<'a> {
             return Ok(());
         }
         let rendition = followed.about.renditions[wanted].0.name.clone();
-        let recent = Duration::from_millis(u64::from(followed.about.segment_ms * BEFORE));
         let subscription = Subscription {
             deadline: Some(self.latency),
-            history: History::Since(recent),
+            // The next segment is sooner here than an older one: twenty that begin together would ask for
+            // all that was sent lately.
+            history: History::Last(0),
             ..Subscription::new(filter(&topics::rendition(name, &rendition))?)
         };
         let id = self.group.subscribe(subscription)?;
