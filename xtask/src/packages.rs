@@ -17,10 +17,12 @@ const FOR_NAMESPACES: [(&str, &str); 1] = [("ip", "iproute2")];
 
 /// The same for the tests of the command; what is compared in the laboratory is left out there when it is
 /// missing.
-const FOR_TESTS: [(&str, &str); 5] = [
+const FOR_TESTS: [(&str, &str); 7] = [
+    ("cmake", "cmake"),
     ("ffmpeg", "ffmpeg"),
     ("nats-server", "nats-server"),
     ("openssl", "openssl"),
+    ("python3", "python3"),
     ("rsync", "rsync"),
     ("/usr/include/zmq.h", "libzmq3-dev"),
 ];
