@@ -69,7 +69,8 @@ impl Chooser {
         if carries.min(seen) < needed {
             self.calm_since = now;
         }
-        if carries < needed {
+        // What takes longer than it is shown is too much, whatever was before.
+        if carries < needed || took > self.segment.as_secs_f64() {
             self.fall(now);
         } else {
             self.climb(now);
@@ -154,6 +155,16 @@ mod tests {
         assert_eq!(chooser.current(), 1);
         let levels = play(&mut chooser, &mut now, 128e3, 4);
         assert_eq!(levels[2], 0, "{levels:?}");
+    }
+
+    #[test]
+    fn one_segment_that_takes_longer_than_it_is_shown_is_enough() {
+        let mut now = Instant::now();
+        let mut chooser = chooser(now);
+        play(&mut chooser, &mut now, 1e6, 20);
+        now += SECOND;
+        chooser.on_segment(now, 1, 50_000, Duration::from_millis(1270));
+        assert_eq!(chooser.current(), 0);
     }
 
     #[test]
