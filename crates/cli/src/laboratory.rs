@@ -1,4 +1,5 @@
-//! `fanfare lab`, `sim` and `bench`, `link` and `proxy`, `video`: other programs, as git and cargo find theirs.
+//! `fanfare lab`, `sim` and `bench`, `link`, `proxy`, `relay` and `video`: other programs, as git and cargo find
+//! theirs.
 
 use std::{
     ffi::OsString,
@@ -20,6 +21,8 @@ pub(crate) enum Other {
     Proxy,
     /// Video to a group.
     Video,
+    /// Islands that no multicast reaches.
+    Relay,
 }
 
 impl Other {
@@ -28,6 +31,7 @@ impl Other {
             Self::Lab => "fanfare-lab",
             Self::Proxy => "fanfare-proxy",
             Self::Video => "fanfare-video",
+            Self::Relay => "fanfare-relay",
         }
     }
 
@@ -37,6 +41,7 @@ impl Other {
             Self::Lab => "crates/lab-cli",
             Self::Proxy => "crates/proxy-cli",
             Self::Video => "crates/video-cli",
+            Self::Relay => "crates/relay-cli",
         }
     }
 
@@ -46,6 +51,7 @@ impl Other {
             Self::Lab => "laboratory.missing",
             Self::Proxy => "proxy.missing",
             Self::Video => "video.missing",
+            Self::Relay => "relay.missing",
         }
     }
 }

@@ -30,7 +30,7 @@ fn two_viewers_have_the_same_bytes_and_ffmpeg_plays_them_as_hls_and_as_dash() {
         }
     }
     assert!(same >= 1);
-    // Two seconds of HLS. Of the manifest ffmpeg's reader takes the first segment: results/video.md.
+    // Two seconds of HLS. Of the manifest ffmpeg's reader takes the first segment: results/video/video.md.
     for (list, seconds, least) in [("index.m3u8", "2", 25), ("manifest.mpd", "0.8", 15)] {
         let played = Command::new("ffmpeg")
             .args(["-v", "error", "-i", &address(&second, list)])

@@ -49,7 +49,7 @@ fn harness(args: &ReproduceArgs) -> Result<Harness, Failure> {
         duration: if args.quick { QUICK } else { duration },
         rest: REST,
         seed: 1,
-        trials: args.trials("results"),
+        trials: args.trials("results/harness"),
     };
     Ok(Harness { company, repetitions: args.repetitions() })
 }
