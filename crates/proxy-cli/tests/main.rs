@@ -6,6 +6,7 @@ mod faults;
 mod gateway;
 mod messages;
 mod norp;
+mod people;
 mod programs;
 mod road;
 

@@ -110,14 +110,19 @@ impl Road {
 
     /// Starts our program on a host and waits for what it says first.
     pub(crate) fn start(&self, host: &str, words: &[&str]) -> Running {
+        let mut running = self.start_silent(host, words);
+        running.wait_for("listening");
+        running
+    }
+
+    /// The same, of a command that listens nowhere.
+    pub(crate) fn start_silent(&self, host: &str, words: &[&str]) -> Running {
         let mut command = self.on(host, crate::PROGRAM);
         command.args(words).args(["--identity", host, "--json"]);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let lines = lines(&mut child);
-        let mut running = Running { child, lines };
-        running.wait_for("listening");
-        running
+        Running { child, lines }
     }
 
     pub(crate) fn server(&self, more: &[&str]) -> Running {

@@ -53,10 +53,13 @@ pub(super) fn markdown(rows: &[UnicastRow]) -> String {
     let mut losses: Vec<u32> = rows.iter().map(|row| row.loss).collect();
     losses.sort_unstable();
     losses.dedup();
-    let mut text = "# Unicast over a bad road\n\n512 kbit/s, 250 ms one way, a queue of 21 \
-                    packets, loss both ways. Medians; in brackets how many runs were whole, \
-                    where not all were. A run of more than 160 s is missing, as in the paper.\n"
-        .to_owned();
+    let mut text =
+        "# Unicast over a bad road\n\n*For people who choose a protocol for a road with \
+                    loss and delay. Made by `fanfare lab reproduce\ns002-unicast`.*\n\n512 kbit/s, \
+                    250 ms one way, a queue of 21 packets, loss both ways. Medians. In brackets \
+                    stands\nhow many runs were whole, where not all were. A run of more than 160 s \
+                    is missing, as in the paper.\n"
+            .to_owned();
     for pattern in Pattern::ALL {
         let heads: String = losses.iter().map(|loss| format!(" {loss} % |")).collect();
         let bars = "---|".repeat(losses.len());
