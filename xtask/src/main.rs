@@ -10,6 +10,7 @@ mod links;
 mod no_io;
 mod packages;
 mod prose;
+mod rows;
 mod simulated_crash;
 mod small_files;
 mod source_tree;
@@ -31,6 +32,8 @@ const USAGE: &str = "usage: cargo xtask <task>
   docs      rustdoc, warnings are errors
   api       what a program sees of the crate fanfare is what public-api.txt says
   deny      licences, versions and sources of what others have written are what deny.toml allows
+  rows      the table of the papers' rows in results is what results/rows.toml makes; `rows` writes
+             it anew, `rows --check` compares
   no-io     wire, fec, proto and group build without an operating system
   interop   against NRL's NORM in network namespaces (root; quick matrix)
   reproduce two cells of the papers' tables in the laboratory, Fanfare and NORM (root)
@@ -83,6 +86,7 @@ fn steps() -> Vec<Step> {
         Step::new("api", api::check),
         Step::new("deny", deny::check),
         Step::new("web", web::check),
+        Step::new("rows", rows::check),
         Step::new("no-io", no_io::check),
         Step::new("headers", headers::check).within(38),
         Step::new("interop", interop).within(40),
@@ -219,6 +223,8 @@ enum Asked<'a> {
     StreamProperty(&'a [String]),
     /// The page is built anew.
     Web,
+    /// The table of the papers' rows is written anew.
+    Rows,
     /// The header of libfanfare is written anew.
     Headers,
     /// All steps, or the one of this name.
@@ -242,6 +248,8 @@ impl<'a> Asked<'a> {
             "api-update" => Self::ApiUpdate,
             "web" if options == ["--check"] => return Ok(Self::Steps(Some("web"))),
             "web" => Self::Web,
+            "rows" if options == ["--check"] => return Ok(Self::Steps(Some("rows"))),
+            "rows" => Self::Rows,
             "headers" if options == ["--update"] => return Ok(Self::Headers),
             "ci" => Self::Steps(None),
             name if steps.contains(&name) => Self::Steps(Some(name)),
@@ -264,6 +272,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Asked::ApiUpdate) => api::update(),
+        Ok(Asked::Rows) => rows::update(),
         Ok(Asked::Web) => step::run_all(vec![Step::new("web", web::build)]),
         Ok(Asked::Headers) => step::run_all(vec![Step::new("headers", headers::update)]),
         Ok(Asked::Crash(options)) => {
@@ -305,7 +314,9 @@ mod tests {
         assert!(parse("crash --rounds 3").is_ok());
         assert_eq!(parse("web").as_deref(), Ok("Web"));
         assert_eq!(parse("web --check").as_deref(), Ok("Steps(Some(\"web\"))"));
-        for line in ["", "fly", "ci --quick", "ci fmt", "tidy --fix", "web --fix"] {
+        assert_eq!(parse("rows").as_deref(), Ok("Rows"));
+        assert_eq!(parse("rows --check").as_deref(), Ok("Steps(Some(\"rows\"))"));
+        for line in ["", "fly", "ci --quick", "ci fmt", "tidy --fix", "web --fix", "rows --fix"] {
             assert!(parse(line).is_err(), "{line}");
         }
     }

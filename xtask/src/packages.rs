@@ -17,8 +17,9 @@ const FOR_NAMESPACES: [(&str, &str); 1] = [("ip", "iproute2")];
 
 /// The same for the tests of the command; what is compared in the laboratory is left out there when it is
 /// missing.
-const FOR_TESTS: [(&str, &str); 6] = [
+const FOR_TESTS: [(&str, &str); 7] = [
     ("cmake", "cmake"),
+    ("ffmpeg", "ffmpeg"),
     ("nats-server", "nats-server"),
     ("openssl", "openssl"),
     ("python3", "python3"),

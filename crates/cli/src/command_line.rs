@@ -75,10 +75,18 @@ const GROUPS: Help = Help::new(&[
     ("fanfare group join CODE", "with what 'fanfare group invite' has printed"),
 ])
 .files(&[("fanfare-group", "the program that is started: beside this one, or in the PATH")]);
+
 const SENSOR: Help = Help::new(&[
     ("sudo fanfare sensor", "what passes by on this machine's interfaces"),
     ("fanfare sensor --read trace.pcap", "the same of a capture file"),
+])
 .files(&[("fanfare-sensor", "the program that is started: beside this one, or in the PATH")]);
+
+const VIDEO: Help = Help::new(&[
+    ("fanfare video send test", "bars, a running number and a tone"),
+    ("fanfare video serve", "a page and a server for players"),
+])
+.files(&[("fanfare-video", "the program that is started: beside this one, or in the PATH")]);
 
 const ISLANDS: Help = Help::new(&[
     ("fanfare relay --join 239.255.42.1:6003 --accept 10.0.1.5", "beside the receivers"),
@@ -141,6 +149,9 @@ enum Command {
     /// Tell what passes by on this machine's network (needs fanfare-sensor)
     #[command(disable_help_flag = true, after_help = SENSOR.short())]
     Sensor(LaboratoryArgs),
+    /// Send video to a group, and serve it to players (needs fanfare-video)
+    #[command(disable_help_flag = true, after_help = VIDEO.short())]
+    Video(LaboratoryArgs),
     /// Join islands that no multicast reaches (needs fanfare-relay)
     #[command(disable_help_flag = true, after_help = ISLANDS.short())]
     Relay(LaboratoryArgs),
@@ -280,6 +291,7 @@ pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
         Command::Proxy(args) => Task::Laboratory(Other::Proxy, "proxy", args),
         Command::Group(args) => Task::Laboratory(Other::Group, "group", args),
         Command::Sensor(args) => Task::Laboratory(Other::Sensor, "sensor", args),
+        Command::Video(args) => Task::Laboratory(Other::Video, "video", args),
         Command::Relay(args) => Task::Laboratory(Other::Relay, "relay", args),
         Command::Key(args) => Task::Key(args),
         Command::Id(args) => Task::Id(args),

@@ -1,5 +1,5 @@
-//! `fanfare lab`, `sim` and `bench`, `link`, `proxy`, `group`, `relay` and `sensor`: other programs, as
-//! git and cargo find theirs.
+//! `fanfare lab`, `sim` and `bench`, `link`, `proxy`, `group`, `relay`, `sensor` and `video`: other
+//! programs, as git and cargo find theirs.
 
 use std::{
     ffi::OsString,
@@ -23,6 +23,8 @@ pub(crate) enum Other {
     Group,
     /// What passes by on this machine's network.
     Sensor,
+    /// Video to a group.
+    Video,
     /// Islands that no multicast reaches.
     Relay,
 }
@@ -34,6 +36,7 @@ impl Other {
             Self::Proxy => "fanfare-proxy",
             Self::Group => "fanfare-group",
             Self::Sensor => "fanfare-sensor",
+            Self::Video => "fanfare-video",
             Self::Relay => "fanfare-relay",
         }
     }
@@ -45,6 +48,7 @@ impl Other {
             Self::Proxy => "crates/proxy-cli",
             Self::Group => "crates/mls-cli",
             Self::Sensor => "crates/sensor-cli",
+            Self::Video => "crates/video-cli",
             Self::Relay => "crates/relay-cli",
         }
     }
@@ -56,6 +60,7 @@ impl Other {
             Self::Proxy => "proxy.missing",
             Self::Group => "group.missing",
             Self::Sensor => "sensor.missing",
+            Self::Video => "video.missing",
             Self::Relay => "relay.missing",
         }
     }

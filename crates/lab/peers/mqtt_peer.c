@@ -1,10 +1,10 @@
 /* Publishes lines and prints what is published, over MQTT (libmosquitto): one of the systems beside which
  * groups are measured.
  *
- *   mqtt_peer SERVER PORT NAME TOPIC...       topics as subscriptions have them: position/+
+ *   mqtt_peer SERVER PORT QUALITY NAME TOPIC...       topics as subscriptions have them: position/+
  *
- * Reads "TOPIC TEXT" lines and prints the texts that come. Quality of service 1, and a session that the
- * server keeps while the connection is gone: nothing is lost that the server's queue holds. */
+ * Reads "TOPIC TEXT" lines and prints the texts that come. A session that the server keeps while the connection is
+ * gone: with quality of service 1 or 2 nothing is lost that the server's queue holds. */
 #include <mosquitto.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +13,10 @@
 
 /* A keep-alive must be longer than a document of 512 KiB takes on a radio of 600 kbit/s that others use, too:
  * libmosquitto and mosquitto count whole packets as life, and an answer waits behind them. */
-enum { QOS = 1, KEEPALIVE_S = 30, RETRY_MAX_S = 2 };
+enum { KEEPALIVE_S = 30, RETRY_MAX_S = 2 };
 
 static char **topics;
+static int quality;
 
 static void on_connect(struct mosquitto *client, void *user, int code) {
     (void)user;
@@ -23,7 +24,7 @@ static void on_connect(struct mosquitto *client, void *user, int code) {
         return;
     }
     for (char **topic = topics; *topic != NULL; topic++) {
-        mosquitto_subscribe(client, NULL, *topic, QOS);
+        mosquitto_subscribe(client, NULL, *topic, quality);
     }
     puts("ready");
 }
@@ -35,14 +36,15 @@ static void on_message(struct mosquitto *client, void *user, const struct mosqui
 }
 
 int main(int count, char **arguments) {
-    if (count < 5) {
-        fprintf(stderr, "usage: mqtt_peer SERVER PORT NAME TOPIC...\n");
+    if (count < 6) {
+        fprintf(stderr, "usage: mqtt_peer SERVER PORT QUALITY NAME TOPIC...\n");
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 1 << 20);
-    topics = arguments + 4;
+    quality = atoi(arguments[3]);
+    topics = arguments + 5;
     mosquitto_lib_init();
-    struct mosquitto *client = mosquitto_new(arguments[3], false, NULL);
+    struct mosquitto *client = mosquitto_new(arguments[4], false, NULL);
     if (client == NULL) {
         return 1;
     }
@@ -69,7 +71,7 @@ int main(int count, char **arguments) {
         }
         *text++ = '\0';
         /* Without a connection it waits in the library. */
-        mosquitto_publish(client, NULL, line, (int)strlen(text), text, QOS, false);
+        mosquitto_publish(client, NULL, line, (int)strlen(text), text, quality, false);
     }
     mosquitto_loop_stop(client, true);
     return 0;

@@ -19,6 +19,7 @@ mod trial;
 pub use plan::Company;
 pub use radio::Radio;
 pub use table::CompanyRow;
+pub(crate) use tally::Cut;
 
 use crate::{
     error::{LabError, Refusal},
@@ -57,6 +58,20 @@ impl Company {
         stop: &Stop,
         tell: &mut (dyn FnMut(CompanyProgress<'_>) + Send),
     ) -> Result<Vec<CompanyRow>, LabError> {
+        let rows = self.measure(stop, tell)?;
+        self.trials.write("company-systems", &table::markdown(self, &rows), &table::csv(&rows))?;
+        Ok(rows)
+    }
+
+    /// Runs all of it.
+    ///
+    /// # Errors
+    /// When the lab cannot be, a named system is missing, or `stop` was set.
+    pub(crate) fn measure(
+        &self,
+        stop: &Stop,
+        tell: &mut (dyn FnMut(CompanyProgress<'_>) + Send),
+    ) -> Result<Vec<CompanyRow>, LabError> {
         privileges::check()?;
         let fleets = self.prepare(tell)?;
         let trials: Vec<Trial<'_>> = self
@@ -89,7 +104,6 @@ impl Company {
                 rows.push(row?);
             }
         }
-        self.trials.write("company-systems", &table::markdown(self, &rows), &table::csv(&rows))?;
         Ok(rows)
     }
 

@@ -28,6 +28,6 @@ pub mod terminal;
 pub mod transfer;
 
 pub use board::Board;
-pub use http::{Access, ListenError, Server};
+pub use http::{Access, ListenError, PageFile, Pages, Server};
 pub use page::TransferPage;
 pub use patch::{apply, patch};

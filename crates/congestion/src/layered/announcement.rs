@@ -10,6 +10,7 @@
 //! packet bytes (16) | ask share (16) | object bytes (64) | family 4 or 6 (8) | scheme (8)
 //! first port (16) | first group (32 or 128) | scheme's numbers | echoes
 //! equal 0: layers (8), rate bit/s (32)     multiplicative 1: layers (8), rate (32), factor (16)
+//! waves 3: layers (8), rate (32), what is left after a slot (16)
 //! listed 2: layers (8), rates (32 each)    echo: receiver (32), its clock us (32), held us (32)
 //! ```
 
@@ -111,6 +112,11 @@ impl Announcement {
         layers + usize::from(self.send_pattern.quiet_slots())
     }
 
+    /// Waves are sent as waves, and nothing else is.
+    fn is_of_one_kind(&self) -> bool {
+        (self.send_pattern == SendPattern::Waves) == matches!(self.scheme, Scheme::Waves { .. })
+    }
+
     /// Appends its bytes to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let ms = u16::try_from(self.interval.as_millis()).unwrap_or(u16::MAX);
@@ -146,7 +152,8 @@ impl Announcement {
         let plausible = INTERVAL.contains(&ms)
             && announcement.every > 0
             && PACKET.contains(&announcement.packet)
-            && announcement.object <= OBJECT_MAX;
+            && announcement.object <= OBJECT_MAX
+            && announcement.is_of_one_kind();
         if !plausible {
             return Err(Refusal::Absurd);
         }
@@ -209,6 +216,7 @@ impl Scheme {
             Self::Equal { .. } => 0,
             Self::Multiplicative { .. } => 1,
             Self::Listed(_) => 2,
+            Self::Waves { .. } => 3,
         }
     }
     fn encode(&self, out: &mut Vec<u8>) {
@@ -223,6 +231,11 @@ impl Scheme {
                 out.extend(word(base));
                 out.extend(factor.to_be_bytes());
             }
+            Self::Waves { base, fall, count } => {
+                out.push(*count);
+                out.extend(word(base));
+                out.extend(fall.to_be_bytes());
+            }
             Self::Listed(rates) => {
                 out.push(u8::try_from(rates.len()).unwrap_or(u8::MAX));
                 rates.iter().take(usize::from(u8::MAX)).for_each(|rate| out.extend(word(rate)));
@@ -236,6 +249,7 @@ impl Scheme {
             0 => Self::Equal { rate: rate()?, count },
             1 => Self::Multiplicative { base: rate()?, factor: reader.short()?, count },
             2 => Self::Listed((0..count).map(|_| rate()).collect::<Option<_>>()?),
+            3 => Self::Waves { base: rate()?, fall: reader.short()?, count },
             _ => return None,
         })
     }
@@ -327,7 +341,9 @@ mod tests {
     fn an_announcement_is_read_back_and_a_truncated_one_is_refused() {
         let listed = Scheme::Listed(vec![Bitrate::kbps(64), Bitrate::kbps(192)]);
         let flid = Scheme::Multiplicative { base: Bitrate::kbps(12), factor: 1300, count: 26 };
-        for announcement in [equal(), announcement(listed), announcement(flid)] {
+        let waves = Scheme::Waves { base: Bitrate::bps(4096), fall: 750, count: 16 };
+        let waves = Announcement { send_pattern: SendPattern::Waves, ..announcement(waves) };
+        for announcement in [equal(), announcement(listed), announcement(flid), waves] {
             let bytes = encoded(&announcement);
             assert_eq!(Announcement::parse(&bytes, allowed()), Ok(announcement));
             for end in 0..bytes.len() {
@@ -346,7 +362,8 @@ mod tests {
         let tiny = Announcement { packet: 10, ..equal() };
         let huge = Announcement { object: 1 << 60, ..equal() };
         let never = Announcement { every: 0, ..equal() };
-        for absurd in [hurried, tiny, huge, never] {
+        let mixed = Announcement { send_pattern: SendPattern::Waves, ..equal() };
+        for absurd in [hurried, tiny, huge, never, mixed] {
             assert_eq!(parse(&absurd), Refusal::Absurd);
         }
         let many = Scheme::Equal { rate: Bitrate::kbps(20), count: 200 };

@@ -2,7 +2,7 @@
 
 use fanfare_units::time::{Duration, Time};
 
-use super::scheme::Layers;
+use super::{scheme::Layers, timing::QUIET};
 
 /// A group of a session, by number. 0 is the session's own, for announcements; the layers follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,6 +24,8 @@ pub enum SendPattern {
     Bursts,
     /// Evenly, in time slots; a group's rate falls slot by slot, and no leave is needed (FLID-DL).
     Slots,
+    /// As waves: a group's rate falls all the time, beside a base channel (WEBRC).
+    Waves,
 }
 
 impl SendPattern {
@@ -34,6 +36,14 @@ impl SendPattern {
     pub const fn quiet_slots(self) -> u8 {
         match self {
             Self::Slots => 20,
+            Self::Waves => QUIET,
+            _ => 0,
+        }
+    }
+    /// Lowest layers that keep their channels when the slot turns.
+    pub(super) const fn fixed_layers(self) -> u8 {
+        match self {
+            Self::Waves => 1,
             _ => 0,
         }
     }
@@ -43,6 +53,7 @@ impl SendPattern {
             Self::Even => 1,
             Self::Bursts => 2,
             Self::Slots => 3,
+            Self::Waves => 4,
         }
     }
     pub(super) const fn from_wire(number: u8) -> Option<Self> {
@@ -51,6 +62,7 @@ impl SendPattern {
             1 => Self::Even,
             2 => Self::Bursts,
             3 => Self::Slots,
+            4 => Self::Waves,
             _ => return None,
         })
     }
@@ -108,6 +120,10 @@ pub trait LayeredController: core::fmt::Debug + Send {
     /// The round trip was measured: the newest sample, and the transit of the packet that ended it.
     fn on_round_trip(&mut self, sample: Duration, transit: f64) {
         let _ = (sample, transit);
+    }
+    /// A time slot of dynamic layers began.
+    fn on_slot(&mut self, now: Time, slot: u32) {
+        let _ = (now, slot);
     }
     /// The time that [`Self::next_timeout`] named has come.
     fn on_timeout(&mut self, now: Time) {

@@ -17,7 +17,7 @@
 //! - [`assembly`]: the symbols that a receiver has
 //! - [`receiver`]: what arrives: loss (`sequence_gaps`), packet pairs (`packet_pairs`), round-trip
 //!   time (`round_trip`), joins and leaves (`subscription`)
-//! - [`rlm`], [`rlc`], [`flid_dl`], [`plm`], [`era`]: the controllers
+//! - [`rlm`], [`rlc`], [`flid_dl`], [`plm`], [`webrc`], [`era`]: the controllers
 
 pub mod announcement;
 mod arrival;
@@ -38,6 +38,7 @@ pub mod source;
 mod subscription;
 pub mod symbols;
 mod timing;
+pub mod webrc;
 
 pub use announcement::{Announcement, Echo, GroupRange, Refusal};
 pub use arrival::{Arrival, Channel, Header, LayeredController, SendPattern, SessionParameters};
@@ -67,6 +68,8 @@ pub enum LayeredControl {
     Plm,
     /// Fair layered increase and decrease with dynamic layering.
     FlidDl,
+    /// Wave and equation based rate control (RFC 3738).
+    Webrc,
     /// Receiver-driven layered congestion control.
     Rlc,
     /// Receiver-driven layered multicast.
@@ -83,6 +86,7 @@ impl LayeredControl {
             Self::EraPublished => "era-published",
             Self::Plm => "plm",
             Self::FlidDl => "flid-dl",
+            Self::Webrc => "webrc",
             Self::Rlc => "rlc",
             Self::Rlm => "rlm",
         }
@@ -93,6 +97,7 @@ impl LayeredControl {
         match self {
             Self::Era | Self::EraTolerant | Self::EraPublished | Self::Plm => SendPattern::Pairs,
             Self::FlidDl => SendPattern::Slots,
+            Self::Webrc => SendPattern::Waves,
             Self::Rlc => SendPattern::Bursts,
             Self::Rlm => SendPattern::Even,
         }
@@ -111,6 +116,7 @@ impl LayeredControl {
             Self::EraPublished => Box::new(era::Published::new(now, terms)),
             Self::Plm => Box::new(plm::Plm::new(now, terms)),
             Self::FlidDl => Box::new(flid_dl::FlidDl::new(terms)),
+            Self::Webrc => Box::new(webrc::Webrc::new(now, &terms)),
             Self::Rlc => Box::new(rlc::Rlc::new(now, terms)),
             Self::Rlm => Box::new(rlm::Rlm::new(now, terms, Rng::new(seed))),
         }

@@ -3,12 +3,12 @@
 
 use super::{
     Announcement, Arrival, GroupRange, Header, LayeredControl, LayeredController, Refusal,
-    SendPattern, SessionParameters,
+    SessionParameters,
     packet_pairs::Pairs,
     round_trip::RoundTrip,
     rtt_request::RttRequest,
     sequence_gaps::Gaps,
-    subscription::{Membership, Subscription},
+    subscription::{Cycle, Membership, Subscription},
     timing::SLOT,
 };
 use alloc::{boxed::Box, vec::Vec};
@@ -60,9 +60,9 @@ pub struct LayeredReceiver {
 struct FollowedSession {
     announcement: Announcement,
     controller: Box<dyn LayeredController>,
-    cycle: usize,
+    cycle: Cycle,
     slot: u32,
-    /// When the next slot begins, should no packet say so.
+    /// When the next slot begins, should no packet say so. Waves have a base channel that does.
     slot_ends: Time,
     level: usize,
 }
@@ -70,13 +70,14 @@ struct FollowedSession {
 impl FollowedSession {
     /// A packet of this slot has come. The newest decides where layers are.
     fn on_slot(&mut self, now: Time, slot: u32) {
-        if self.cycle > 0 && slot > self.slot {
+        if self.cycle.turns() && slot > self.slot {
             self.slot = slot;
             self.slot_ends = now + SLOT + SLOT_SLACK;
+            self.controller.on_slot(now, slot);
         }
     }
     fn on_timeout(&mut self, now: Time) {
-        if self.cycle > 0 && self.slot_ends <= now {
+        if self.may_guess() && self.slot_ends <= now {
             // Whoever is in the lowest layer alone hears nothing of the turn: its channel falls silent.
             self.slot += 1;
             self.slot_ends = self.slot_ends + SLOT;
@@ -85,8 +86,12 @@ impl FollowedSession {
             self.controller.on_timeout(now);
         }
     }
+    /// Whether a slot may be thought over without a word of the sender.
+    fn may_guess(&self) -> bool {
+        self.cycle.turns() && self.cycle.fixed == 0
+    }
     fn next_timeout(&self) -> Option<Time> {
-        let slot_ends = (self.cycle > 0).then_some(self.slot_ends);
+        let slot_ends = self.may_guess().then_some(self.slot_ends);
         self.controller.next_timeout().into_iter().chain(slot_ends).min()
     }
 }
@@ -98,7 +103,7 @@ impl LayeredReceiver {
         let mut rng = Rng::new(seed);
         let round_trip = RoundTrip::new(rng.next_u64() as u32);
         let mut subscription = Subscription::default();
-        subscription.set(0, 0, 0);
+        subscription.set(0, 0, Cycle::default());
         Self {
             control,
             allowed,
@@ -150,7 +155,7 @@ impl LayeredReceiver {
             return Err(Refusal::SendPattern(new.send_pattern));
         }
         let layers = new.layers().map_err(Refusal::Layers)?;
-        let cycle = if new.send_pattern == SendPattern::Slots { new.channels() } else { 0 };
+        let cycle = Cycle::of(new.send_pattern, layers.count());
         let terms = SessionParameters { layers, interval: new.interval, packet: new.packet };
         let controller = self.control.start(now, terms, self.rng.next_u64());
         let (slot, slot_ends, level) = (0, now + SLOT + SLOT_SLACK, 0);
@@ -242,7 +247,7 @@ fn transit(now: Time, sent: Time) -> f64 {
 mod tests {
     use super::{
         super::{
-            Channel,
+            Channel, SendPattern,
             tests::{announcement, header},
         },
         *,

@@ -33,6 +33,16 @@ pub enum Scheme {
         /// How many.
         count: u8,
     },
+    /// WEBRC's base channel and waves: at the beginning of a slot each has the rate of the one
+    /// before, divided by `fall`.
+    Waves {
+        /// Of the base channel.
+        base: Bitrate,
+        /// What is left of a rate after a slot, in thousandths; below 1000.
+        fall: u16,
+        /// Base channel and active waves.
+        count: u8,
+    },
     /// As the source's coding has it.
     Listed(Vec<Bitrate>),
 }
@@ -60,6 +70,14 @@ impl Scheme {
                 let layer = |n: u8| if n == 0 { sum(0) } else { sum(n) - sum(n - 1) };
                 (0..*count).map(layer).collect()
             }
+            Self::Waves { fall, .. } if !(1..FACTOR_UNIT as u16).contains(fall) => {
+                return Err(SchemeError::Factor(*fall));
+            }
+            Self::Waves { base, fall, count } => {
+                let fall = f64::from(*fall) / FACTOR_UNIT;
+                let layer = |n: u8| base.as_bps() as f64 * libm::pow(fall, -f64::from(n));
+                (0..*count).map(layer).collect()
+            }
             Self::Listed(rates) => rates.iter().map(|rate| rate.as_bps() as f64).collect(),
         };
         Layers::new(&rates)
@@ -75,7 +93,7 @@ pub enum SchemeError {
     Silent(usize),
     /// Together more than [`TOTAL_MAX`].
     Total,
-    /// A factor, in thousandths, that does not grow.
+    /// A factor, in thousandths, that does not grow; or waves that do not fall.
     Factor(u16),
 }
 
@@ -179,5 +197,9 @@ mod tests {
         assert_eq!(equal(u64::MAX / 4, 3), Err(SchemeError::Total));
         let flat = Scheme::Multiplicative { base: Bitrate::kbps(1), factor: 1000, count: 3 };
         assert_eq!(flat.layers(), Err(SchemeError::Factor(1000)));
+        for fall in [0, 1000] {
+            let level = Scheme::Waves { base: Bitrate::kbps(1), fall, count: 3 };
+            assert_eq!(level.layers(), Err(SchemeError::Factor(fall)));
+        }
     }
 }

@@ -3,8 +3,9 @@
 use super::{
     Announcement, Channel, Echo, Header, Layers, RttRequest, Scheme, SchemeError, SendPattern,
     round_trip::Answers,
-    subscription::channel_of,
+    subscription::{Cycle, channel_of},
     timing::{BURST_PACKETS, SLOT},
+    webrc::{WaveShape, source::WaveSource},
 };
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -77,8 +78,10 @@ pub struct LayeredSource {
     started: Time,
     lines: Vec<Line>,
     sequences: Vec<u32>,
-    /// Channels that dynamic layers go round; 0: none.
-    cycle: usize,
+    /// How dynamic layers go round.
+    cycle: Cycle,
+    /// Waves have a schedule of their own.
+    waves: Option<WaveSource>,
     slot: u32,
     signal: u8,
     announce_at: Time,
@@ -92,14 +95,16 @@ impl LayeredSource {
     /// When the layers are such as no session may have.
     pub fn new(config: SourceConfig, seed: u64, now: Time) -> Result<Self, SchemeError> {
         let layers = config.scheme.layers()?;
-        let quiet = usize::from(config.send_pattern.quiet_slots());
-        let channels = layers.count() + quiet;
+        let channels = layers.count() + usize::from(config.send_pattern.quiet_slots());
+        let waves = (config.send_pattern == SendPattern::Waves)
+            .then(|| WaveSource::new(WaveShape::of(&layers, config.packet), seed, now));
         let mut source = Self {
             rng: Rng::new(seed),
             started: now,
             lines: Vec::new(),
             sequences: alloc::vec![0; channels + 1],
-            cycle: if quiet > 0 { channels } else { 0 },
+            cycle: Cycle::of(config.send_pattern, layers.count()),
+            waves,
             slot: 0,
             signal: 0,
             announce_at: now,
@@ -151,6 +156,9 @@ impl LayeredSource {
     /// When the next packet goes.
     #[must_use]
     pub fn next_timeout(&self) -> Time {
+        if let Some(waves) = &self.waves {
+            return waves.next_timeout().min(self.announce_at);
+        }
         self.lines.iter().map(|line| line.at).fold(self.announce_at, Time::min)
     }
 
@@ -161,6 +169,10 @@ impl LayeredSource {
             let announcement = self.announce(now);
             let header = self.header(now, Channel::SESSION, 0);
             return Some((Channel::SESSION, Outgoing::Announcement(header, announcement)));
+        }
+        if let Some(waves) = &mut self.waves {
+            let header = waves.poll(now)?;
+            return Some((header.channel, Outgoing::Data(header)));
         }
         let line = self.lines.iter().enumerate().min_by_key(|(_, line)| line.at)?;
         let layer = (line.1.at <= now).then_some(line.0)?;
@@ -176,7 +188,8 @@ impl LayeredSource {
         announcement
     }
     /// So many bytes go besides what layers carry. They take their place in the base layer's rate, so that
-    /// the sum stays what it is.
+    /// the sum stays what it is. Only WEBRC's base channel is too slow for that: there, the description
+    /// of a session is no part of its rate (RFC 3738 3).
     pub fn on_extra(&mut self, bytes: usize) {
         self.lines[0].due += 8.0 * bytes as f64 / self.layers.rate(0);
     }
@@ -226,13 +239,17 @@ impl LayeredSource {
                 let is_new = core::mem::replace(&mut self.lines[layer].syncs, syncs) < syncs;
                 if is_new { layer as u8 + 2 } else { 0 }
             }
-            SendPattern::Pairs | SendPattern::Even => 0,
+            SendPattern::Pairs | SendPattern::Even | SendPattern::Waves => 0,
         }
     }
 
     fn turn_slot(&mut self, now: Time) {
+        if let Some(waves) = &self.waves {
+            self.slot = waves.slot(now);
+            return;
+        }
         let slot = (now.since(self.started).as_nanos() / SLOT.as_nanos()) as u32;
-        if self.cycle > 0 && slot != self.slot {
+        if self.cycle.turns() && slot != self.slot {
             self.slot = slot;
             self.draw_signal();
         }

@@ -7,6 +7,7 @@
 //! - `plot`: the tables of transfers as pictures
 
 mod company;
+mod harness;
 mod links;
 mod options;
 mod plot;
@@ -23,6 +24,7 @@ pub(super) fn run(args: &ReproduceArgs) -> Exit {
     let output = Output::new(args.output);
     match args.name.as_str() {
         company::NAME => company::run(args, &output),
+        harness::NAME => harness::run(args, &output),
         tactical::NAME => tactical::run(args, &output),
         links::NAME => links::run(args, &output),
         scale::NAME => scale::run(args, &output),

@@ -1,6 +1,9 @@
 //! The results, for people and for programs.
 
-use super::{Company, tally::Share};
+use super::{
+    Company,
+    tally::{Cut, Share},
+};
 use crate::trials::versions;
 use std::fmt::Write as _;
 
@@ -16,6 +19,8 @@ pub struct CompanyRow {
     pub(super) content: u64,
     /// Positions, sensor data, documents.
     pub(super) shares: [Share; 3],
+    /// Positions within 5 s, within 10 s, and all.
+    pub(super) cuts: [Cut; 3],
     pub(super) again: u64,
     pub(super) packets: u64,
     pub(super) bytes: u64,
@@ -42,6 +47,37 @@ impl CompanyRow {
             had(documents),
             self.bytes
         )
+    }
+
+    pub(crate) fn system(&self) -> &str {
+        &self.system
+    }
+    pub(crate) fn radio(&self) -> &str {
+        &self.radio
+    }
+    pub(crate) fn version(&self) -> &str {
+        &self.version
+    }
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+    /// Positions within 5 s, within 10 s, and all.
+    pub(crate) fn cuts(&self) -> [Cut; 3] {
+        self.cuts
+    }
+    /// Sensor data and documents: those that came, in percent.
+    pub(crate) fn long(&self) -> [f64; 2] {
+        [1, 2].map(|kind| Share::percent(self.shares[kind].had, self.shares[kind].pairs))
+    }
+    /// Bytes on the air.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    pub(crate) fn late_ms(&self) -> f64 {
+        self.late_ms
+    }
+    pub(crate) fn why(&self) -> &str {
+        &self.why
     }
 
     /// Whether a program has ended before its time.

@@ -23,6 +23,17 @@ impl Share {
     }
 }
 
+/// What came of positions within a time.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Cut {
+    /// Of all pairs, in percent.
+    pub(crate) share: f64,
+    /// Mean of those that came, milliseconds.
+    pub(crate) mean_ms: f64,
+    /// The delay that 95 of a hundred of them did not exceed, milliseconds.
+    pub(crate) p95_ms: f64,
+}
+
 /// Notes arrivals.
 #[derive(Debug)]
 pub(super) struct Tally<'a> {
@@ -59,6 +70,23 @@ impl<'a> Tally<'a> {
                 entry.insert(delay);
             }
         }
+    }
+
+    /// What came of one kind within a time.
+    pub(super) fn cut(&self, kind: Kind, within: Duration) -> Cut {
+        let of_kind = |message: usize| self.plan[message].kind == kind;
+        let mut delays: Vec<f64> = self
+            .delays
+            .iter()
+            .filter(|((message, _), delay)| of_kind(*message) && **delay <= within)
+            .map(|(_, delay)| delay.as_secs_f64() * 1000.0)
+            .collect();
+        delays.sort_by(f64::total_cmp);
+        let count = delays.len();
+        let mean_ms = delays.iter().sum::<f64>() / count.max(1) as f64;
+        let p95_ms = delays.get((count * 95).div_ceil(100).max(1) - 1).copied().unwrap_or(0.0);
+        let share = Share::percent(count as u64, self.share(kind, within).pairs);
+        Cut { share, mean_ms, p95_ms }
     }
 
     /// What came of one kind.
@@ -100,5 +128,10 @@ mod tests {
         // Three vehicles report in the first second.
         assert_eq!(share.pairs, 3 * 23);
         assert_eq!(tally.share(Kind::Sensor, second(5)), Share::default());
+        let cut = tally.cut(Kind::Position, second(5));
+        assert_eq!((cut.mean_ms, cut.p95_ms), (2000.0, 2000.0));
+        let all = tally.cut(Kind::Position, second(60));
+        assert_eq!((all.mean_ms, all.p95_ms), (4000.0, 6000.0));
+        assert!((all.share - 200.0 / 69.0).abs() < 1e-9);
     }
 }

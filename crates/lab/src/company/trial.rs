@@ -187,6 +187,7 @@ impl<'a> Trial<'a> {
             seed: self.company.seed,
             content: plan.iter().map(|planned| planned.bytes as u64).sum(),
             shares: Kind::ALL.map(|kind| tally.share(kind, IN_TIME)),
+            cuts: [IN_TIME, 2 * IN_TIME, Duration::MAX].map(|cut| tally.cut(Kind::Position, cut)),
             again: tally.again,
             packets: packets - packets_before,
             bytes: bytes - bytes_before,

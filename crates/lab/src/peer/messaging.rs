@@ -8,11 +8,15 @@
 //!   messages of one sender over libnorm
 
 pub(crate) mod client;
+mod dds;
 pub(crate) mod fanfare;
 mod mqtt;
 mod nats;
 pub(crate) mod norm;
+mod rabbitmq;
+mod redis;
 mod software;
+mod zenoh;
 mod zeromq;
 
 use super::{Tools, program::Program};
@@ -30,13 +34,41 @@ pub enum MessagingSystem {
     Nats,
     /// MQTT with quality of service 1 (mosquitto), its server on the first host.
     Mqtt,
+    /// MQTT with quality of service 0.
+    MqttZero,
+    /// MQTT with quality of service 2.
+    MqttTwo,
     /// ZeroMQ's PUB and SUB over NORM.
     ZeroMq,
+    /// Redis' PUBLISH and PSUBSCRIBE, its server on the first host.
+    RedisChannels,
+    /// Redis' streams.
+    RedisStreams,
+    /// RabbitMQ with a topic exchange, its server on the first host.
+    RabbitMq,
+    /// DDS (Cyclone DDS).
+    Dds,
+    /// Zenoh, as peers.
+    Zenoh,
 }
 
 impl MessagingSystem {
     /// All of them, in the order of tables.
-    pub const ALL: [Self; 4] = [Self::Fanfare, Self::Nats, Self::Mqtt, Self::ZeroMq];
+    pub const ALL: [Self; 11] = [
+        Self::Fanfare,
+        Self::Nats,
+        Self::MqttZero,
+        Self::Mqtt,
+        Self::MqttTwo,
+        Self::ZeroMq,
+        Self::RedisChannels,
+        Self::RedisStreams,
+        Self::RabbitMq,
+        Self::Dds,
+        Self::Zenoh,
+    ];
+    /// Those that `company` measures.
+    pub const COMPANY: [Self; 4] = [Self::Fanfare, Self::Nats, Self::Mqtt, Self::ZeroMq];
 
     /// Its name in options and tables.
     #[must_use]
@@ -45,7 +77,14 @@ impl MessagingSystem {
             Self::Fanfare => "fanfare",
             Self::Nats => "nats",
             Self::Mqtt => "mqtt",
+            Self::MqttZero => "mqtt-0",
+            Self::MqttTwo => "mqtt-2",
             Self::ZeroMq => "zeromq-norm",
+            Self::RedisChannels => "redis",
+            Self::RedisStreams => "redis-streams",
+            Self::RabbitMq => "rabbitmq",
+            Self::Dds => "cyclonedds",
+            Self::Zenoh => "zenoh",
         }
     }
 
@@ -57,8 +96,15 @@ impl MessagingSystem {
         match self {
             Self::Fanfare => fanfare::prepare(tools),
             Self::Nats => nats::prepare(tools),
-            Self::Mqtt => mqtt::prepare(tools),
+            Self::Mqtt => mqtt::prepare(tools, 1),
+            Self::MqttZero => mqtt::prepare(tools, 0),
+            Self::MqttTwo => mqtt::prepare(tools, 2),
             Self::ZeroMq => zeromq::prepare(tools),
+            Self::RedisChannels => redis::prepare(tools, redis::Kind::Channels),
+            Self::RedisStreams => redis::prepare(tools, redis::Kind::Streams),
+            Self::RabbitMq => rabbitmq::prepare(tools),
+            Self::Dds => dds::prepare(tools),
+            Self::Zenoh => zenoh::prepare(),
         }
     }
 }

@@ -27,12 +27,13 @@ pub(super) struct Sessions {
     pub(super) spread: Duration,
 }
 
-const CONTROLS: [LayeredControl; 7] = [
+const CONTROLS: [LayeredControl; 8] = [
     LayeredControl::Era,
     LayeredControl::EraTolerant,
     LayeredControl::EraPublished,
     LayeredControl::Plm,
     LayeredControl::FlidDl,
+    LayeredControl::Webrc,
     LayeredControl::Rlc,
     LayeredControl::Rlm,
 ];
@@ -58,11 +59,25 @@ pub(super) fn read(fields: &Fields<'_>, nodes: &Nodes) -> Option<Sessions> {
         stagger: time("stagger").unwrap_or_default(),
         spread: time("spread").unwrap_or_default(),
     };
-    let sound = sessions.have_receivers(fields, nodes) && sessions.scheme.layers().is_ok();
+    let sound = sessions.have_receivers(fields, nodes)
+        && sessions.scheme.layers().is_ok()
+        && sessions.suit_each_other(fields);
     control.filter(|_| sound).map(|_| sessions)
 }
 
 impl Sessions {
+    /// Notes waves for another scheme than WEBRC, and WEBRC without them.
+    fn suit_each_other(&self, fields: &Fields<'_>) -> bool {
+        let waves = matches!(self.scheme, Scheme::Waves { .. });
+        let suits = waves == (self.control == LayeredControl::Webrc);
+        if !suits {
+            let text = "flow.layers: webrc has waves, and nothing else has. \
+                        Write cc = \"webrc\" and layers = { waves = \"4096bps\", count = 16 }";
+            fields.mistakes.note(fields.at, text.to_owned());
+        }
+        suits
+    }
+
     /// Notes sources without a receiver, and receivers that are sources.
     fn have_receivers(&self, fields: &Fields<'_>, nodes: &Nodes) -> bool {
         let (from, to) = (self.from.len(), self.to.len());
@@ -88,7 +103,7 @@ fn interval(text: &str) -> Result<Duration, String> {
 }
 
 /// `{ equal = "20kbps", count = 100 }`, `{ base = "12kbps", factor = 1.3, count = 26 }`,
-/// `{ listed = ["64kbps", "192kbps"] }`.
+/// `{ listed = ["64kbps", "192kbps"] }`, `{ waves = "4096bps", fall = 0.75, count = 16 }`.
 fn scheme(fields: &Fields<'_>) -> Option<Scheme> {
     let example = "{ equal = \"20kbps\", count = 50 }";
     let table = fields.need("layers", fields.table("layers"), example)?;
@@ -97,16 +112,22 @@ fn scheme(fields: &Fields<'_>) -> Option<Scheme> {
     let equal = table.read("equal", units::rate);
     let base = table.read("base", units::rate);
     let factor = table.read("factor", units::number).unwrap_or(2.0);
+    let waves = table.read("waves", units::rate);
+    // RFC 3738 3.1.1.
+    let fall = table.read("fall", units::number).unwrap_or(0.75);
     table.finish();
+    let thousandths = |n: f64| (n * 1000.0).clamp(0.0, f64::from(u16::MAX)) as u16;
     let scheme = match (equal, base, count) {
         _ if !listed.is_empty() => Scheme::Listed(listed),
         (Some(rate), None, Some(count)) => Scheme::Equal { rate, count },
         (None, Some(base), Some(count)) => {
-            let factor = (factor * 1000.0).clamp(0.0, f64::from(u16::MAX)) as u16;
-            Scheme::Multiplicative { base, factor, count }
+            Scheme::Multiplicative { base, factor: thousandths(factor), count }
+        }
+        (None, None, Some(count)) if waves.is_some() => {
+            Scheme::Waves { base: waves?, fall: thousandths(fall), count }
         }
         _ => {
-            let text = format!("layers: have no rates. Write {example}, base, or listed");
+            let text = format!("layers: have no rates. Write {example}, base, waves, or listed");
             table.mistakes.note(table.at, text);
             return None;
         }

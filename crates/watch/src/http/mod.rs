@@ -12,4 +12,5 @@ mod server;
 mod stream;
 
 pub use access::Access;
+pub use route::{PageFile, Pages};
 pub use server::{ListenError, Server};

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-/// Nothing from elsewhere runs or is shown, and nobody puts the page into another.
-const POLICY: &str = "default-src 'self'; img-src 'self' data:; style-src 'self'; \
+/// Nothing from elsewhere runs or is shown, and nobody puts the page into another. Players hand films to
+/// the browser as blobs.
+const POLICY: &str = "default-src 'self'; img-src 'self' data:; style-src 'self'; media-src 'self' blob:; \
      frame-ancestors 'none'; base-uri 'none'; form-action 'self'; object-src 'none'";
 
 /// A whole answer.

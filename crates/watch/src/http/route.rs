@@ -17,6 +17,23 @@ use crate::{Board, assets, exposition};
 pub(super) struct Site {
     pub(super) access: Access,
     pub(super) board: Arc<Board>,
+    /// Pages of another program in place of the live page.
+    pub(super) pages: Option<Arc<dyn Pages>>,
+}
+
+/// What another program serves, to whoever may ask.
+pub trait Pages: std::fmt::Debug + Send + Sync {
+    /// What a path names; `None`: there is nothing of this name.
+    fn find(&self, path: &str) -> Option<PageFile>;
+}
+
+/// A file that is served.
+#[derive(Debug, Clone)]
+pub struct PageFile {
+    /// Its media type.
+    pub kind: &'static str,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
 }
 
 /// How a request is answered.
@@ -60,6 +77,12 @@ impl Site {
     }
 
     fn page(&self, request: &Request) -> Answer {
+        if let Some(pages) = &self.pages {
+            return Answer::Whole(match pages.find(&request.path) {
+                Some(PageFile { kind, bytes }) => Response::new(kind, bytes),
+                None => Response::refused(Status::NotFound, "there is nothing of this name"),
+            });
+        }
         Answer::Whole(match &*request.path {
             "/api/stream" if request.method == "GET" => return Answer::Stream,
             "/api/state" => Response::new(JSON, self.board.now().document.to_string()),
@@ -156,7 +179,7 @@ mod tests {
 
     fn ask(line: &str, headers: &str) -> (Status, Vec<u8>) {
         let board = Arc::new(Board::new(json!({"kind": "send", "phase": "sending"})));
-        let site = Site { access: Access::local(), board };
+        let site = Site { access: Access::local(), board, pages: None };
         let text = format!("{line} HTTP/1.1\r\n{headers}\r\n");
         match site.answer(&Request::read(&mut text.as_bytes()).unwrap()) {
             Answer::Whole(response) => (response.status, response.body),
@@ -206,7 +229,7 @@ mod tests {
     fn without_the_token_there_is_a_form_and_nothing_else() {
         let token = "0123456789abcdef0123456789abcdef".to_owned();
         let board = Arc::new(Board::new(json!({"secret": 1})));
-        let site = Site { access: Access::by_token(token, None), board };
+        let site = Site { access: Access::by_token(token, None), board, pages: None };
         let ask = |path: &str| {
             let text = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
             match site.answer(&Request::read(&mut text.as_bytes()).unwrap()) {
@@ -217,6 +240,33 @@ mod tests {
         assert!(String::from_utf8(ask("/").1).unwrap().contains("<form"));
         for path in ["/api/state", "/api/stream", "/metrics", "/page.js"] {
             assert_eq!(ask(path).0, Status::Unauthorized, "{path}");
+        }
+    }
+
+    #[derive(Debug)]
+    struct One;
+    impl Pages for One {
+        fn find(&self, path: &str) -> Option<PageFile> {
+            let bytes = b"film".to_vec();
+            (path == "/film").then_some(PageFile { kind: "video/mp4", bytes })
+        }
+    }
+
+    #[test]
+    fn pages_of_another_program_take_the_place_of_the_live_page_and_have_its_guards() {
+        let board = Arc::new(Board::new(json!({"secret": 1})));
+        let site = Site { access: Access::local(), board, pages: Some(Arc::new(One)) };
+        let ask = |path: &str, host: &str| {
+            let text = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+            match site.answer(&Request::read(&mut text.as_bytes()).unwrap()) {
+                Answer::Whole(response) => (response.status, response.body),
+                Answer::Stream => (Status::Busy, Vec::new()),
+            }
+        };
+        assert_eq!(ask("/film", "localhost"), (Status::Fine, b"film".to_vec()));
+        assert_eq!(ask("/film", "evil.example").0, Status::WrongHost);
+        for path in ["/", "/api/state", "/api/stream", "/metrics"] {
+            assert_eq!(ask(path, "localhost").0, Status::NotFound, "{path}");
         }
     }
 }

@@ -16,7 +16,7 @@ use super::{
     access::Access,
     request::Request,
     response::{Response, Status},
-    route::{Answer, Site},
+    route::{Answer, Pages, Site},
     stream,
 };
 use crate::Board;
@@ -72,12 +72,29 @@ impl Server {
         access: Access,
         board: Arc<Board>,
     ) -> Result<Self, ListenError> {
-        access.suits(address).map_err(|why| ListenError::Open(address, why))?;
+        Self::serve(address, Site { access, board, pages: None })
+    }
+
+    /// Serves another program's pages with the same guards.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_pages(
+        address: SocketAddr,
+        access: Access,
+        pages: Arc<dyn Pages>,
+    ) -> Result<Self, ListenError> {
+        let board = Arc::new(Board::new(serde_json::Value::Null));
+        Self::serve(address, Site { access, board, pages: Some(pages) })
+    }
+
+    fn serve(address: SocketAddr, site: Site) -> Result<Self, ListenError> {
+        site.access.suits(address).map_err(|why| ListenError::Open(address, why))?;
         let refused = |error| ListenError::Refused(address, error);
         let listener = TcpListener::bind(address).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let shared = Arc::new(Shared {
-            site: Site { access, board },
+            site,
             connections: AtomicUsize::new(0),
             streams: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),

@@ -43,7 +43,7 @@ fn company(args: &ReproduceArgs) -> Result<Company, Failure> {
     let radios = if args.quick { &quick[..] } else { &Radio::MEASURED };
     let duration = units::time("duration", &args.duration)?;
     Ok(Company {
-        systems: chosen("systems", args.systems.as_deref(), &MessagingSystem::ALL)?,
+        systems: chosen("systems", args.systems.as_deref(), &MessagingSystem::COMPANY)?,
         leave_out_missing: args.systems.is_none(),
         radios: chosen("cells", args.cells.as_deref(), radios)?,
         vehicles: args.vehicles,

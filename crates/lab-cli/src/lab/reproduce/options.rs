@@ -45,20 +45,21 @@ const HELP: Help = Help::new(&[
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct ReproduceArgs {
-    /// s000-table1, s000-table2, s000-table3, s002-links, s002-scale, s002-unicast, s003, s003-gigabit or
-    /// company
+    /// s000-table1, s000-table2, s000-table3, s002-links, s002-scale, s002-unicast, s002-harness, s003,
+    /// s003-gigabit or company
     pub(super) name: String,
     /// Systems, with commas [default: all that are installed]
     ///
     /// fanfare, norm, openpgm, jgroups, uftp, udpcast and tcp. For company: fanfare, nats, mqtt and
-    /// zeromq-norm. For s000-table3: fanfare and norm. For s002-unicast: cubic, bbr, reno, sctp, udt, srt,
+    /// zeromq-norm. For s002-harness also mqtt-0, mqtt-2, redis, redis-streams, rabbitmq, cyclonedds
+    /// and zenoh. For s000-table3: fanfare and norm. For s002-unicast: cubic, bbr, reno, sctp, udt, srt,
     /// quinn and fanfare.
     #[arg(long, value_name = "NAMES")]
     pub(super) systems: Option<String>,
     /// Cells, with commas [default: all, or a selection]
     ///
-    /// Such as 1024:90; a star, or nothing, stands for all of one half. For company: moving, fixed
-    /// and clear [default: all but clear]. For s000-table3: such as deaf:80:1024, or all [default:
+    /// Such as 1024:90; a star, or nothing, stands for all of one half. For company and
+    /// s002-harness: moving, fixed and clear [default: all but clear]. For s000-table3: such as deaf:80:1024, or all [default:
     /// 80 and 50 %, 1024 and 15360 bytes]. For s002-unicast: losses in percent [default: 0,5,10,15].
     #[arg(long, value_name = "KEYS")]
     pub(super) cells: Option<String>,
@@ -81,13 +82,14 @@ pub(crate) struct ReproduceArgs {
     pub(super) jobs: usize,
     /// A few cells only: minutes
     ///
-    /// Two cells, Fanfare and NORM, once. For company: all systems for a minute, fixed.
+    /// Two cells, Fanfare and NORM, once. For company and s002-harness: all systems for a
+    /// minute, fixed.
     #[arg(long)]
     pub(super) quick: bool,
-    /// How long messages are published (company)
+    /// How long messages are published (company, s002-harness)
     #[arg(long, default_value = "300s", value_name = "TIME", hide_short_help = true)]
     pub(super) duration: String,
-    /// How many vehicles (company)
+    /// How many vehicles (company, s002-harness)
     #[arg(long, default_value_t = VEHICLES, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(COMPANIES), hide_short_help = true)]
     pub(super) vehicles: usize,
     #[command(flatten)]

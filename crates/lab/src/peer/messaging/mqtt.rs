@@ -21,10 +21,11 @@ const SETTINGS: &str = "allow_anonymous true\npersistence false\nmax_queued_mess
 #[derive(Debug)]
 struct Mqtt {
     program: PathBuf,
+    quality: u8,
     version: String,
 }
 
-pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn MessagingSoftware>, LabError> {
+pub(super) fn prepare(tools: &Tools, quality: u8) -> Result<Box<dyn MessagingSoftware>, LabError> {
     let program = Client {
         name: "mqtt_peer.c",
         text: SOURCE,
@@ -36,7 +37,7 @@ pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn MessagingSoftware>, LabEr
     build::present("mosquitto", "mosquitto")?;
     let version = build::package_version("mosquitto");
     let version = build::with_settings(&version, &[SOURCE, include_str!("mqtt.rs")]);
-    Ok(Box::new(Mqtt { program, version }))
+    Ok(Box::new(Mqtt { program, quality, version }))
 }
 
 impl MessagingSoftware for Mqtt {
@@ -56,7 +57,7 @@ impl MessagingSoftware for Mqtt {
         give_up_soon(post.host)?;
         let mut command = post.host.command(&self.program);
         command.arg(post.server.address().to_string()).arg(PORT.to_string());
-        command.arg(post.host.name());
+        command.arg(self.quality.to_string()).arg(post.host.name());
         command.args(post.wants.iter().map(|first| format!("{first}/#")));
         MessagingClient::of_program(command, &post.file("log"), hearing)
     }

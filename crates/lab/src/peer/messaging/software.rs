@@ -3,6 +3,7 @@
 use std::{
     fmt, fs,
     path::{Path, PathBuf},
+    process::Command,
     sync::Arc,
 };
 
@@ -101,6 +102,18 @@ pub(super) fn server(
     let mut command = host.command(name);
     command.arg("-c").arg(&file);
     Program::start(command, &directory.join("server.log"), wake_event).map(Some).map_err(failed)
+}
+
+/// Starts a server that is not told of its settings by `-c`.
+pub(super) fn start_server(
+    (file, settings): (&Path, &str),
+    command: impl FnOnce() -> Command,
+    directory: &Path,
+    wake_event: &Arc<WakeEvent>,
+) -> Result<Option<Program>, LabError> {
+    let failed = |error| LabError::system(format_args!("file ({})", file.display()), &error);
+    fs::write(file, settings).map_err(failed)?;
+    Program::start(command(), &directory.join("server.log"), wake_event).map(Some).map_err(failed)
 }
 
 /// A program on `host` learns within 7 s that a server does not answer its connection, instead of two

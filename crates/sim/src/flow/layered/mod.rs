@@ -272,6 +272,26 @@ mod tests {
     }
 
     #[test]
+    fn webrc_leaves_only_waves_that_are_over_and_loses_little() {
+        let mut plan =
+            plan(LayeredControl::Webrc, Queue::bytes(15_000)).until(Until::Limit, secs(120));
+        let waves = Scheme::Waves { base: Bitrate::bps(4096), fall: 750, count: 20 };
+        plan.layered[0].scheme = waves;
+        let report = plan
+            .membership(MembershipLatency { join: Duration::from_millis(30), leave: secs(9) })
+            .run();
+        let [first, late] = receivers(&report);
+        let window = secs(60)..secs(120);
+        for receiver in [first, late] {
+            let kbps = receiver.received.bps(&window) / 1e3;
+            assert!((400.0..1000.0).contains(&kbps), "{kbps} {:?}", receiver.stats);
+            assert!(receiver.loss_ratio() < 0.05, "{:?}", receiver.stats);
+            // What was left was silent: nothing of it came, though leaves take nine seconds.
+            assert_eq!(receiver.stats.unwanted, 0);
+        }
+    }
+
+    #[test]
     fn every_scheme_finds_most_of_a_line_and_the_same_seed_the_same_run() {
         for (control, least) in [
             (LayeredControl::Era, 900.0),

@@ -254,8 +254,9 @@ impl LayeredRunning {
         let receiver = &mut self.receivers[number];
         let id = |channel: u8| ChannelId { session: self.number, channel };
         if receiver.report.whole.is_some() && receiver.machine.take().is_some() {
-            let layers = receiver.report.levels.last().map_or(0, |(_, level, _)| *level);
-            let all = 0..=layers as u8;
+            // Dynamic layers may be on any channel.
+            let quiet = self.flow.control.send_pattern().quiet_slots();
+            let all = 0..=self.layers.count() as u8 + quiet;
             actions.memberships.extend(all.map(|channel| (receiver.place, id(channel), false)));
             receiver.report.levels.push((now, 0, 0.0));
         }

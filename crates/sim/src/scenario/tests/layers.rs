@@ -59,6 +59,10 @@ fn layers_that_cannot_be_and_sources_without_receivers_are_told_with_their_lines
     let unequal = wrong("to = \"r*\"\nlayers", "to = \"r1\"\nlayers");
     assert!(unequal.contains("flow.to (1 nodes): 2 sources need a receiver each"), "{unequal}");
     assert!(wrong("to = \"r*\"\nlayers", "to = \"s1\"\nlayers").contains("is a source"));
+    assert!(wrong("\"plm\"", "\"webrc\"").contains("webrc has waves"));
+    assert!(
+        wrong("base = \"12kbps\", factor = 1.3", "waves = \"4096bps\"").contains("webrc has waves")
+    );
     assert!(wrong("\"plm\"", "\"plum\"").contains("plm"));
     let hasty = wrong("join = \"2s\"", "interval = \"0s\"");
     assert!(hasty.contains("flow.interval (0s): out of range"), "{hasty}");

@@ -1,0 +1,83 @@
+//! Options of the group that video goes to.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fanfare_command::{Failure, units};
+use fanfare_keys::file;
+use fanfare_node::{
+    GroupSpec, Keys, Network,
+    group::{Group, GroupOptions},
+    proto::{Bitrate, SenderConfig},
+    seal::Form,
+};
+
+/// Options of a member of the group.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Group")]
+pub(crate) struct MemberArgs {
+    /// Multicast group
+    ///
+    /// An address and a port. Video has a group of its own: members of another one would get it all.
+    #[arg(long, default_value = "239.255.42.4:6012", value_name = "GROUP:PORT", help_heading = None)]
+    group: String,
+    /// Network interface [default: the route's]
+    ///
+    /// Its name or its address.
+    #[arg(long, value_name = "NAME", help_heading = None)]
+    interface: Option<String>,
+    /// Upper limit of all that this node sends, for itself and for others
+    #[arg(long, default_value = "10M", value_name = "RATE")]
+    rate: String,
+    /// Upper limit of repairs for other nodes
+    #[arg(long, default_value = "4M", value_name = "RATE", hide_short_help = true)]
+    repair_rate: String,
+    /// How much video to keep, for players here and for other nodes
+    #[arg(long, default_value = "256MiB", value_name = "SIZE")]
+    cache: String,
+    /// How long to keep it
+    #[arg(long, default_value = "1h", value_name = "TIME")]
+    keep: String,
+    /// Seal all packets with the key in this file, and accept no others
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+    /// Time to live: how many routers packets may pass, plus one
+    #[arg(long, default_value_t = 1, value_name = "N", hide_short_help = true)]
+    ttl: u8,
+}
+
+impl MemberArgs {
+    /// The most that it sends.
+    pub(crate) fn rate(&self) -> Result<Bitrate, Failure> {
+        units::rate(&self.rate)
+    }
+    /// How much is kept.
+    pub(crate) fn cache(&self) -> Result<u64, Failure> {
+        units::bytes("cache", &self.cache)
+    }
+    /// How long.
+    pub(crate) fn keep(&self) -> Result<fanfare_node::proto::Duration, Failure> {
+        units::time("keep", &self.keep)
+    }
+
+    /// Makes a member.
+    pub(crate) fn join(&self) -> Result<Group, Failure> {
+        let spec: GroupSpec = self
+            .group
+            .parse()
+            .map_err(|error| Failure::usage("group.invalid", format!("{error}")))?;
+        let mut network = Network::new(spec).ttl(self.ttl).shorten_segment();
+        if let Some(interface) = &self.interface {
+            network = network.interface(interface);
+        }
+        if let Some(path) = &self.key {
+            network = network.sealed(Keys { keys: vec![file::read(path)?], form: Form::Long });
+        }
+        let sender = SenderConfig { rate: self.rate()?, ..SenderConfig::default() };
+        let mut options = GroupOptions::default();
+        options.config.repair_rate = units::rate_of("repair rate", &self.repair_rate)?;
+        options.config.cache_bytes = self.cache()?;
+        options.config.cache_age = self.keep()?;
+        Ok(network.sender_config(sender).join(options)?)
+    }
+}

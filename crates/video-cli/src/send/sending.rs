@@ -1,0 +1,229 @@
+//! Segments as messages: those that somebody wants.
+
+use std::{
+    sync::mpsc::RecvTimeoutError,
+    time::{Duration, Instant},
+};
+
+use fanfare_command::{Exit, Failure, Output, interrupt};
+use fanfare_node::{
+    group::{Body, Group, GroupEvent, Watch},
+    messaging::{Filter, Options, Subscription, Topic},
+};
+use fanfare_video::{About, Demand, Segment, Want, topics};
+
+use super::{
+    encoder::{Encoded, Encoder},
+    plan::Plan,
+};
+use crate::lines::{Line, now_ms};
+
+/// How often we look for what ffmpeg has written: a hundredth of a second is seen by nobody.
+const LOOK: Duration = Duration::from_millis(10);
+/// What a stream is is said again so often, and at most so often when newcomers ask.
+const ABOUT_EVERY: Duration = Duration::from_secs(10);
+const ABOUT_LEAST: Duration = Duration::from_millis(500);
+/// Segments that may still be on their way when nobody wants their rendition any more.
+const IN_FLIGHT: u32 = 4;
+/// What a stream is goes first, then the lowest rendition.
+const FIRST: u8 = 7;
+
+/// A stream on its way.
+pub(crate) struct Sending<'a> {
+    group: &'a Group,
+    plan: &'a Plan,
+    output: &'a Output,
+    demand: Demand,
+    about: Option<About>,
+    about_sent: Option<Instant>,
+    asked: bool,
+    /// When the stream began: milliseconds since 1970.
+    begun_ms: u64,
+    life: u64,
+    newest: u32,
+    wanted: Vec<bool>,
+}
+
+impl<'a> Sending<'a> {
+    pub(crate) fn new(group: &'a Group, plan: &'a Plan, output: &'a Output) -> Self {
+        Self {
+            demand: Demand::new(plan.all),
+            about: None,
+            about_sent: None,
+            asked: false,
+            begun_ms: 0,
+            life: now_ms(),
+            newest: 0,
+            wanted: vec![false; plan.ladder.len()],
+            group,
+            plan,
+            output,
+        }
+    }
+
+    /// Until the source has ended, or somebody stops it.
+    pub(crate) fn run(mut self, mut encoder: Encoder) -> Result<Exit, Failure> {
+        self.group.subscribe(Subscription::new(filter(topics::WANT)?))?;
+        let mut ended = None;
+        loop {
+            if !self.hear()? {
+                return Ok(if interrupt::is_asked() { Exit::Interrupted } else { Exit::Failed });
+            }
+            let has_ended = ended.is_none() && encoder.has_ended()?;
+            self.describe(&encoder);
+            for segment in encoder.new_segments()? {
+                self.publish(&segment)?;
+            }
+            self.withdraw()?;
+            if has_ended {
+                ended = Some(Instant::now());
+                self.end();
+            }
+            self.tell_about()?;
+            if ended.is_some_and(|at| at.elapsed() >= self.plan.stay) {
+                return Ok(Exit::Done);
+            }
+        }
+    }
+
+    /// What viewers say; false when the member has ended.
+    fn hear(&mut self) -> Result<bool, Failure> {
+        let until = Instant::now() + LOOK;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.group.next_event(left) {
+                Ok(GroupEvent::Message(message)) => {
+                    let bytes = message.body.to_vec().unwrap_or_default();
+                    self.on_want(message.key.sender.0, &bytes);
+                }
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => return Ok(true),
+                Err(RecvTimeoutError::Disconnected) => return Ok(false),
+            }
+        }
+    }
+    fn on_want(&mut self, viewer: u32, bytes: &[u8]) {
+        let Some(want) = Want::parse(bytes) else { return };
+        if want.rendition.is_empty() {
+            // A newcomer that does not know the stream yet.
+            self.asked |= want.name.is_empty() || want.name == self.plan.name;
+        } else if want.name == self.plan.name {
+            let place = self.plan.ladder.iter().position(|one| one.name == want.rendition);
+            place.into_iter().for_each(|place| self.demand.on_want(Instant::now(), viewer, place));
+        }
+    }
+
+    /// What the stream is, once ffmpeg has begun every rendition.
+    fn describe(&mut self, encoder: &Encoder) {
+        if self.about.is_some() {
+            return;
+        }
+        let Some(inits) = encoder.beginnings() else { return };
+        let segment_ms = self.plan.segment.as_millis() as u32;
+        let (name, life, last) = (self.plan.name.clone(), self.life, None);
+        let renditions = self.plan.ladder.iter().cloned().zip(inits).collect();
+        // The first segment is complete, and began a segment ago.
+        self.begun_ms = now_ms().saturating_sub(u64::from(segment_ms));
+        self.about = Some(About { name, life, segment_ms, last, renditions });
+        let renditions = self.plan.ladder.iter().map(|one| &*one.name).collect();
+        let line = Line::Stream { name: &self.plan.name, renditions, at_ms: now_ms() };
+        self.output.event(&line);
+    }
+    fn tell_about(&mut self) -> Result<(), Failure> {
+        let Some(about) = &self.about else { return Ok(()) };
+        let since = self.about_sent.map(|at| at.elapsed());
+        let due = match since {
+            None => true,
+            Some(since) => since >= ABOUT_EVERY || self.asked && since >= ABOUT_LEAST,
+        };
+        if due {
+            let options = Options {
+                priority: FIRST,
+                expiry: Some(self.plan.keep),
+                tag: Some(0),
+                replaces: true,
+                ..Options::default()
+            };
+            let body = Body::new(about.encode());
+            self.group.publish(
+                topic(&topics::about(&about.name))?,
+                body,
+                options,
+                Watch::Nothing,
+            )?;
+            (self.about_sent, self.asked) = (Some(Instant::now()), false);
+        }
+        Ok(())
+    }
+
+    fn publish(&mut self, encoded: &Encoded) -> Result<(), Failure> {
+        let Encoded { rendition, number, duration_ms, ref file } = *encoded;
+        self.newest = self.newest.max(number);
+        if self.about.is_none() || !self.demand.wants(Instant::now(), rendition) {
+            return Ok(());
+        }
+        // The stream is described before its first segment.
+        self.tell_about()?;
+        let begun_ms = self.begun_ms + u64::from(number) * self.plan.segment.as_millis() as u64;
+        let segment = Segment { life: self.life, number, duration_ms, begun_ms };
+        let options = Options {
+            priority: FIRST.saturating_sub(1 + rendition as u8),
+            expiry: Some(self.plan.keep),
+            tag: Some(tag(rendition, number)),
+            ..Options::default()
+        };
+        let name = &self.plan.ladder[rendition].name;
+        let body = Body::new(segment.encode(file));
+        let bytes = body.len();
+        let to = topic(&topics::rendition(&self.plan.name, name))?;
+        self.group.publish(to, body, options, Watch::Nothing)?;
+        self.output.event(&Line::Segment {
+            name: &self.plan.name,
+            rendition: name,
+            number,
+            bytes,
+            begun_ms,
+            at_ms: now_ms(),
+            took_ms: None,
+        });
+        Ok(())
+    }
+
+    /// What nobody wants any more is not repaired either, if it may still be on its way.
+    fn withdraw(&mut self) -> Result<(), Failure> {
+        for rendition in 0..self.plan.ladder.len() {
+            let wanted = self.demand.wants(Instant::now(), rendition);
+            if std::mem::replace(&mut self.wanted[rendition], wanted) && !wanted {
+                for number in self.newest.saturating_sub(IN_FLIGHT)..=self.newest {
+                    self.group.cancel(tag(rendition, number))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        if let Some(about) = &mut self.about {
+            about.last = Some(self.newest);
+        }
+        self.about_sent = None;
+        let line = Line::Ended { name: &self.plan.name, segments: self.newest + 1 };
+        self.output.event(&line);
+        self.output.text("the source has ended");
+    }
+}
+
+/// By which a segment can be withdrawn; 0 is what the stream is.
+fn tag(rendition: usize, number: u32) -> u64 {
+    (rendition as u64 + 1) << 32 | u64::from(number)
+}
+
+pub(super) fn topic(text: &str) -> Result<Topic, Failure> {
+    Topic::new(text)
+        .map_err(|error| Failure::usage("topic.invalid", format!("topic ({text}): {error}")))
+}
+
+pub(super) fn filter(text: &str) -> Result<Filter, Failure> {
+    Filter::new(text)
+        .map_err(|error| Failure::usage("topic.invalid", format!("topic ({text}): {error}")))
+}

@@ -1,0 +1,140 @@
+//! The streams of this node: filled by the group's thread, read by players'.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use fanfare_node::group::Body;
+use fanfare_video::{About, Segment, Shelf, hls::Part, segment::HEAD};
+use serde::Serialize;
+
+/// Streams of a group: beyond that somebody makes names up.
+const STREAMS_MAX: usize = 64;
+
+/// All streams.
+#[derive(Debug)]
+pub(crate) struct Library {
+    bytes_max: u64,
+    streams: Mutex<BTreeMap<String, Stream>>,
+}
+
+#[derive(Debug)]
+struct Stream {
+    shelf: Shelf<Body>,
+    /// Somebody wants what was before this node came.
+    wants_all: bool,
+    chosen: String,
+}
+
+/// A stream for the page.
+#[derive(Debug, Serialize)]
+pub(crate) struct Listed {
+    pub(crate) name: String,
+    pub(crate) chosen: String,
+    pub(crate) renditions: Vec<String>,
+    pub(crate) segments: usize,
+    pub(crate) bytes: u64,
+    pub(crate) ended: bool,
+}
+
+impl Library {
+    pub(crate) fn new(bytes_max: u64) -> Self {
+        Self { bytes_max, streams: Mutex::default() }
+    }
+    fn streams(&self) -> MutexGuard<'_, BTreeMap<String, Stream>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a stream is; true when it is a new one, or has another life.
+    pub(crate) fn on_about(&self, about: About) -> bool {
+        let mut streams = self.streams();
+        if let Some(stream) = streams.get_mut(&about.name) {
+            let is_new = about.life > stream.shelf.about().life;
+            stream.shelf.on_about(about);
+            return is_new;
+        }
+        if streams.len() >= STREAMS_MAX {
+            return false;
+        }
+        let name = about.name.clone();
+        let shelf = Shelf::new(about, self.bytes_max);
+        streams.insert(name, Stream { shelf, wants_all: false, chosen: String::new() });
+        true
+    }
+    /// A segment came; true when it is new.
+    pub(crate) fn put(&self, name: &str, rendition: &str, segment: Segment, body: Body) -> bool {
+        let mut streams = self.streams();
+        let Some(stream) = streams.get_mut(name) else { return false };
+        let Some(place) = stream.shelf.about().find(rendition) else { return false };
+        let bytes = body.len();
+        stream.shelf.put(place, segment, bytes, body)
+    }
+    pub(crate) fn set_chosen(&self, name: &str, rendition: &str) {
+        if let Some(stream) = self.streams().get_mut(name) {
+            rendition.clone_into(&mut stream.chosen);
+        }
+    }
+    /// The newest number of a stream.
+    pub(crate) fn newest(&self, name: &str) -> Option<u32> {
+        self.streams().get(name)?.shelf.newest()
+    }
+    /// Streams that somebody wants from their beginning, each told once.
+    pub(crate) fn take_wants_all(&self) -> Vec<String> {
+        let mut streams = self.streams();
+        let wanted = streams.iter_mut().filter(|(_, stream)| stream.wants_all);
+        wanted
+            .map(|(name, stream)| {
+                stream.wants_all = false;
+                name.clone()
+            })
+            .collect()
+    }
+
+    /// What a stream's shelf says.
+    pub(crate) fn read<T>(&self, name: &str, read: impl FnOnce(&Shelf<Body>) -> T) -> Option<T> {
+        self.streams().get(name).map(|stream| read(&stream.shelf))
+    }
+    /// A list of segments; who asks for all of them wants what was before this node came, too.
+    pub(crate) fn list(&self, name: &str, rendition: Option<&str>, part: Part) -> Option<String> {
+        let mut streams = self.streams();
+        let stream = streams.get_mut(name)?;
+        stream.wants_all |= part == Part::All;
+        let place = match rendition {
+            Some(rendition) => Some(stream.shelf.about().find(rendition)?),
+            None => None,
+        };
+        Some(fanfare_video::hls::media(&stream.shelf, place, part))
+    }
+    /// The file of a segment.
+    pub(crate) fn file(&self, name: &str, rendition: &str, number: u32) -> Option<Vec<u8>> {
+        let body =
+            self.read(name, |shelf| shelf.get(shelf.about().find(rendition)?, number).cloned())??;
+        let mut bytes = body.to_vec().ok()?;
+        bytes.drain(..HEAD.min(bytes.len()));
+        Some(bytes)
+    }
+    /// The beginning of a rendition's files, of this life of the sender.
+    pub(crate) fn init(&self, name: &str, rendition: &str, life: u64) -> Option<Vec<u8>> {
+        self.read(name, |shelf| {
+            let about = shelf.about();
+            let place = about.find(rendition).filter(|_| about.life == life)?;
+            about.renditions.get(place).map(|(_, init)| init.clone())
+        })?
+    }
+    pub(crate) fn listed(&self) -> Vec<Listed> {
+        let listed = |(name, stream): (&String, &Stream)| {
+            let (segments, bytes) = stream.shelf.held();
+            let about = stream.shelf.about();
+            Listed {
+                name: name.clone(),
+                chosen: stream.chosen.clone(),
+                renditions: about.renditions.iter().map(|(one, _)| one.name.clone()).collect(),
+                segments,
+                bytes,
+                ended: stream.shelf.has_ended(),
+            }
+        };
+        self.streams().iter().map(listed).collect()
+    }
+}

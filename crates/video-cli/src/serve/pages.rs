@@ -1,0 +1,150 @@
+//! What players ask for: the page, lists, manifests, segments.
+
+use std::sync::Arc;
+
+use fanfare_video::{dash, hls, hls::Part};
+use fanfare_watch::{PageFile, Pages};
+
+use super::library::Library;
+
+const LIST: &str = "application/vnd.apple.mpegurl";
+const FILE: &str = "video/mp4";
+
+/// The page's own files, of which hls.js is somebody else's.
+const ASSETS: [(&str, &str, &[u8]); 5] = [
+    ("/", "text/html; charset=utf-8", include_bytes!("../../web/index.html")),
+    ("/page.js", "text/javascript; charset=utf-8", include_bytes!("../../web/page.js")),
+    ("/page.css", "text/css; charset=utf-8", include_bytes!("../../web/page.css")),
+    ("/hls.js", "text/javascript; charset=utf-8", include_bytes!("../../web/hls.light.min.js")),
+    ("/licences.txt", "text/plain; charset=utf-8", include_bytes!("../../web/hls.js-LICENSE.txt")),
+];
+
+/// Everything that is served.
+#[derive(Debug)]
+pub(crate) struct Site {
+    library: Arc<Library>,
+}
+
+impl Site {
+    pub(crate) fn new(library: Arc<Library>) -> Self {
+        Self { library }
+    }
+
+    fn of_stream(&self, name: &str, rest: &[&str]) -> Option<PageFile> {
+        let text = |kind, text: String| Some(PageFile { kind, bytes: text.into_bytes() });
+        match rest {
+            ["index.m3u8"] => {
+                text(LIST, self.library.read(name, |shelf| hls::master(shelf, "live.m3u8"))?)
+            }
+            ["beginning.m3u8"] => {
+                text(LIST, self.library.read(name, |shelf| hls::master(shelf, "all.m3u8"))?)
+            }
+            ["live.m3u8"] => text(LIST, self.library.list(name, None, Part::Live)?),
+            ["all.m3u8"] => text(LIST, self.library.list(name, None, Part::All)?),
+            ["manifest.mpd"] => {
+                text("application/dash+xml", self.library.read(name, dash::manifest)?)
+            }
+            [rendition, "init.mp4"] => {
+                let life = self.library.read(name, |shelf| shelf.about().life)?;
+                self.init(name, rendition, life)
+            }
+            [rendition, file] => {
+                if let Some(life) = file.strip_prefix("init-") {
+                    let life = life.strip_suffix(".mp4")?.parse().ok()?;
+                    return self.init(name, rendition, life);
+                }
+                let number = file.strip_suffix(".m4s")?.parse().ok()?;
+                let bytes = self.library.file(name, rendition, number)?;
+                Some(PageFile { kind: FILE, bytes })
+            }
+            _ => None,
+        }
+    }
+    fn init(&self, name: &str, rendition: &str, life: u64) -> Option<PageFile> {
+        let bytes = self.library.init(name, rendition, life)?;
+        Some(PageFile { kind: FILE, bytes })
+    }
+}
+
+impl Pages for Site {
+    fn find(&self, path: &str) -> Option<PageFile> {
+        if let Some((_, kind, bytes)) = ASSETS.iter().find(|(own, ..)| *own == path) {
+            return Some(PageFile { kind, bytes: bytes.to_vec() });
+        }
+        if path == "/api/streams" {
+            let bytes = serde_json::to_vec(&self.library.listed()).ok()?;
+            return Some(PageFile { kind: "application/json", bytes });
+        }
+        let parts: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
+        let (name, rest) = parts.split_first()?;
+        self.of_stream(name, rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fanfare_node::group::Body;
+    use fanfare_video::{About, Segment, ladder};
+
+    use super::*;
+
+    fn site() -> Site {
+        let library = Library::new(1 << 20);
+        let ladder = ladder::parse("64k,400k").unwrap();
+        let renditions = ladder.into_iter().map(|one| (one, b"ftyp".to_vec())).collect();
+        let about =
+            About { name: "gate".into(), life: 7, segment_ms: 1000, last: None, renditions };
+        assert!(library.on_about(about.clone()) && !library.on_about(about));
+        let segment = Segment { life: 7, number: 3, duration_ms: 1000, begun_ms: 0 };
+        let body = Body::new(segment.encode(b"moof"));
+        assert!(library.put("gate", "400k", segment, body.clone()));
+        assert!(!library.put("gate", "9k", segment, body.clone()));
+        assert!(!library.put("door", "400k", segment, body));
+        Site::new(Arc::new(library))
+    }
+    fn text(site: &Site, path: &str) -> String {
+        String::from_utf8(site.find(path).unwrap().bytes).unwrap()
+    }
+
+    #[test]
+    fn each_path_has_its_file_and_others_have_none() {
+        let site = site();
+        assert_eq!(text(&site, "/gate/400k/3.m4s"), "moof");
+        assert_eq!(text(&site, "/gate/64k/init-7.mp4"), "ftyp");
+        assert!(text(&site, "/gate/live.m3u8").contains("400k/3.m4s"));
+        assert!(text(&site, "/gate/index.m3u8").ends_with("live.m3u8\n"));
+        assert!(text(&site, "/gate/manifest.mpd").contains("bandwidth=\"400000\""));
+        assert!(text(&site, "/api/streams").contains("\"segments\":1"));
+        for path in [
+            "/gate/64k/3.m4s",
+            "/gate/64k/init-8.mp4",
+            "/door/live.m3u8",
+            "/gate",
+            "/..",
+            "/gate/../x",
+            "/gate/400k/3.m4s/x",
+            "/gate/400k/x.m4s",
+        ] {
+            assert!(site.find(path).is_none(), "{path}");
+        }
+    }
+
+    #[test]
+    fn who_asks_for_the_beginning_makes_the_node_fetch_it_once() {
+        let site = site();
+        text(&site, "/gate/live.m3u8");
+        assert!(site.library.take_wants_all().is_empty());
+        text(&site, "/gate/all.m3u8");
+        assert_eq!(site.library.take_wants_all(), ["gate"]);
+        assert!(site.library.take_wants_all().is_empty());
+    }
+
+    #[test]
+    fn the_page_loads_nothing_from_elsewhere() {
+        let page = text(&site(), "/");
+        assert!(!page.contains("http://") && !page.contains("https://"), "{page}");
+        for own in ["/hls.js", "/page.js", "/page.css"] {
+            assert!(page.contains(own) && site().find(own).is_some(), "{own}");
+        }
+    }
+}

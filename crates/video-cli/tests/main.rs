@@ -1,0 +1,128 @@
+//! `fanfare video` with real players: what goes in at one end comes out at the other.
+//!
+//! They need ffmpeg, which `cargo xtask packages` installs. Programs meet on the loopback interface, in
+//! a group and at ports of this process.
+
+mod node;
+
+use node::{Node, fetch, have};
+use std::{fs, process::Command, time::Duration};
+
+/// What a viewer waits at most: the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn two_viewers_have_the_same_bytes_and_ffmpeg_plays_them_as_hls_and_as_dash() {
+    have("ffmpeg");
+    let sender = Node::send(1, &["test", "--name", "gate", "--renditions", "64k,200k"]);
+    let [first, second] = [Node::serve(1, &[]), Node::serve(1, &["--rendition", "64k"])];
+    let number = second.wait_for_segment("64k", 4, PATIENCE);
+    first.wait_for_segment("", 4, PATIENCE);
+    // The first viewer began with the lowest, too: at least one segment is the same.
+    let address = |node: &Node, path: &str| format!("http://{}/gate/{path}", node.address());
+    let mut same = 0;
+    for n in number.saturating_sub(8)..=number {
+        let path = format!("64k/{n}.m4s");
+        let both = [&first, &second].map(|node| fetch(&address(node, &path)));
+        if let [Some(one), Some(other)] = both {
+            assert!(one == other && one.len() > 1000, "{n}");
+            same += 1;
+        }
+    }
+    assert!(same >= 1);
+    // Two seconds of HLS. Of the manifest ffmpeg's reader takes the first segment: results/video/video.md.
+    for (list, seconds, least) in [("index.m3u8", "2", 25), ("manifest.mpd", "0.8", 15)] {
+        let played = Command::new("ffmpeg")
+            .args(["-v", "error", "-i", &address(&second, list)])
+            .args(["-map", "0:v:0", "-t", seconds, "-f", "framemd5", "-"])
+            .output()
+            .unwrap();
+        let frames = String::from_utf8_lossy(&played.stdout);
+        let pictures = frames.lines().filter(|line| line.starts_with("0,")).count();
+        let said = String::from_utf8_lossy(&played.stderr);
+        assert!(pictures >= least, "{list}: {pictures} pictures: {said}");
+    }
+    drop(sender);
+}
+
+#[test]
+fn who_comes_when_the_source_has_gone_gets_the_beginning_from_a_neighbour() {
+    have("ffmpeg");
+    let sender = Node::send(2, &["test", "--name", "gate", "--renditions", "64k"]);
+    let neighbour = Node::serve(2, &[]);
+    neighbour.wait_for_segment("64k", 5, PATIENCE);
+    drop(sender);
+    let late = Node::serve(2, &[]);
+    late.wait_for("\"event\":\"stream\"", PATIENCE);
+    let list = format!("http://{}/gate/all.m3u8", late.address());
+    let wanted = fetch(&format!("http://{}/gate/all.m3u8", neighbour.address())).unwrap();
+    let wanted = String::from_utf8(wanted).unwrap().matches(".m4s").count();
+    let has_all = || {
+        let got = fetch(&list).and_then(|list| String::from_utf8(list).ok()).unwrap_or_default();
+        got.matches(".m4s").count() >= wanted.min(4)
+    };
+    assert!(node::until(PATIENCE, has_all), "{:?}", fetch(&list));
+}
+
+#[test]
+fn a_source_that_ends_is_told_to_players_and_the_sender_ends_well() {
+    have("ffmpeg");
+    let film = std::env::temp_dir().join(format!("fanfare-film-{}.mp4", std::process::id()));
+    let made = Command::new("ffmpeg")
+        .args([
+            "-v",
+            "error",
+            "-y",
+            "-f",
+            "lavfi",
+            "-i",
+            "testsrc2=size=160x120:rate=25",
+            "-t",
+            "4",
+        ])
+        .args(["-c:v", "libx264", "-pix_fmt", "yuv420p"])
+        .arg(&film)
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let viewer = Node::serve(3, &[]);
+    let film_name = film.to_str().unwrap();
+    // It has no sound.
+    let mut sender =
+        Node::send(3, &[film_name, "--name", "film", "--renditions", "64k", "--stay", "3s"]);
+    assert_eq!(sender.ends(PATIENCE), Some(0));
+    let list = format!("http://{}/film/all.m3u8", viewer.address());
+    let ended = || {
+        let text = fetch(&list).and_then(|list| String::from_utf8(list).ok()).unwrap_or_default();
+        text.contains("#EXT-X-ENDLIST") && text.matches(".m4s").count() >= 3
+    };
+    assert!(node::until(PATIENCE, ended), "{:?}", fetch(&list).map(String::from_utf8));
+    fs::remove_file(film).unwrap();
+}
+
+#[test]
+fn bad_input_is_one_line_and_an_exit_code() {
+    let refused = |args: &[&str], path: Option<&str>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fanfare-video"));
+        command.args(["video", "send"]).args(args).args(["--interface", "lo"]);
+        if let Some(path) = path {
+            command.env("PATH", path);
+        }
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        assert_eq!(said.lines().count(), 1, "{said}");
+        (output.status.code(), said)
+    };
+    for (args, exit, said) in [
+        (&["test", "--renditions", "fast"][..], 2, "rendition (fast): not a rate"),
+        (&["test", "--renditions", "9M"], 2, "rendition (9M): is above what --rate"),
+        (&["test", "--name", "a/b"], 2, "name (a/b): letters"),
+        (&["test", "--segment", "1ms"], 2, "segment (1ms): not from"),
+        (&["/nowhere/film.mp4"], 1, "source (/nowhere/film.mp4): cannot be read"),
+    ] {
+        let (code, text) = refused(args, None);
+        assert!(code == Some(exit) && text.contains(said), "{args:?}: {code:?} {text}");
+    }
+    let (code, text) = refused(&["test"], Some("/nowhere"));
+    assert!(code == Some(5) && text.contains("program (ffmpeg): cannot be started"), "{text}");
+}

@@ -1,0 +1,183 @@
+//! What a node has of a stream, by number and rendition, and which rendition its viewers are shown.
+
+use std::collections::BTreeMap;
+
+use crate::{about::About, segment::Segment};
+
+/// So many segments later, a missing one is a gap and not late.
+const PATIENCE: u32 = 3;
+/// Numbers that a list may span: four hours of seconds. A sender that jumps further has begun anew.
+const SPAN_MAX: u32 = 14_400;
+
+/// A stream at a node. `P`: where the bytes of a segment are.
+#[derive(Debug)]
+pub struct Shelf<P> {
+    about: About,
+    segments: BTreeMap<u32, Slot<P>>,
+    bytes: u64,
+    bytes_max: u64,
+}
+
+#[derive(Debug)]
+struct Slot<P> {
+    /// What came first is shown: a playlist never changes what it has said.
+    shown: usize,
+    held: BTreeMap<usize, (Segment, u64, P)>,
+}
+
+/// A place in a playlist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Of the segment.
+    pub number: u32,
+    /// Its rendition and what is said of it; `None` is a gap.
+    pub held: Option<(usize, Segment)>,
+}
+
+impl<P> Shelf<P> {
+    /// An empty one that holds so many bytes.
+    #[must_use]
+    pub fn new(about: About, bytes_max: u64) -> Self {
+        Self { about, segments: BTreeMap::new(), bytes: 0, bytes_max }
+    }
+    /// The stream.
+    #[must_use]
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+    /// The sender says again what the stream is. Another life empties the shelf.
+    pub fn on_about(&mut self, about: About) {
+        if about.life < self.about.life {
+            return;
+        }
+        if about.life > self.about.life {
+            self.segments.clear();
+            self.bytes = 0;
+        }
+        self.about = about;
+    }
+
+    /// Puts a segment there; false when it is of another life, or there already.
+    pub fn put(&mut self, rendition: usize, segment: Segment, bytes: u64, place: P) -> bool {
+        let is_far = self
+            .segments
+            .last_key_value()
+            .is_some_and(|(last, _)| segment.number.abs_diff(*last) > SPAN_MAX);
+        if segment.life != self.about.life || is_far {
+            return false;
+        }
+        let slot = self
+            .segments
+            .entry(segment.number)
+            .or_insert_with(|| Slot { shown: rendition, held: BTreeMap::new() });
+        if slot.held.contains_key(&rendition) {
+            return false;
+        }
+        slot.held.insert(rendition, (segment, bytes, place));
+        self.bytes += bytes;
+        while self.bytes > self.bytes_max && self.segments.len() > 1 {
+            let Some((_, oldest)) = self.segments.pop_first() else { break };
+            self.bytes -= oldest.held.values().map(|(_, bytes, _)| bytes).sum::<u64>();
+        }
+        true
+    }
+    /// A segment of a rendition.
+    #[must_use]
+    pub fn get(&self, rendition: usize, number: u32) -> Option<&P> {
+        self.segments.get(&number)?.held.get(&rendition).map(|(.., place)| place)
+    }
+    /// How many segments of any rendition there are, and their bytes.
+    #[must_use]
+    pub fn held(&self) -> (usize, u64) {
+        (self.segments.values().map(|slot| slot.held.len()).sum(), self.bytes)
+    }
+    /// The newest number.
+    #[must_use]
+    pub fn newest(&self) -> Option<u32> {
+        self.segments.last_key_value().map(|(number, _)| *number)
+    }
+    /// Whether all is here that will ever come.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.about.last.is_some_and(|last| self.newest().is_some_and(|newest| newest >= last))
+    }
+
+    /// What is to be shown, in order: of one rendition, or each in the one that came first. What is
+    /// late is waited for; what is missing for long is a gap.
+    #[must_use]
+    pub fn places(&self, rendition: Option<usize>) -> Vec<Place> {
+        let held = |slot: &Slot<P>| {
+            let rendition = rendition.unwrap_or(slot.shown);
+            slot.held.get(&rendition).map(|(segment, ..)| (rendition, *segment))
+        };
+        let mut have = self.segments.iter().filter_map(|(n, slot)| Some((*n, held(slot)?)));
+        let Some((first, _)) = have.next() else { return Vec::new() };
+        let last = have.next_back().map_or(first, |(last, _)| last);
+        let mut out = Vec::new();
+        for number in first..=last {
+            let held = self.segments.get(&number).and_then(held);
+            if held.is_none() && last - number < PATIENCE && !self.has_ended() {
+                break;
+            }
+            out.push(Place { number, held });
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::about::tests::about;
+
+    pub(crate) fn segment(number: u32) -> Segment {
+        let begun_ms = 1_790_000_000_000 + u64::from(number) * 1000;
+        Segment { life: 7, number, duration_ms: 1000, begun_ms }
+    }
+    /// A shelf with these segments: rendition and number.
+    pub(crate) fn shelf(held: &[(usize, u32)]) -> Shelf<u32> {
+        let mut shelf = Shelf::new(about(), 10_000);
+        for (rendition, number) in held {
+            assert!(shelf.put(*rendition, segment(*number), 100, *number));
+        }
+        shelf
+    }
+    fn shown(shelf: &Shelf<u32>, rendition: Option<usize>) -> Vec<(u32, Option<usize>)> {
+        let places = shelf.places(rendition);
+        places.iter().map(|place| (place.number, place.held.map(|held| held.0))).collect()
+    }
+
+    #[test]
+    fn each_number_is_shown_in_the_rendition_that_came_first() {
+        let shelf = shelf(&[(0, 4), (1, 5), (0, 5), (1, 4)]);
+        assert_eq!(shown(&shelf, None), [(4, Some(0)), (5, Some(1))]);
+        assert_eq!(shown(&shelf, Some(1)), [(4, Some(1)), (5, Some(1))]);
+    }
+
+    #[test]
+    fn what_is_late_is_waited_for_and_what_is_missing_for_long_is_a_gap() {
+        assert_eq!(shown(&shelf(&[(0, 4), (0, 6)]), None), [(4, Some(0))]);
+        let later = shelf(&[(0, 4), (0, 6), (0, 7), (0, 8)]);
+        let all: Vec<u32> = shown(&later, None).iter().map(|(n, _)| *n).collect();
+        assert_eq!((all, shown(&later, None)[1]), (vec![4, 5, 6, 7, 8], (5, None)));
+    }
+
+    #[test]
+    fn a_full_shelf_drops_the_oldest_and_another_life_empties_it() {
+        let mut shelf = Shelf::new(about(), 250);
+        (0..5).for_each(|n| assert!(shelf.put(0, segment(n), 100, n)));
+        assert_eq!((shelf.held(), shown(&shelf, None)[0].0), ((2, 200), 3));
+        assert!(!shelf.put(0, Segment { life: 6, ..segment(9) }, 1, 9));
+        shelf.on_about(About { life: 8, ..about() });
+        assert_eq!(shelf.held(), (0, 0));
+        shelf.on_about(about());
+        assert_eq!(shelf.about().life, 8);
+    }
+
+    #[test]
+    fn a_segment_twice_or_from_far_away_is_not_taken() {
+        let mut shelf = shelf(&[(0, 4)]);
+        assert!(!shelf.put(0, segment(4), 1, 4) && !shelf.put(0, segment(4_000_000), 1, 4));
+        assert_eq!(shelf.get(0, 4), Some(&4));
+    }
+}
