@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_reference_has_a_row_for_every_option() {
-        let page = include_str!("../../../docs/reference/library-options.md");
+        let page = include_str!("../../../docs/reference/options/library.md");
         let missing =
             table::ALL.iter().filter(|one| !page.contains(&format!("| `{}` |", one.name)));
         assert_eq!(missing.map(|one| one.name).collect::<Vec<_>>(), [""; 0]);

@@ -437,10 +437,10 @@ mod tests {
 *For people who look for one option. Afterwards you know every option of every command. This page is
 made of `--help`.*
 
-[Commands](cli.md) is the overview, with the options that most people need. The options of `lab`,
-`sim` and `bench` are on [a page of their own](lab-options.md).
+[Commands](../cli.md) is the overview, with the options that most people need. The options of `lab`,
+`sim` and `bench` are on [a page of their own](lab.md).
 ";
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/options.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/options/fanfare.md");
         fanfare_command::pages::check_reference(Cli::command(), head, path.as_ref());
     }
 }

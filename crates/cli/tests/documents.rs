@@ -13,10 +13,14 @@ const ENDS: [&str; 6] = ["&", "&&", "|", ">", "<", ";"];
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut pages = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
-    let kinds = ["tutorial", "how-to", "how-to/two-nodes", "how-to/programs"];
-    for kind in kinds.into_iter().chain(["reference", "explanation"]) {
-        let entries = fs::read_dir(root.join("docs").join(kind)).unwrap();
-        pages.extend(entries.map(|entry| entry.unwrap().path()));
+    let mut folders: Vec<_> = ["tutorial", "how-to", "reference", "explanation"]
+        .map(|kind| root.join("docs").join(kind))
+        .into();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { &mut folders } else { &mut pages }.push(path);
+        }
     }
     pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
     pages.sort();

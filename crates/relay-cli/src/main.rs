@@ -83,9 +83,9 @@ mod tests {
 `--help`.*
 
 [Join islands with a relay](../how-to/join-islands.md) begins with an example. [All
-options](options.md) has the commands of `fanfare`.
+options](fanfare.md) has the commands of `fanfare`.
 ";
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/relay-options.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/options/relay.md");
         pages::check_reference(Cli::command(), head, path.as_ref());
     }
 }

@@ -86,9 +86,9 @@ mod tests {
 *For people who use `fanfare sensor`. Afterwards you know every option. This page is made of
 `--help`.*
 
-[Commands](cli.md) is the overview. [All options](options.md) has the commands of `fanfare`.
+[Commands](../cli.md) is the overview. [All options](fanfare.md) has the commands of `fanfare`.
 ";
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/sensor-options.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/options/sensor.md");
         pages::check_reference(Cli::command(), head, path.as_ref());
     }
 }

@@ -99,10 +99,10 @@ mod tests {
 *For people who use `fanfare video`. Afterwards you know every option. This page is made of
 `--help`.*
 
-[Commands](cli.md) is the overview.
+[Commands](../cli.md) is the overview.
 [Video to a group](../how-to/video/video-to-a-group.md) has examples.
 ";
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/video-options.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/options/video.md");
         pages::check_reference(Cli::command(), head, path.as_ref());
     }
 }

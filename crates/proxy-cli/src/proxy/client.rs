@@ -264,7 +264,7 @@ async fn run_norp(
     }
     listen(&near, fronts, &output).await?;
     let told = near.clone();
-    status::serve(args.socket.socket.as_deref(), move || {
+    status::serve(&args.socket, move || {
         serde_json::json!({
             "event": "status",
             "connections": told.connections(),

@@ -140,7 +140,7 @@ async fn run_norp(
     let (norp, asking) = args.compat.start(listen, peers, args.sending.sending()?, output).await?;
     tell_listening(output, "norp", norp.address().unwrap_or(listen));
     tokio::spawn(far.clone().serve_norp(asking));
-    status::serve(args.socket.socket.as_deref(), || serde_json::json!({ "event": "status" }))?;
+    status::serve(&args.socket, || serde_json::json!({ "event": "status" }))?;
     while signals.next().await != Asked::End {}
     Ok(Exit::Interrupted)
 }
