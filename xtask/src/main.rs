@@ -31,6 +31,7 @@ const USAGE: &str = "usage: cargo xtask <task>
   deny      licences, versions and sources of what others have written are what deny.toml allows
   no-io     wire, fec, proto and group build without an operating system
   interop   against NRL's NORM in network namespaces (root; quick matrix)
+  short-trees  small directories and devices to several receivers, compared (root)
   reproduce two cells of the papers' tables in the laboratory, Fanfare and NORM (root)
   rate      `fanfare send` without --rate beside told rates, on five networks, with wide margins (root)
   fuzz      each fuzz target for a few seconds (needs nightly and cargo-fuzz)
@@ -39,6 +40,8 @@ const USAGE: &str = "usage: cargo xtask <task>
   api-update  not in ci: writes public-api.txt anew
   crash     not in ci: kill sender or receiver and resume, [--rounds 20 | --kills N] [--seed 1]
              [--jobs N] [--scene KIND] [--keep DIR]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
+  trees     not in ci: real directories twice to three receivers, compared by rsync,
+             [--short] [--tree PATH]... [--filter NAME] [--rate RATE] [--binary PROGRAM] [--out PAGE]
   small-files  not in ci: 100,000 small files beside one large one, [--rate 100M,200M] [--runs 3]";
 
 /// The bridge to NATS is left out unless it is asked for; CI tests it, too.
@@ -80,6 +83,7 @@ fn steps() -> Vec<Step> {
         Step::new("web", web::check),
         Step::new("no-io", no_io::check),
         Step::new("interop", interop).within(40),
+        Step::new("short-trees", short_trees).within(45),
         Step::new("reproduce", reproduce).within(50),
         Step::new("rate", rate).within(52),
         Step::new("fuzz", fuzz).within(55),
@@ -185,6 +189,31 @@ fn interop() -> Outcome {
     Outcome::Passed
 }
 
+/// The program as the tests run it, with directories and devices that take seconds.
+fn short_trees() -> Outcome {
+    if let Some(reason) = packages::interop_impossible() {
+        return Outcome::Skipped(reason);
+    }
+    let (interop, fanfare) = match (tested("interop"), tested("fanfare")) {
+        (Ok(interop), Ok(fanfare)) => (interop, fanfare),
+        (Err(outcome), _) | (_, Err(outcome)) => return outcome,
+    };
+    step::run(&interop, &["trees", "--short", "--binary", &fanfare], &[])
+}
+
+/// A task of the crate `interop`, with all its options.
+fn of_interop(task: &str, options: &[String]) -> ExitCode {
+    let mut args = vec!["run", "--quiet", "--locked", "-p", "fanfare-interop", "--", task];
+    args.extend(options.iter().map(String::as_str));
+    match step::cargo(&args, &[]) {
+        Outcome::Passed => ExitCode::SUCCESS,
+        Outcome::Failed(why) | Outcome::Skipped(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 enum Asked<'a> {
@@ -192,6 +221,8 @@ enum Asked<'a> {
     ApiUpdate,
     Crash(&'a [String]),
     SmallFiles(&'a [String]),
+    /// Of the crate `interop`.
+    OfInterop(&'a str, &'a [String]),
     /// The page is built anew.
     Web,
     /// All steps, or the one of this name.
@@ -210,6 +241,7 @@ impl<'a> Asked<'a> {
         }
         let asked = match task.as_str() {
             "crash" => return Ok(Self::Crash(options)),
+            "trees" => return Ok(Self::OfInterop(task, options)),
             "small-files" => return Ok(Self::SmallFiles(options)),
             "api-update" => Self::ApiUpdate,
             "web" if options == ["--check"] => return Ok(Self::Steps(Some("web"))),
@@ -239,6 +271,7 @@ fn main() -> ExitCode {
         Ok(Asked::Crash(options)) => {
             simulated_crash::run(options).unwrap_or_else(|| crash::run(options))
         }
+        Ok(Asked::OfInterop(task, options)) => of_interop(task, options),
         Ok(Asked::SmallFiles(options)) => small_files::run(options),
         Ok(Asked::Steps(wanted)) => {
             let chosen = |step: &Step| wanted.is_none_or(|name| step.name == name);
@@ -272,6 +305,7 @@ mod tests {
         assert_eq!(parse("ci").as_deref(), Ok("Steps(None)"));
         assert_eq!(parse("tidy").as_deref(), Ok("Steps(Some(\"tidy\"))"));
         assert!(parse("crash --rounds 3").is_ok());
+        assert!(parse("trees --short --tree /usr").is_ok());
         assert_eq!(parse("web").as_deref(), Ok("Web"));
         assert_eq!(parse("web --check").as_deref(), Ok("Steps(Some(\"web\"))"));
         for line in ["", "fly", "ci --quick", "ci fmt", "tidy --fix", "web --fix"] {
