@@ -23,6 +23,8 @@ const PROBATION: f64 = 60.0;
 /// above; then a much lower rate is tried for so many messages more before it is believed.
 const LEFT: f64 = 2.0;
 const PROBATION_AGAIN: f64 = 30.0;
+/// So many messages without loss are taken to precede the first ones: one of ten lost is not 10 %.
+const PRIOR: f64 = 50.0;
 /// Messages over which the present loss is averaged.
 const RECENT: f64 = 30.0;
 
@@ -33,6 +35,8 @@ pub(super) struct RandomLoss {
     recent: f64,
     excess: f64,
     trial: Option<Trial>,
+    /// Messages of the start, and how many of them were lost.
+    begun: (f64, f64),
 }
 
 /// What is seen at a lower rate.
@@ -77,6 +81,13 @@ impl RandomLoss {
         self.excess = 0.0;
         self.trial = Some(Trial::new(false));
         true
+    }
+
+    /// A share of `messages` was lost while the path was far from full: that is random.
+    pub(super) fn on_start(&mut self, messages: f64, lost: f64) {
+        let (sent, gone) = (self.begun.0 + messages, self.begun.1 + messages * lost);
+        self.begun = (sent, gone);
+        self.share = self.share.max(gone / (sent + PRIOR)).min(SHARE_MAX);
     }
 
     /// What is lost at the lower rate too is random, once enough was seen. True when that is more

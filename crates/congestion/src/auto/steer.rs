@@ -43,6 +43,8 @@ const MEAN_MAX: f64 = 2.0;
 /// Where there is no queue it goes back at once by this part of the way to what arrived of late: what
 /// made it fall has gone.
 const BACK: f64 = 0.5;
+/// The narrowest link passes so much more than was sent: the path is far from full.
+const FAR: f64 = 2.0;
 /// A queue that is so much longer than it should be explains what is lost.
 const OVERFULL: f64 = 2.0;
 
@@ -150,6 +152,10 @@ impl Auto {
         }
         let news = self.news(&seen.view);
         let messages = (seen.past.rate * seen.view.rtt / self.size).max(4.0) * news;
+        if self.starting && self.is_far_from_full(seen) {
+            self.random.on_start(messages, seen.view.lost);
+            return false;
+        }
         let lowered = seen.past.until > self.lowered + seen.view.rtt() * 2;
         let surprised = self.random.on_report(messages, seen.view.lost, lowered);
         if surprised {
@@ -157,6 +163,14 @@ impl Auto {
             self.learn_room(&seen.view);
         }
         surprised
+    }
+
+    /// At the start of a long path: no queue, and the narrowest link would pass twice as much. A loss is
+    /// no sign of congestion then, and to lower the rate in order to see would take seconds.
+    fn is_far_from_full(&self, seen: &Seen) -> bool {
+        let view = &seen.view;
+        let room = view.bottleneck.is_some_and(|bottleneck| bottleneck > FAR * seen.past.rate);
+        !self.is_near() && room && view.standing <= seen.wanted && view.marked == 0.0
     }
 
     /// Which part of the round trip that a report covers is news. On a short path there are many more

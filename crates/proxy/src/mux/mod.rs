@@ -31,9 +31,12 @@ pub use incoming::Violation;
 
 /// What all connections together may have been granted, bytes.
 const GRANTED_MAX: u64 = 256 << 20;
-/// With fewer connections each begins with more credit.
+/// With fewer connections each begins with more credit: a lost piece holds up what is behind it for
+/// some round trips, and the sender must not wait for it.
 const FEW: usize = 1000;
 const CREDIT_FEW: u64 = 256 << 10;
+const VERY_FEW: usize = 100;
+const CREDIT_VERY_FEW: u64 = 1 << 20;
 /// What one connection sends before it is the next one's turn.
 const QUANTUM: usize = 4096;
 
@@ -110,7 +113,11 @@ impl Mux {
     /// What a new connection is granted.
     #[must_use]
     pub fn first_credit(&self) -> u64 {
-        if self.connections.len() < FEW { CREDIT_FEW } else { CREDIT_MIN }
+        match self.connections.len() {
+            0..VERY_FEW => CREDIT_VERY_FEW,
+            VERY_FEW..FEW => CREDIT_FEW,
+            _ => CREDIT_MIN,
+        }
     }
 
     /// What the other end was granted at first, by the request or the answer.
@@ -349,12 +356,19 @@ impl Mux {
         }
     }
 
-    /// A span of at most so many bytes: those that send little first, then the others in turn.
-    pub fn poll_span(&mut self, now: Time, max: usize) -> Option<Vec<u8>> {
-        let mut span = span::begin();
+    /// A span of at most so many bytes: those that send little first, then the others in turn. A span
+    /// that begins with those who send little ends with their last segment: it can be read only when all
+    /// of it has come.
+    pub fn poll_span(&mut self, now: Time, max: usize, segment: usize) -> Option<Vec<u8>> {
+        let (mut span, mut max) = (span::begin(), max);
         while span.len() + RECORD_HEAD < max {
-            let Some(id) = self.prompt.pop_front().or_else(|| self.bulk.pop_front()) else { break };
+            let prompt = self.prompt.pop_front();
+            let is_prompt = prompt.is_some();
+            let Some(id) = prompt.or_else(|| self.bulk.pop_front()) else { break };
             self.take_turn(now, id, max, &mut span);
+            if is_prompt && self.prompt.is_empty() {
+                max = max.min(span.len().next_multiple_of(segment.max(1)));
+            }
         }
         (!span::is_empty(&span)).then_some(span)
     }

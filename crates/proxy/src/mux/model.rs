@@ -85,7 +85,7 @@ impl World {
                 self.flights.push((1 - end, false, control.to_bytes()));
             }
             let max = 60 + self.below(20_000);
-            if let Some(span) = self.ends[end].poll_span(self.now, max) {
+            if let Some(span) = self.ends[end].poll_span(self.now, max, 1400) {
                 assert!(span.len() <= max);
                 self.flights.push((1 - end, true, span));
             }
@@ -212,10 +212,10 @@ fn one_that_sends_little_goes_before_one_that_sends_much() {
     }
     let at = |ms: u64| Time::ZERO + Duration::from_millis(2000 + ms);
     mux.write(at(0), bulk, &[7; 200_000]);
-    while mux.poll_span(at(0), 20_000).is_some() {}
+    while mux.poll_span(at(0), 20_000, 1400).is_some() {}
     mux.write(at(1), bulk, &[7; 200_000]);
     mux.write(at(2), prompt, b"k");
-    let span = mux.poll_span(at(3), 1400).unwrap();
+    let span = mux.poll_span(at(3), 1400, 1400).unwrap();
     let first = super::span::parse(&span).unwrap()[0];
     assert_eq!((first.id, first.bytes), (prompt, &b"k"[..]));
 }
@@ -231,7 +231,7 @@ fn ten_connections_that_send_much_share_alike() {
             mux.on_first_credit(*id, 1 << 40);
             mux.write(now, *id, &[0; 30_000]);
         }
-        let span = mux.poll_span(now, 6000).unwrap();
+        let span = mux.poll_span(now, 6000, 1400).unwrap();
         for record in super::span::parse(&span).unwrap() {
             *sent.entry(record.id).or_default() += record.bytes.len();
         }

@@ -207,7 +207,7 @@ impl Engine {
         while mux.has_data()
             && self.enqueued.saturating_sub(self.session.sender().progress()) < ahead
         {
-            let Some(span) = mux.poll_span(now, most) else { return };
+            let Some(span) = mux.poll_span(now, most, self.segment) else { return };
             let size = span.len() as u64;
             let object = NewObject {
                 kind: ObjectKind::Data,

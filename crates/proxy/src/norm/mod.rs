@@ -5,6 +5,8 @@
 
 mod driver;
 mod engine;
+#[cfg(test)]
+mod road;
 
 use std::{
     collections::HashMap,

@@ -182,6 +182,12 @@ fn answers_at_once(ours: bool, timing: &Timing) -> bool {
     ours && timing.backoff <= 1
 }
 
+/// Our sender is asked by its only receiver so often in a round trip, and no more often than this. It
+/// knows what is under way, so a request costs no second repair; and a loss does not wait until an
+/// earlier one is mended.
+const PARTS: u32 = 4;
+const PART_MIN: Duration = Duration::from_millis(20);
+
 /// RFC 5740 5.3: (K+2)*GRTT lets a repair arrive before it is requested again. With one receiver
 /// the sender does not gather requests: one GRTT, and the packet under way. Nor does a sender of ours
 /// that knows all its few receivers.
@@ -191,11 +197,14 @@ fn holdoff_end(
     packet: Duration,
     timing: &Timing,
 ) -> Time {
-    let at_once = path == NackPath::Unicast || answers_at_once(ours, timing);
+    let unicast = path == NackPath::Unicast;
+    let at_once = answers_at_once(ours, timing);
+    let packet = packet.min(timing.grtt);
     since
-        + match at_once {
-            true => timing.grtt + packet.min(timing.grtt),
-            false => timing.grtt * (timing.backoff + 2),
+        + match (unicast, at_once) {
+            (true, true) => (timing.grtt / PARTS).max(PART_MIN).min(timing.grtt) + packet,
+            (true, false) | (false, true) => timing.grtt + packet,
+            (false, false) => timing.grtt * (timing.backoff + 2),
         }
 }
 
@@ -258,6 +267,20 @@ mod tests {
         nack.sent(Time::ZERO, packet);
         nack.on_need(Time::ZERO, at(1), &timing, &mut Rng::new(1));
         assert_eq!(nack.next_timeout(&timing).unwrap().0, Time::ZERO + timing.grtt + packet);
+    }
+
+    #[test]
+    fn a_lone_receiver_of_our_sender_asks_four_times_in_a_long_round_trip() {
+        let mut far = Script::new().fields();
+        far.backoff = 1;
+        let timing = Timing::new(true, &ReceiverConfig::default(), &far);
+
+        let mut nack = NackCycle::new(NackPath::Unicast);
+        nack.on_roll_call();
+        nack.sent(Time::ZERO, Duration::ZERO);
+        nack.on_need(Time::ZERO, at(1), &timing, &mut Rng::new(1));
+        let pause = (timing.grtt / PARTS).max(PART_MIN).min(timing.grtt);
+        assert_eq!(nack.next_timeout(&timing).unwrap().0, Time::ZERO + pause);
     }
 
     #[test]

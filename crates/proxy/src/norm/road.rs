@@ -1,0 +1,278 @@
+//! Both ends over a road of one rate, delay and loss, in steps of a millisecond: what a download gets
+//! from its first byte on.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
+
+use fanfare_link::seal::{Key, Moment, Seal, Settings};
+use fanfare_proto::{Ecn, Time, rng::Rng};
+
+use super::engine::{Ends, Engine, Sending};
+use crate::mux::Mux;
+
+/// The road of the paper's testbed (Adamson et al., MILCOM 2013): 1 Mbit/s, 242 ms one way.
+const RATE: f64 = 1e6;
+const ONE_WAY: Duration = Duration::from_millis(242);
+/// One bandwidth-delay product, bytes.
+const QUEUE: usize = 60_500;
+/// IPv4 and UDP.
+const HEADERS: usize = 28;
+const SEGMENT: u16 = 1376;
+const STEP: Duration = Duration::from_millis(1);
+/// The link is there for so long before a program asks for a connection.
+const IDLE: Duration = Duration::from_secs(8);
+const RUN: Duration = Duration::from_secs(40);
+const MEGABYTE: u64 = 1_000_000;
+const SEEDS: u64 = 5;
+
+/// One direction of the road.
+#[derive(Debug)]
+struct Way {
+    free: Time,
+    loss: f64,
+    rng: Rng,
+    flying: VecDeque<(Time, Vec<u8>)>,
+}
+
+impl Way {
+    fn new(loss: f64, seed: u64) -> Self {
+        Self { free: Time::ZERO, loss, rng: Rng::new(seed), flying: VecDeque::new() }
+    }
+
+    fn send(&mut self, now: Time, run: &[u8], stride: usize) {
+        for datagram in run.chunks(stride.max(1)) {
+            let waiting = self.free.since(now).as_secs_f64() * RATE / 8.0;
+            if waiting as usize + datagram.len() > QUEUE {
+                continue;
+            }
+            let takes = Duration::from_secs_f64((datagram.len() + HEADERS) as f64 * 8.0 / RATE);
+            self.free = self.free.max(now) + takes;
+            if !self.rng.random_bool(self.loss) {
+                self.flying.push_back((self.free + ONE_WAY, datagram.to_vec()));
+            }
+        }
+    }
+}
+
+/// What is said about connections, by when it arrives: as a reliable message, which is sent again when it
+/// was lost.
+#[derive(Debug, Default)]
+struct Said {
+    waiting: BTreeMap<(Time, u64), Vec<u8>>,
+    count: u64,
+}
+
+struct End {
+    engine: Engine,
+    mux: Mux,
+    said: Said,
+    buffer: Vec<u8>,
+}
+
+impl End {
+    fn new(role: u64, seed: u64) -> Self {
+        let key = Key::from_secret([7; 32], 1);
+        let seal = Seal::new(Settings::new(vec![key], "unicast"), [role as u8; 16]);
+        let ends = Ends {
+            role,
+            instance: 1 + role as u16,
+            round_trip: ONE_WAY * 2,
+            segment: SEGMENT,
+            seed: seed + role,
+        };
+        let engine = Engine::new(Time::ZERO, ends, Sending::default(), seal);
+        Self { engine, mux: Mux::new(role), said: Said::default(), buffer: Vec::new() }
+    }
+
+    fn speak(&mut self, at: Moment, way: &mut Way) {
+        loop {
+            self.engine.step(at.now, &mut self.mux).unwrap();
+            while let Some(hello) = self.engine.poll_hello(at) {
+                way.send(at.now, &hello, hello.len());
+            }
+            let Some((size, _)) = self.engine.poll_sealed(at, &mut self.buffer) else { return };
+            if let Some(hello) = self.engine.greet(at) {
+                way.send(at.now, &hello, hello.len());
+            }
+            way.send(at.now, &self.buffer, size);
+        }
+    }
+
+    fn hear(&mut self, at: Moment, way: &mut Way) {
+        while let Some((then, datagram)) = way.flying.pop_front_if(|(then, _)| *then <= at.now) {
+            let run = (&datagram[..], datagram.len());
+            self.engine.on_sealed(at, run, Some(Ecn::Ect0), at.now.since(then));
+        }
+        while let Some(first) = self.said.waiting.first_entry()
+            && first.key().0 <= at.now
+        {
+            self.mux.on_control(&first.remove()).unwrap();
+        }
+    }
+
+    fn say(&mut self, now: Time, to: &mut Said, way: &mut Way) {
+        while let Some(control) = self.mux.poll_control() {
+            let mut late = ONE_WAY;
+            while way.rng.random_bool(way.loss) {
+                late += ONE_WAY * 3;
+            }
+            to.count += 1;
+            to.waiting.insert((now + late, to.count), control.to_bytes());
+        }
+    }
+}
+
+/// Both ends, and the road between them.
+struct Road {
+    now: Time,
+    near: End,
+    far: End,
+    there: Way,
+    back: Way,
+}
+
+impl Road {
+    /// It has been there for [`IDLE`].
+    fn new(loss: f64, seed: u64) -> Self {
+        let (near, far) = (End::new(0, seed), End::new(1, seed));
+        let (there, back) = (Way::new(loss, seed * 2), Way::new(loss, seed * 2 + 1));
+        let mut road = Self { now: Time::ZERO, near, far, there, back };
+        road.run(IDLE, |_| {});
+        road
+    }
+
+    /// A program at the near end asks for a connection, and the far end grants it at once.
+    fn open(&mut self) -> u64 {
+        self.near.mux.open(Vec::new())
+    }
+
+    /// What the far end may write on it is what the near end has granted.
+    fn grant(&mut self, id: u64) {
+        self.far.mux.on_first_credit(id, self.near.mux.granted_first(id));
+        self.near.mux.on_first_credit(id, self.near.mux.granted_first(id));
+    }
+
+    /// `each` acts in each step, after what arrives and before what is sent.
+    fn run(&mut self, time: Duration, mut each: impl FnMut(&mut Self)) {
+        let end = self.now + time;
+        while self.now < end {
+            self.now = self.now + STEP;
+            let at = Moment { now: self.now, clock: self.now.since(Time::ZERO) };
+            self.near.hear(at, &mut self.back);
+            self.far.hear(at, &mut self.there);
+            each(self);
+            self.near.say(self.now, &mut self.far.said, &mut self.there);
+            self.far.say(self.now, &mut self.near.said, &mut self.back);
+            self.near.speak(at, &mut self.there);
+            self.far.speak(at, &mut self.back);
+        }
+    }
+
+    /// The far end writes all that it may of an endless body; bytes that are read at the near end.
+    fn download(&mut self, id: u64, body: &[u8]) -> u64 {
+        self.grant(id);
+        while self.far.mux.write(self.now, id, body).is_some_and(|taken| taken > 0) {}
+        read(&mut self.near.mux, self.now, id)
+    }
+}
+
+fn read(mux: &mut Mux, now: Time, id: u64) -> u64 {
+    let mut bytes = 0;
+    while let Ok(Some(piece)) = mux.read(now, id) {
+        bytes += piece.len() as u64;
+    }
+    bytes
+}
+
+/// Seconds until the first megabyte was read, and bits a second of the whole run, from when a program
+/// asks for an endless download.
+fn download(loss: f64, seed: u64) -> (f64, f64) {
+    let mut road = Road::new(loss, seed);
+    let (id, begin, body) = (road.open(), road.now, vec![0; 64 << 10]);
+    let (mut all, mut first) = (0, f64::INFINITY);
+    road.run(RUN, |road| {
+        all += road.download(id, &body);
+        if all >= MEGABYTE {
+            first = first.min(road.now.since(begin).as_secs_f64());
+        }
+    });
+    (first, all as f64 * 8.0 / RUN.as_secs_f64())
+}
+
+#[test]
+fn a_download_over_a_long_road_is_near_the_line_from_its_first_byte() {
+    // 1 Mbit/s and 242 ms one way, seeds 1 to 5. A segment takes 1376 of the 1480 bytes of its packet.
+    for (loss, share, first_most) in [(0.0, 0.95, 10.2), (0.01, 0.93, 11.0), (0.1, 0.87, 13.5)] {
+        let line = RATE * f64::from(SEGMENT) / 1480.0 * (1.0 - loss);
+        let all: Vec<_> = (1..=SEEDS).map(|seed| download(loss, seed)).collect();
+        let mean = all.iter().map(|(_, rate)| rate).sum::<f64>() / SEEDS as f64;
+        let first = all.iter().map(|(first, _)| first).sum::<f64>() / SEEDS as f64;
+        println!(
+            "loss {loss}: {:.0} kbit/s of {:.0}, first MB {first:.1} s",
+            mean / 1e3,
+            line / 1e3
+        );
+        assert!(mean >= share * line, "loss {loss}: {mean} of {line} bit/s, {all:?}");
+        assert!(first <= first_most, "loss {loss}: first MB after {first} s, {all:?}");
+    }
+}
+
+#[test]
+fn ten_downloads_get_what_one_gets_in_equal_shares() {
+    // 1 Mbit/s and 242 ms one way, 1 % loss, seed 1
+    let (_, one) = download(0.01, 1);
+    let mut road = Road::new(0.01, 1);
+    let ids: Vec<u64> = (0..10).map(|_| road.open()).collect();
+    let (mut shares, body) = (vec![0.0; ids.len()], vec![0; 64 << 10]);
+    road.run(RUN, |road| {
+        for (id, share) in ids.iter().zip(&mut shares) {
+            *share += road.download(*id, &body) as f64;
+        }
+    });
+    let sum = shares.iter().sum::<f64>() * 8.0 / RUN.as_secs_f64();
+    let squares = shares.iter().map(|share| share * share).sum::<f64>();
+    let jain = shares.iter().sum::<f64>().powi(2) / (10.0 * squares);
+    println!("ten: {:.2} of one, Jain {jain:.3}", sum / one);
+    assert!(sum >= 0.98 * one, "{sum} of {one} bit/s");
+    assert!(jain >= 0.95, "{jain}, {shares:?}");
+}
+
+/// Milliseconds from a keystroke to its echo, one each second, sorted.
+fn echoes(loss: f64, seed: u64, beside: bool) -> Vec<u64> {
+    let mut road = Road::new(loss, seed);
+    let bulk = beside.then(|| road.open());
+    let (keys, body) = (road.open(), vec![0; 64 << 10]);
+    let (mut typed, mut times) = (VecDeque::new(), Vec::new());
+    let mut next = road.now + Duration::from_secs(10);
+    road.run(RUN, |road| {
+        bulk.map(|id| road.download(id, &body));
+        road.grant(keys);
+        if road.now >= next {
+            next = next + Duration::from_secs(1);
+            road.near.mux.write(road.now, keys, b"a key");
+            typed.push_back(road.now);
+        }
+        let heard = read(&mut road.far.mux, road.now, keys);
+        road.far.mux.write(road.now, keys, &vec![0; heard as usize]);
+        for _ in 0..read(&mut road.near.mux, road.now, keys) / 5 {
+            let begun = typed.pop_front().unwrap();
+            times.push(road.now.since(begun).as_millis() as u64);
+        }
+    });
+    times.sort_unstable();
+    times
+}
+
+#[test]
+fn a_keystroke_beside_a_download_is_echoed_150_ms_later_at_most() {
+    // 1 Mbit/s and 242 ms one way, no loss, seed 1: 95 of 100
+    let [idle, beside] = [false, true].map(|beside| {
+        let times = echoes(0.0, 1, beside);
+        assert!(times.len() >= 25, "{times:?}");
+        times[times.len() * 95 / 100]
+    });
+    println!("idle {idle} ms, beside a download {beside} ms");
+    assert!(beside <= idle + 150, "idle {idle} ms, beside a download {beside} ms");
+}
