@@ -9,7 +9,7 @@
 //! our libnorm.so.1, [`examples`] NRL's examples, [`rates`] measures
 //! both libraries, [`power`] fails the power
 //! of a receiver, [`tcp`] compares the simulator's TCP with this kernel's, [`trees`] sends real
-//! directories.
+//! directories, [`devices`] disks.
 //!
 //! Needs root and the packages that [`tool::PACKAGES`] names; installs nothing itself.
 
@@ -18,6 +18,7 @@ pub mod cells;
 pub mod company;
 pub mod congestion;
 pub mod decode;
+pub mod devices;
 pub mod efficiency;
 pub mod examples;
 pub mod fanfare;

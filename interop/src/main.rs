@@ -60,6 +60,8 @@ enum Verb {
     /// Send real directories twice to three receivers and let rsync compare; a full run writes
     /// results/trees.md.
     Trees(files::TreesArguments),
+    /// Send a disk to many, and again after kills; a full run writes results/devices.md.
+    Devices(files::DevicesArguments),
     /// Remove namespaces and scratch files that a killed run has left behind.
     Cleanup,
 }
@@ -199,6 +201,7 @@ fn main() -> ExitCode {
         Verb::Power(arguments) => run_power(&arguments),
         Verb::Tcp(arguments) => run_tcp(&arguments),
         Verb::Trees(arguments) => files::run_trees(&arguments),
+        Verb::Devices(arguments) => files::run_devices(&arguments),
         Verb::Cleanup => run_cleanup(),
     };
     match done {

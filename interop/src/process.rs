@@ -116,6 +116,13 @@ impl Process {
         Some(kib << 10)
     }
 
+    /// Kills it, as a crash would, and waits for its end.
+    pub fn kill(&mut self) {
+        // Already gone is fine.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
     /// Asks it to end (SIGTERM) and waits up to five seconds.
     ///
     /// # Errors
@@ -174,8 +181,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
     }
 }
 

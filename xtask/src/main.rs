@@ -42,6 +42,8 @@ const USAGE: &str = "usage: cargo xtask <task>
              [--jobs N] [--scene KIND] [--keep DIR]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
   trees     not in ci: real directories twice to three receivers, compared by rsync,
              [--short] [--tree PATH]... [--filter NAME] [--rate RATE] [--binary PROGRAM] [--out PAGE]
+  devices   not in ci: a disk to ten loop devices, and again after kills, [--short] [--kills N]
+             [--seed 1] [--binary PROGRAM] [--out PAGE]
   small-files  not in ci: 100,000 small files beside one large one, [--rate 100M,200M] [--runs 3]";
 
 /// The bridge to NATS is left out unless it is asked for; CI tests it, too.
@@ -198,7 +200,13 @@ fn short_trees() -> Outcome {
         (Ok(interop), Ok(fanfare)) => (interop, fanfare),
         (Err(outcome), _) | (_, Err(outcome)) => return outcome,
     };
-    step::run(&interop, &["trees", "--short", "--binary", &fanfare], &[])
+    for task in ["trees", "devices"] {
+        let outcome = step::run(&interop, &[task, "--short", "--binary", &fanfare], &[]);
+        if !matches!(outcome, Outcome::Passed) {
+            return outcome;
+        }
+    }
+    Outcome::Passed
 }
 
 /// A task of the crate `interop`, with all its options.
@@ -241,7 +249,7 @@ impl<'a> Asked<'a> {
         }
         let asked = match task.as_str() {
             "crash" => return Ok(Self::Crash(options)),
-            "trees" => return Ok(Self::OfInterop(task, options)),
+            "trees" | "devices" => return Ok(Self::OfInterop(task, options)),
             "small-files" => return Ok(Self::SmallFiles(options)),
             "api-update" => Self::ApiUpdate,
             "web" if options == ["--check"] => return Ok(Self::Steps(Some("web"))),

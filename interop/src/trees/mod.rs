@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 pub use page::{line, page};
 pub use passes::{Passes, Sending};
 pub use size::Size;
+pub(crate) use size::room;
 
 use crate::fanfare::Fanfare;
 use crate::scratch::Scratch;

@@ -13,8 +13,8 @@ pub fn page(command: &str, date: &str, rows: &[Row]) -> String {
          Each directory is sent twice to {RECEIVERS} receivers, with `--archive` on both sides and\n\
          without a limit to the rate. Then `rsync -aHAX --checksum --dry-run --itemize-changes --delete`\n\
          says what is left to do. Pipes, sockets and devices are not compared: they do not travel.\n\n\
-         *Share* is what left the sender's network interface, headers and all, in percent of the files'\n\
-         bytes. *Memory* is the most that the sender, and a receiver, had at a time, in MiB. One run each.\n\n\
+         *Share* is the payload of UDP that left the sender's host, in percent of the files' bytes.\n\
+         *Memory* is the most that the sender, and a receiver, had at a time, in MiB. One run each.\n\n\
          | directory | entries | MB | 1st, s | share | 2nd, s | share | memory | left to do |\n\
          |---|---|---|---|---|---|---|---|---|\n"
     );

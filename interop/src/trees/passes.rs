@@ -44,7 +44,7 @@ const LEFT_OUT: &str = "skipping non-regular file";
 pub struct Sending {
     /// From the sender's start to its end.
     pub seconds: f64,
-    /// What left the sender's network interface, headers and all.
+    /// The payload of UDP that left the sender's host.
     pub wire: u64,
     /// The most memory that the sender had, and the receivers: resident bytes.
     pub memory: (u64, u64),
@@ -116,7 +116,7 @@ impl Plan<'_> {
         let listen = || receivers.iter().all(|receiver| receiver.has_event("start"));
         wait_for(Instant::now() + SETTLE, listen)?;
         let host = &self.hosts[0];
-        let before = sent_by(host)?;
+        let before = host.sent_bytes()?;
         let mut command = self.fanfare.command(host, "send", GROUP, PORT);
         command.arg(self.path).args(["--archive", "--expect", &RECEIVERS.to_string()]);
         command.args(self.options);
@@ -149,7 +149,7 @@ impl Plan<'_> {
         }
         Ok(Sending {
             seconds: ended.unwrap_or_else(|| begun.elapsed()).as_secs_f64(),
-            wire: sent_by(host)? - before,
+            wire: host.sent_bytes()? - before,
             memory,
             exits,
             said: error_of(&sender.events()),
@@ -164,12 +164,6 @@ fn error_of(events: &[Value]) -> String {
         Some(error) => error.to_owned(),
         None => last.to_string(),
     }
-}
-
-/// Bytes that have left a host.
-fn sent_by(host: &Host) -> Result<u64, ToolError> {
-    let text = host.output("cat", &["/sys/class/net/eth0/statistics/tx_bytes"])?;
-    Ok(text.trim().parse().unwrap_or(0))
 }
 
 /// What rsync would still have to do.

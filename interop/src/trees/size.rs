@@ -50,7 +50,7 @@ impl Size {
 ///
 /// # Errors
 /// When the system does not say.
-pub(super) fn room(path: &Path) -> Result<u64, ToolError> {
+pub(crate) fn room(path: &Path) -> Result<u64, ToolError> {
     let there =
         rustix::fs::statvfs(path).map_err(|errno| tool::at(path.display())(errno.into()))?;
     Ok(there.f_bavail.saturating_mul(there.f_frsize))

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use fanfare_interop::devices::{self, Plan};
 use fanfare_interop::fanfare::Fanfare;
 use fanfare_interop::tool::{self, ToolError};
 use fanfare_interop::trees::{self, Row, Tree};
@@ -54,6 +55,42 @@ pub(crate) fn run_trees(arguments: &TreesArguments) -> Result<bool, ToolError> {
         crate::write(&path, &trees::page(&command("trees"), &crate::today()?, &rows))?;
     }
     Ok(!rows.is_empty() && rows.iter().all(Row::is_right))
+}
+
+#[derive(Args)]
+pub(crate) struct DevicesArguments {
+    /// Smaller devices, and fewer of them.
+    #[arg(long)]
+    short: bool,
+    /// How often it is killed and begun again [default: 20, or 2 with --short].
+    #[arg(long)]
+    kills: Option<u64>,
+    /// Another seed gives other moments.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The fanfare to run.
+    #[arg(long, default_value = "target/release/fanfare")]
+    binary: PathBuf,
+    /// Where the page goes [default: results/devices.md for a full run, else nowhere].
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+pub(crate) fn run_devices(arguments: &DevicesArguments) -> Result<bool, ToolError> {
+    const MIB: u64 = 1 << 20;
+    let fanfare = program(&arguments.binary)?;
+    let plan = |size, used, receivers| Plan { size: size * MIB, used: used * MIB, receivers };
+    let (all, killed, kills) = match arguments.short {
+        true => (plan(64, 16, 3), plan(64, 16, 2), 2),
+        false => (plan(4096, 1024, 10), plan(512, 128, 3), 20),
+    };
+    let killed = (killed, arguments.kills.unwrap_or(kills), arguments.seed);
+    let outcome = devices::run(&fanfare, all, killed, |line| println!("{line}"))?;
+    let default = (!arguments.short).then(|| PathBuf::from("results/devices.md"));
+    if let Some(path) = arguments.out.clone().or(default) {
+        crate::write(&path, &devices::page(&command("devices"), &crate::today()?, &outcome))?;
+    }
+    Ok(outcome.is_right())
 }
 
 /// As somebody runs it who has read of it.
