@@ -5,6 +5,7 @@ mod circles;
 mod crash;
 mod deny;
 mod floors;
+mod headers;
 mod links;
 mod no_io;
 mod packages;
@@ -34,6 +35,7 @@ const USAGE: &str = "usage: cargo xtask <task>
   short-trees  small directories and devices to several receivers, compared (root)
   reproduce two cells of the papers' tables in the laboratory, Fanfare and NORM (root)
   rate      `fanfare send` without --rate beside told rates, on five networks, with wide margins (root)
+  headers   the header of libfanfare is what its sources make (cbindgen); `headers --update` writes it
   fuzz      each fuzz target for a few seconds (needs nightly and cargo-fuzz)
   web       the live page in the tree is what its sources make (needs npm); `web` builds it anew,
              `web --check` compares
@@ -84,6 +86,7 @@ fn steps() -> Vec<Step> {
         Step::new("deny", deny::check),
         Step::new("web", web::check),
         Step::new("no-io", no_io::check),
+        Step::new("headers", headers::check).within(38),
         Step::new("interop", interop).within(40),
         Step::new("short-trees", short_trees).within(45),
         Step::new("reproduce", reproduce).within(50),
@@ -233,6 +236,8 @@ enum Asked<'a> {
     OfInterop(&'a str, &'a [String]),
     /// The page is built anew.
     Web,
+    /// The header of libfanfare is written anew.
+    Headers,
     /// All steps, or the one of this name.
     Steps(Option<&'a str>),
 }
@@ -254,6 +259,7 @@ impl<'a> Asked<'a> {
             "api-update" => Self::ApiUpdate,
             "web" if options == ["--check"] => return Ok(Self::Steps(Some("web"))),
             "web" => Self::Web,
+            "headers" if options == ["--update"] => return Ok(Self::Headers),
             "ci" => Self::Steps(None),
             name if steps.contains(&name) => Self::Steps(Some(name)),
             name => return Err(format!("task '{name}': no such task")),
@@ -276,6 +282,7 @@ fn main() -> ExitCode {
         }
         Ok(Asked::ApiUpdate) => api::update(),
         Ok(Asked::Web) => step::run_all(vec![Step::new("web", web::build)]),
+        Ok(Asked::Headers) => step::run_all(vec![Step::new("headers", headers::update)]),
         Ok(Asked::Crash(options)) => {
             simulated_crash::run(options).unwrap_or_else(|| crash::run(options))
         }

@@ -17,9 +17,11 @@ const FOR_NAMESPACES: [(&str, &str); 1] = [("ip", "iproute2")];
 
 /// The same for the tests of the command; what is compared in the laboratory is left out there when it is
 /// missing.
-const FOR_TESTS: [(&str, &str); 4] = [
+const FOR_TESTS: [(&str, &str); 6] = [
+    ("cmake", "cmake"),
     ("nats-server", "nats-server"),
     ("openssl", "openssl"),
+    ("python3", "python3"),
     ("rsync", "rsync"),
     ("/usr/include/zmq.h", "libzmq3-dev"),
 ];

@@ -70,6 +70,7 @@ pub mod files {
 /// Everything about streams.
 pub mod stream {
     pub use fanfare_node::{
+        engine::Trouble,
         proto::{StreamFlush, StreamPolicy, StreamProgress},
         stream::{
             Expect, Flush, Framing, FramingError, Message, Outcome, Receipt, ReceiveOptions,
@@ -87,7 +88,11 @@ pub mod groups {
             Body, BodyError, Fate, Gap, GroupError, GroupEvents, GroupHandle, Inbox, Message,
             MessageBatch, MessageSender, Watch,
         },
-        messaging::{Filter, History, Options, Ordering, Subscription, Topic, TopicError},
+        messaging::{
+            Filter, History, Options, Ordering, Standing, Subscription, SubscriptionId, Topic,
+            TopicError,
+        },
+        proto::ObjectKey,
     };
 }
 

@@ -15,6 +15,8 @@ use serde_json::{Map, Value, json};
 pub(crate) enum Line {
     /// What a daemon begins with.
     Listening { what: &'static str, address: SocketAddr },
+    /// A gateway begins to take connections, or lets the kernel forward them.
+    Gateway { state: &'static str },
     /// Something has happened to a link.
     Link {
         peer: String,

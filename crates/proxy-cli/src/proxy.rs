@@ -1,15 +1,20 @@
 //! `fanfare proxy`: TCP over a link.
 //!
 //! - `client`, `server`: its two ends; `limits`: what it needs of this machine, and lets through
+//! - `gateway`: a near end for a whole network, with `kernel`: rules set and taken back
+//! - `ways`: which way connections go
 //! - `sending`: how each end sends, and how that goes
 //! - `password`: files of users; `telling`: what happens to connections
 
 mod client;
+mod gateway;
+mod kernel;
 mod limits;
 mod password;
 mod sending;
 mod server;
 mod telling;
+mod ways;
 
 use clap::{Args, Subcommand};
 use fanfare_command::{Exit, Help};
@@ -49,6 +54,7 @@ pub(crate) struct ProxyArgs {
 #[derive(Debug, Subcommand)]
 enum ProxyCommand {
     Client(client::ClientArgs),
+    Gateway(gateway::GatewayArgs),
     Server(server::ServerArgs),
     /// Show how a daemon is
     #[command(after_help = STATUS.short(), after_long_help = STATUS.long())]
@@ -59,6 +65,9 @@ enum ProxyCommand {
 pub(crate) fn run(args: &ProxyArgs) -> Exit {
     match &args.command {
         ProxyCommand::Client(args) => running::run(args.output, |output| client::run(args, output)),
+        ProxyCommand::Gateway(args) => {
+            running::run(args.output, |output| gateway::run(args, output))
+        }
         ProxyCommand::Server(args) => running::run(args.output, |output| server::run(args, output)),
         ProxyCommand::Status(args) => status::run(args, describe),
         ProxyCommand::Password(args) => password::run(args),

@@ -3,6 +3,7 @@
 //! They need root, `ip`, `curl` and `python3`. Elsewhere each says that it was not run, and why.
 
 mod faults;
+mod gateway;
 mod messages;
 mod programs;
 mod road;

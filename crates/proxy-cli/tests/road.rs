@@ -176,6 +176,8 @@ impl Drop for Road {
     fn drop(&mut self) {
         ip(&["netns", "del", &self.host("near")]);
         ip(&["netns", "del", &self.host("far")]);
+        // Only tests with a gateway have it.
+        ip(&["netns", "del", &self.host("inside")]);
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }

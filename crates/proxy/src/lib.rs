@@ -11,6 +11,7 @@
 //! - without I/O: [`socks5`], [`http_connect`], [`frame`]: what is said; [`destination`], [`code`]:
 //!   where to, and how it ended; [`policy`], [`route`], [`limits`], [`users`]: who may what
 //! - [`connect`], [`resolve`]: TCP and names at the far side
+//! - [`gateway`]: a whole network's connections, taken by the kernel's rules
 //! - [`event`]: what whoever runs it is told
 
 pub mod code;
@@ -22,6 +23,7 @@ pub mod far;
 mod far_flows;
 pub mod flows;
 pub mod frame;
+pub mod gateway;
 pub mod http_connect;
 pub mod limits;
 pub mod mux;
@@ -41,7 +43,7 @@ pub use destination::Destination;
 pub use event::{Event, Listener};
 pub use fanfare_proto::CongestionControl;
 pub use far::{Far, FarOptions};
-pub use near::{Carrier, Fallback, Front, Near, NearOptions};
+pub use near::{Carrier, Fallback, Front, GatewayListen, Near, NearOptions};
 pub use norm::Sending;
 pub use peering::Peering;
 pub use policy::{Policy, Rule};

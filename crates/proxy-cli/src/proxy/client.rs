@@ -4,14 +4,13 @@ use std::{fs, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use clap::{Args, ValueEnum};
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
-use fanfare_proxy::{
-    Carrier, Destination, Fallback, Front, Near, NearOptions, Peering, Routes, Via, users::Users,
-};
+use fanfare_proxy::{Destination, Fallback, Front, Near, NearOptions, Peering, Via, users::Users};
 
 use super::{
     limits::{raise_descriptors, rule},
     sending::{SendingArgs, peerings_status},
     telling,
+    ways::{CarrierArg, connections, routes},
 };
 use crate::{
     EXITS,
@@ -95,14 +94,6 @@ pub(super) struct ClientArgs {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum CarrierArg {
-    /// One NORM session for all connections
-    Norm,
-    /// A stream of QUIC for each
-    Quic,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
 enum FallbackArg {
     /// Refuse the connection
     Refuse,
@@ -111,33 +102,6 @@ enum FallbackArg {
 }
 
 impl ClientArgs {
-    fn routes(&self, names: &[String]) -> Result<Routes, Failure> {
-        let way = |option: &str, text: &str| {
-            // Every word is a way.
-            let via = text.parse().unwrap_or(Via::Refuse);
-            match &via {
-                Via::Peer(peer) if !names.contains(peer) => {
-                    let text = format!("{option} ({peer}): there is no --peer of this name");
-                    Err(Failure::usage("route.invalid", text))
-                }
-                _ => Ok(via),
-            }
-        };
-        let mut rules = Vec::new();
-        for text in &self.route {
-            let Some((about, via)) = text.rsplit_once('=') else {
-                let text = format!("route ({text}): write it as RULE=PEER, direct or refuse");
-                return Err(Failure::usage("route.invalid", text));
-            };
-            rules.push((rule("route", about)?, way("route", via)?));
-        }
-        let default = match &self.default {
-            Some(text) => way("default", text)?,
-            None => names.first().map_or(Via::Refuse, |name| Via::Peer(name.clone())),
-        };
-        Ok(Routes::new(rules, default))
-    }
-
     fn users(&self) -> Result<Option<Users>, Failure> {
         let Some(path) = &self.auth_file else { return Ok(None) };
         let shown = path.display();
@@ -166,31 +130,20 @@ impl ClientArgs {
             );
             return Err(Failure::usage("listen.open", text));
         }
-        let most = || {
-            let (each, all) = self.connections.split_once(',')?;
-            Some((each.parse().ok()?, all.parse().ok()?))
-        };
-        let connections_max = most().ok_or_else(|| {
-            let text = format!("connections ({}): write it as 1024,10000", self.connections);
-            Failure::usage("connections.invalid", text)
-        })?;
         let fallback = match self.fallback {
             FallbackArg::Refuse => Fallback::Refuse,
             FallbackArg::Direct => Fallback::Direct,
         };
         Ok(NearOptions {
-            routes: self.routes(names)?,
-            carrier: match self.carrier {
-                CarrierArg::Norm => Carrier::Norm,
-                CarrierArg::Quic => Carrier::Quic,
-            },
+            routes: routes(&self.route, self.default.as_deref(), names)?,
+            carrier: self.carrier.into(),
             fallback,
             users,
             allow_from,
             wait_link: units::time("wait-link", &self.wait_link)?,
             connect_timeout: units::time("connect-timeout", &self.connect_timeout)?,
             optimistic: self.optimistic,
-            connections_max,
+            connections_max: connections(&self.connections)?,
             listener: telling::listener(output, self.log_destinations),
             ..NearOptions::new(self.node.key()?.0, Via::Refuse)
         })

@@ -9,8 +9,18 @@ use crate::lines::Line;
 
 /// Prints what happens. Where connections go is told only when `names` is set.
 pub(super) fn listener(output: &Arc<Output>, names: bool) -> Listener {
+    heard_by(output, names, |_| {})
+}
+
+/// The same, and `hear` is told first.
+pub(super) fn heard_by(
+    output: &Arc<Output>,
+    names: bool,
+    hear: impl Fn(&Event) + Send + Sync + 'static,
+) -> Listener {
     let output = output.clone();
     Listener::new(move |event| {
+        hear(&event);
         if output.tells_events() {
             output.event(&line(event, names));
         }

@@ -32,7 +32,7 @@ const DATAGRAM_MAX: usize = 65_535;
 const WAITING_MAX: usize = 256;
 
 /// A flow to one peer.
-struct Flow {
+pub(super) struct Flow {
     peering: Arc<Peering>,
     number: u64,
     /// The flow is over when these are dropped.
@@ -44,6 +44,13 @@ impl Drop for Flow {
     fn drop(&mut self) {
         self.answers.abort();
         self.peering.flows.end_near(self.number);
+    }
+}
+
+impl Flow {
+    /// Sends a datagram to the far side.
+    pub(super) fn send(&self, to: &Destination, bytes: &[u8]) {
+        self.peering.flows.send_to_far(self.number, to, bytes);
     }
 }
 
@@ -128,20 +135,26 @@ impl Near {
             return self.refuse_datagram(source, "no_peer_for_datagram");
         };
         if !flows.contains_key(name) {
-            let flow = self.begin(name, source, &to, to_client).await;
+            let to_client = to_client.clone();
+            let deliver = move |from, bytes: &[u8]| {
+                // Unreliable: a slow client loses some.
+                let _ = to_client.try_send(socks5::to_datagram(from, bytes));
+            };
+            let flow = self.begin(name, source, &to, deliver).await;
             flows.insert(name.clone(), flow);
         }
         if let Some(Some(flow)) = flows.get(name) {
-            flow.peering.flows.send_to_far(flow.number, &to, bytes);
+            flow.send(&to, bytes);
         }
     }
 
-    async fn begin(
+    /// A flow of this client by this peer; answers are delivered until it is dropped.
+    pub(super) async fn begin(
         &self,
         name: &str,
         source: SocketAddr,
         to: &Destination,
-        to_client: &mpsc::Sender<Vec<u8>>,
+        deliver: impl Fn(SocketAddr, &[u8]) + Send + 'static,
     ) -> Option<Flow> {
         let peering = self.peer(name)?;
         let number = self.ids.fetch_add(1, Ordering::Relaxed) + 1;
@@ -162,11 +175,9 @@ impl Near {
         });
         let stream = asked.await.ok().flatten()?;
         let mut incoming = peering.flows.begin_near(number)?;
-        let to_client = to_client.clone();
         let answers = tokio::spawn(async move {
             while let Some((from, bytes)) = incoming.recv().await {
-                // Unreliable: a slow client loses some.
-                let _ = to_client.try_send(socks5::to_datagram(from, &bytes));
+                deliver(from, &bytes);
             }
         });
         Some(Flow { peering, number, _stream: stream, answers })

@@ -12,6 +12,7 @@ use tokio::{
 use super::{Front, Near};
 use crate::{
     code::Code,
+    destination::Destination,
     event::Event,
     http_connect,
     socks5::{self, Handshake, Request, Step},
@@ -53,6 +54,11 @@ impl Near {
     ) {
         let (asked, style) = match front {
             Front::Forward(to) => (Ok(Some((Request::Connect(to), Vec::new()))), Style::Silent),
+            Front::Transparent => {
+                // Its local address is where the client meant to connect to.
+                let to = tcp.local_addr().ok().map(Destination::from);
+                (Ok(to.map(|to| (Request::Connect(to), Vec::new()))), Style::Silent)
+            }
             Front::Socks => (timeout(PATIENCE, self.socks(&mut tcp)).await, Style::Socks),
             Front::Http => (timeout(PATIENCE, self.http(&mut tcp)).await, Style::Http),
         };

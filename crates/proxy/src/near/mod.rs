@@ -3,10 +3,14 @@
 //! - `front`: what a client says, until it is known where it wants to go
 //! - `asking`: which way that is, and asking the far side
 //! - `associate`: datagrams of SOCKS5
+//! - `transparent`: what a gateway takes
 
 mod asking;
 mod associate;
 mod front;
+mod transparent;
+
+pub use transparent::GatewayListen;
 
 use std::{
     collections::HashMap,
@@ -48,6 +52,8 @@ pub enum Front {
     Http,
     /// Nothing: every connection goes there.
     Forward(Destination),
+    /// Nothing: every connection goes where it was going. Clients are other machines.
+    Transparent,
 }
 
 /// What becomes of a connection when its peer does not answer.
@@ -203,13 +209,10 @@ impl Near {
 
     fn welcome(self: Arc<Self>, tcp: TcpStream, client: SocketAddr, front: &Front) {
         let refused = |reason| self.options.listener.tell(Event::Refused { client, reason });
-        let ip = client.ip().to_canonical();
-        let listed = self.options.allow_from.iter().any(|rule| rule.covers(ip, client.port()));
-        // With passwords anybody may try, unless places are listed, too.
-        let open = self.options.allow_from.is_empty() && self.options.users.is_some();
-        if !(listed || open || ip.is_loopback()) {
+        if !self.may_use(front, client) {
             return refused("client_not_allowed");
         }
+        let ip = client.ip().to_canonical();
         let Some(place) = self.all.take() else { return refused("too_many_connections") };
         let Some(own) = self.each.take(ip) else { return refused("too_many_of_client") };
         connect::prepare(&tcp);
@@ -218,6 +221,17 @@ impl Near {
             self.serve(tcp, client, front).await;
             drop((place, own));
         });
+    }
+
+    /// Whether a client may come from there.
+    fn may_use(&self, front: &Front, client: SocketAddr) -> bool {
+        let (ip, rules) = (client.ip().to_canonical(), &self.options.allow_from);
+        let listed = rules.iter().any(|rule| rule.covers(ip, client.port()));
+        // With passwords anybody may try, unless places are listed, too. A gateway's rules in the
+        // kernel say whose packets it gets.
+        let open =
+            rules.is_empty() && (self.options.users.is_some() || *front == Front::Transparent);
+        listed || open || ip.is_loopback()
     }
 
     fn peer(&self, name: &str) -> Option<Arc<Peering>> {

@@ -1,0 +1,33 @@
+"""Arguments on their way to the library."""
+
+import os
+from typing import Any, Dict, List, Sequence, Union
+
+Path = Union[str, "os.PathLike[str]"]
+Data = Union[bytes, bytearray, memoryview, Any]
+"""Bytes, or anything that has some: an ``array``, a NumPy array."""
+Rate = Union[int, float, str]
+"""Bits a second, or text such as ``"100M"``."""
+Size = Union[int, str]
+"""Bytes, or text such as ``"8MiB"``."""
+Time = Union[int, float, str]
+"""Seconds, or text such as ``"500ms"``."""
+Receivers = Union[int, str, Sequence[str]]
+"""A number, names, ``"anyone"`` or ``"nobody"``."""
+
+
+def given(values: Dict[str, Any]) -> Dict[str, Any]:
+    """The options among arguments: those that were given."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def content(data: Data) -> bytes:
+    """The bytes of anything that has some."""
+    return data if isinstance(data, bytes) else memoryview(data).tobytes()
+
+
+def every(paths: Union[Path, Sequence[Path]]) -> List[str]:
+    """One path, or several."""
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    return [os.fspath(path) for path in paths]
