@@ -41,7 +41,7 @@ const USAGE: &str = "usage: cargo xtask <task>
              `web --check` compares
   api-update  not in ci: writes public-api.txt anew
   crash     not in ci: kill sender or receiver and resume, [--rounds 20 | --kills N] [--seed 1]
-             [--jobs N] [--scene KIND] [--keep DIR]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
+             [--jobs N] [--scene KIND] [--keep DIR] [--binary PROGRAM]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
   trees     not in ci: real directories twice to three receivers, compared by rsync,
              [--short] [--tree PATH]... [--filter NAME] [--rate RATE] [--binary PROGRAM] [--out PAGE]
   devices   not in ci: a disk to ten loop devices, and again after kills, [--short] [--kills N]

@@ -14,8 +14,10 @@ pub fn page(command: &str, date: &str, outcome: &Outcome) -> String {
         "# Disks to many\n\n\
          *For readers who want to know what it costs to send a disk that is mostly empty, and to do so\n\
          again after an interruption.*\n\n\
-         Written by `{command}` on {date}, with {kind} over sparse files of this machine. Hosts are\n\
-         network namespaces on one bridge. Bytes are the payload of UDP that left the sender's host.\n\n## To all at once\n\n\
+         Written on {date} by\n\
+         `{command}`,\n\
+         with {kind} over sparse files of this machine. Hosts are network namespaces on one bridge.\n\
+         Bytes are the payload of UDP that left the sender's host.\n\n## To all at once\n\n\
          `fanfare send DEVICE` and `fanfare recv --to DEVICE --sparse --verify`, then `cmp`. {}\n\n\
          | bytes sent / used | s | memory of the sender, of a receiver, MiB | result |\n\
          |---|---|---|---|\n\

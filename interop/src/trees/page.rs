@@ -9,8 +9,9 @@ pub fn page(command: &str, date: &str, rows: &[Row]) -> String {
     let mut page = format!(
         "# Real directories\n\n\
          *For readers who want to know whether a directory arrives as it was, and what it costs.*\n\n\
-         Written by `{command}` on {date}. Hosts are network namespaces on one bridge of this machine.\n\
-         Each directory is sent twice to {RECEIVERS} receivers, with `--archive` on both sides and\n\
+         Written on {date} by\n\
+         `{command}`.\n\
+         Hosts are network namespaces on one bridge of this machine. Each directory is sent twice to {RECEIVERS} receivers, with `--archive` on both sides and\n\
          without a limit to the rate. Then `rsync -aHAX --checksum --dry-run --itemize-changes --delete`\n\
          says what is left to do. Pipes, sockets and devices are not compared: they do not travel.\n\n\
          *Share* is the payload of UDP that left the sender's host, in percent of the files' bytes.\n\
