@@ -66,8 +66,6 @@ use crate::{
 const PROGRESS: Duration = Duration::from_millis(200);
 /// What senders are told of it when they ask is renewed this often.
 const TOLD_PROGRESS: Duration = Duration::from_millis(400);
-/// What is here is looked at for new senders this often: many of them are no reason to look more often.
-const LISTED: Duration = Duration::from_secs(1);
 /// Senders whose lives are remembered; the oldest give way.
 const RECORDS_MAX: usize = 256;
 
@@ -106,7 +104,6 @@ pub(crate) struct ReceiveJob {
     last_heard: Time,
     next_progress: Time,
     next_told: Time,
-    next_listed: Time,
     last_progress: Option<ReceiveProgress>,
     report: ReceiveReport,
 }
@@ -140,7 +137,6 @@ impl ReceiveJob {
             last_heard: now,
             next_progress: now,
             next_told: now,
-            next_listed: now,
             last_progress: None,
             report: ReceiveReport {
                 end: ReceiveEnd::Interrupted,
@@ -173,10 +169,6 @@ impl ReceiveJob {
             Event::SenderNew { sender, instance, source } => {
                 self.record(*sender, *instance).gone = false;
                 self.binding.on_sender(*sender, *source);
-                if now >= self.next_listed {
-                    self.next_listed = now + LISTED;
-                    self.refresh_ready(session);
-                }
                 let event = ReceiveEvent::Sender { id: *sender, source: *source };
                 out.push(TransferEvent::Receive(event));
             }
@@ -201,10 +193,7 @@ impl ReceiveJob {
             Event::SenderRefused { sender, source, invitation } => {
                 self.on_refused(session, (*sender, *source), invitation.as_deref(), out);
             }
-            Event::SenderEnded { sender } => {
-                self.on_gone(*sender, true, out);
-                self.refresh_ready(session);
-            }
+            Event::SenderEnded { sender } => self.on_gone(*sender, true, out),
             Event::Evicted { sender } => {
                 let lives = (*sender, InstanceId(0))..=(*sender, InstanceId(u16::MAX));
                 self.records.range_mut(lives).for_each(|(_, record)| record.evicted = true);
@@ -251,6 +240,7 @@ impl ReceiveJob {
         {
             record.gone = true;
         }
+        self.tops = self.directory.names();
         out.push(TransferEvent::Receive(ReceiveEvent::SenderGone { id: sender, said }));
     }
 

@@ -60,12 +60,6 @@ impl ReceiveJob {
         session.receiver().set_status(self.ready().encode(), false);
     }
 
-    /// The next sender is told what has come from those before.
-    pub(super) fn refresh_ready(&mut self, session: &mut Session) {
-        self.tops = self.directory.names();
-        self.update_ready(session);
-    }
-
     pub(super) fn ready(&self) -> Status {
         let mut status = Status::ready(&self.options.name, self.directory.free());
         status.parts = Some(self.parts.clone());
