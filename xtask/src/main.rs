@@ -14,6 +14,7 @@ mod simulated_crash;
 mod small_files;
 mod source_tree;
 mod step;
+mod stream_property;
 mod tidy;
 mod web;
 
@@ -46,6 +47,7 @@ const USAGE: &str = "usage: cargo xtask <task>
              [--short] [--tree PATH]... [--filter NAME] [--rate RATE] [--binary PROGRAM] [--out PAGE]
   devices   not in ci: a disk to ten loop devices, and again after kills, [--short] [--kills N]
              [--seed 1] [--binary PROGRAM] [--out PAGE]
+  stream-property  not in ci: streams over a bad network, [--seeds 100000]
   small-files  not in ci: 100,000 small files beside one large one, [--rate 100M,200M] [--runs 3]";
 
 /// The bridge to NATS is left out unless it is asked for; CI tests it, too.
@@ -234,6 +236,7 @@ enum Asked<'a> {
     SmallFiles(&'a [String]),
     /// Of the crate `interop`.
     OfInterop(&'a str, &'a [String]),
+    StreamProperty(&'a [String]),
     /// The page is built anew.
     Web,
     /// The header of libfanfare is written anew.
@@ -256,6 +259,7 @@ impl<'a> Asked<'a> {
             "crash" => return Ok(Self::Crash(options)),
             "trees" | "devices" => return Ok(Self::OfInterop(task, options)),
             "small-files" => return Ok(Self::SmallFiles(options)),
+            "stream-property" => return Ok(Self::StreamProperty(options)),
             "api-update" => Self::ApiUpdate,
             "web" if options == ["--check"] => return Ok(Self::Steps(Some("web"))),
             "web" => Self::Web,
@@ -288,6 +292,7 @@ fn main() -> ExitCode {
         }
         Ok(Asked::OfInterop(task, options)) => of_interop(task, options),
         Ok(Asked::SmallFiles(options)) => small_files::run(options),
+        Ok(Asked::StreamProperty(options)) => stream_property::run(options),
         Ok(Asked::Steps(wanted)) => {
             let chosen = |step: &Step| wanted.is_none_or(|name| step.name == name);
             step::run_all(steps.into_iter().filter(chosen).collect())
