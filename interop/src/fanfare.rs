@@ -21,6 +21,12 @@ impl Fanfare {
         program.is_file().then_some(Self { program })
     }
 
+    /// The executable at this path. `None` when there is none.
+    pub fn at(path: &Path) -> Option<Self> {
+        let program = path.canonicalize().ok()?;
+        program.is_file().then_some(Self { program })
+    }
+
     /// The executable.
     pub fn program(&self) -> &Path {
         &self.program

@@ -14,6 +14,9 @@ use fanfare_lab::{INTERFACE, Namespace};
 
 use crate::tool::{self, ToolError};
 
+/// Of Ethernet, IPv4 and UDP.
+const HEADERS: u64 = 14 + 20 + 8;
+
 /// A host: one network namespace with one interface, `eth0`.
 #[derive(Debug)]
 pub struct Host {
@@ -98,6 +101,21 @@ impl Host {
     /// A command that will run `program` in this host.
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         self.namespace.command(program)
+    }
+
+    /// Bytes that have left this host, without the headers of Ethernet, IPv4 and UDP.
+    ///
+    /// # Errors
+    /// As [`tool::output`].
+    pub fn sent_bytes(&self) -> Result<u64, ToolError> {
+        let counters =
+            ["tx_bytes", "tx_packets"].map(|c| format!("/sys/class/net/eth0/statistics/{c}"));
+        let text = self.output("cat", &[&counters[0], &counters[1]])?;
+        let counted: Vec<u64> = text.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+        match counted[..] {
+            [bytes, packets] => Ok(bytes.saturating_sub(packets * HEADERS)),
+            _ => Err(ToolError::Failed { command: "cat tx_bytes tx_packets".into(), why: text }),
+        }
     }
 
     /// Runs something with this host's network, on a thread of its own; sockets that it opens stay

@@ -8,7 +8,8 @@
 //! [`congestion`] fills a narrow line, [`streams`] sends what has no end, [`zeromq`] runs ZeroMQ on
 //! our libnorm.so.1, [`examples`] NRL's examples and bindings, [`rates`] measures
 //! both libraries, [`power`] fails the power
-//! of a receiver, [`tcp`] compares the simulator's TCP with this kernel's.
+//! of a receiver, [`tcp`] compares the simulator's TCP with this kernel's, [`trees`] sends real
+//! directories, [`devices`] disks.
 //!
 //! Needs root and the packages that [`tool::PACKAGES`] names; installs nothing itself.
 
@@ -17,6 +18,7 @@ pub mod cells;
 pub mod company;
 pub mod congestion;
 pub mod decode;
+pub mod devices;
 pub mod efficiency;
 pub mod examples;
 pub mod fanfare;
@@ -34,4 +36,5 @@ pub mod scratch;
 pub mod streams;
 pub mod tcp;
 pub mod tool;
+pub mod trees;
 pub mod zeromq;

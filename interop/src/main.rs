@@ -2,7 +2,7 @@
 //!
 //! Exit codes: 0 all passed, 1 a cell failed or a tool is missing, 2 usage, 130 interrupted.
 
-mod libnorm;
+mod verbs;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,6 +20,7 @@ use fanfare_interop::run::{self, Options, Peers};
 use fanfare_interop::streams::{self, Stream};
 use fanfare_interop::tool::{self, ToolError};
 use fanfare_interop::{cells, decode, power, scratch, tcp};
+use verbs::{files, libnorm};
 
 /// Runs our program against NRL's NORM in network namespaces. Needs root.
 #[derive(Parser)]
@@ -58,6 +59,11 @@ enum Verb {
     Power(PowerArguments),
     /// Compare the simulator's TCP with this kernel's; a full run writes results/tcp-model.md.
     Tcp(TcpArguments),
+    /// Send real directories twice to three receivers and let rsync compare; a full run writes
+    /// results/trees.md.
+    Trees(files::TreesArguments),
+    /// Send a disk to many, and again after kills; a full run writes results/devices.md.
+    Devices(files::DevicesArguments),
     /// Remove namespaces and scratch files that a killed run has left behind.
     Cleanup,
 }
@@ -197,6 +203,8 @@ fn main() -> ExitCode {
         Verb::Decode(arguments) => run_decode(&arguments),
         Verb::Power(arguments) => run_power(&arguments),
         Verb::Tcp(arguments) => run_tcp(&arguments),
+        Verb::Trees(arguments) => files::run_trees(&arguments),
+        Verb::Devices(arguments) => files::run_devices(&arguments),
         Verb::Cleanup => run_cleanup(),
     };
     match done {

@@ -108,6 +108,21 @@ impl Process {
         }
     }
 
+    /// The most memory that it has had at a time, in resident bytes; nothing once it has ended.
+    pub fn peak_memory(&self) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kib << 10)
+    }
+
+    /// Kills it, as a crash would, and waits for its end.
+    pub fn kill(&mut self) {
+        // Already gone is fine.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
     /// Asks it to end (SIGTERM) and waits up to five seconds.
     ///
     /// # Errors
@@ -166,8 +181,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
     }
 }
 

@@ -2,6 +2,8 @@
 //! it must be the same files, and little of them may have travelled twice.
 //!
 //! - `scene`: what is sent, to whom, and who is killed when; `round`: one of them, played
+//! - `tree`: what a directory has beside files, and its second version; `trouble`: full disks, and
+//!   clocks set back
 //! - `side`: a running command; `observer`: what the group's own traffic says
 //!
 //! Not part of `ci`: it takes as long as it is told to.
@@ -11,9 +13,11 @@ mod observer;
 mod round;
 mod scene;
 mod side;
+mod tree;
+mod trouble;
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
     sync::{
         Mutex,
@@ -38,13 +42,22 @@ struct Options {
     only: Option<Kind>,
     /// Where the output of failed rounds goes.
     keep: Option<PathBuf>,
+    /// What is run, if it is not built first.
+    program: Option<PathBuf>,
 }
 
 impl Options {
     fn parse(args: &[String]) -> Result<Self, String> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut options =
-            Self { rounds: 0, kills: 0, seed: 1, jobs: cores, only: None, keep: None };
+        let mut options = Self {
+            rounds: 0,
+            kills: 0,
+            seed: 1,
+            jobs: cores,
+            only: None,
+            keep: None,
+            program: None,
+        };
         let mut words = args.iter();
         while let Some(name) = words.next() {
             let value = words.next().ok_or_else(|| format!("{name}: needs a value"))?;
@@ -56,6 +69,7 @@ impl Options {
                 "--jobs" => options.jobs = number()?.max(1) as usize,
                 "--scene" => options.only = Some(Kind::parse(value)?),
                 "--keep" => options.keep = Some(value.into()),
+                "--binary" => options.program = Some(value.into()),
                 _ => return Err(format!("{name}: no such option")),
             }
         }
@@ -80,12 +94,13 @@ struct Tally {
     wrong: u64,
     sender_kills: u64,
     receiver_kills: u64,
+    troubles: u64,
     /// The largest share of what may travel again that did, in percent, and its seed.
     worst: (u64, u64),
     overruns: u64,
 }
 
-/// `crash [--rounds N] [--kills N] [--seed N] [--jobs N] [--scene KIND] [--keep DIR]`.
+/// `crash [--rounds N] [--kills N] [--seed N] [--jobs N] [--scene KIND] [--keep DIR] [--binary PROGRAM]`.
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let options = match Options::parse(args) {
         Ok(options) => options,
@@ -94,16 +109,19 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let built = step::cargo(&["build", "--quiet", "--locked", "-p", "fanfare-cli"], &[]);
-    if let Outcome::Failed(why) = built {
+    let build = || step::cargo(&["build", "--quiet", "--locked", "-p", "fanfare-cli"], &[]);
+    if options.program.is_none()
+        && let Outcome::Failed(why) = build()
+    {
         eprintln!("error: {why}");
         return ExitCode::FAILURE;
     }
+    let program = options.program.clone().unwrap_or_else(built);
     let tally = Mutex::new(Tally::default());
     let next = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for _ in 0..options.jobs {
-            scope.spawn(|| work(&options, &next, &tally));
+            scope.spawn(|| work(&options, &program, &next, &tally));
         }
     });
     let tally = tally.into_inner().unwrap_or_default();
@@ -112,7 +130,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 }
 
 /// Plays one round after the other until there were enough.
-fn work(options: &Options, next: &AtomicU64, tally: &Mutex<Tally>) {
+fn work(options: &Options, program: &Path, next: &AtomicU64, tally: &Mutex<Tally>) {
     loop {
         let number = next.fetch_add(1, Ordering::Relaxed);
         let kills = tally.lock().map_or(u64::MAX, |tally| tally.kills());
@@ -121,7 +139,7 @@ fn work(options: &Options, next: &AtomicU64, tally: &Mutex<Tally>) {
         }
         let seed = options.seed + number;
         let scene = Scene::new(seed, options.only);
-        let played = Round::new(seed, &scene).map(|mut round| {
+        let played = Round::new(seed, &scene, program).map(|mut round| {
             let played = round.play(&scene);
             if let (Some(dir), true) = (&options.keep, played.failure.is_some()) {
                 round.keep(&dir.join(format!("seed-{seed}")));
@@ -141,12 +159,13 @@ fn work(options: &Options, next: &AtomicU64, tally: &Mutex<Tally>) {
 
 impl Tally {
     fn kills(&self) -> u64 {
-        self.sender_kills + self.receiver_kills
+        self.sender_kills + self.receiver_kills + self.troubles
     }
 
     fn count(&mut self, seed: u64, scene: &Scene, played: &Played) {
         self.sender_kills += played.sender_kills;
         self.receiver_kills += played.receiver_kills;
+        self.troubles += played.troubles;
         self.wrong += u64::from(played.wrong);
         self.overruns += played.overruns;
         let share = (played.again * 100).checked_div(played.allowed).unwrap_or(0);
@@ -172,12 +191,13 @@ impl Tally {
 
     fn report(&self) {
         println!(
-            "{} kills ({} of senders, {} of receivers) in {} rounds: {} passed, {} failed, {} wrong \
+            "{} kills ({} of senders, {} of receivers, {} full disks or clocks set back) in {} rounds: {} passed, {} failed, {} wrong \
              files; at most {} % of what may travel again did (seed {}); {} datagrams escaped the \
              observer",
             self.kills(),
             self.sender_kills,
             self.receiver_kills,
+            self.troubles,
             self.passed + self.failed,
             self.passed,
             self.failed,
@@ -187,6 +207,11 @@ impl Tally {
             self.overruns,
         );
     }
+}
+
+fn built() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    PathBuf::from(target).join("debug/fanfare")
 }
 
 fn mib(bytes: u64) -> f64 {

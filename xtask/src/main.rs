@@ -36,6 +36,7 @@ const USAGE: &str = "usage: cargo xtask <task>
              it anew, `rows --check` compares
   no-io     wire, fec, proto and group build without an operating system
   interop   against NRL's NORM in network namespaces (root; quick matrix)
+  short-trees  small directories and devices to several receivers, compared (root)
   reproduce two cells of the papers' tables in the laboratory, Fanfare and NORM (root)
   rate      `fanfare send` without --rate beside told rates, on five networks, with wide margins (root)
   hostile   transfers with an attacker on their link, a few cases of interop/hostile (root)
@@ -45,7 +46,11 @@ const USAGE: &str = "usage: cargo xtask <task>
              `web --check` compares
   api-update  not in ci: writes public-api.txt anew
   crash     not in ci: kill sender or receiver and resume, [--rounds 20 | --kills N] [--seed 1]
-             [--jobs N] [--scene KIND] [--keep DIR]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
+             [--jobs N] [--scene KIND] [--keep DIR] [--binary PROGRAM]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
+  trees     not in ci: real directories twice to three receivers, compared by rsync,
+             [--short] [--tree PATH]... [--filter NAME] [--rate RATE] [--binary PROGRAM] [--out PAGE]
+  devices   not in ci: a disk to ten loop devices, and again after kills, [--short] [--kills N]
+             [--seed 1] [--binary PROGRAM] [--out PAGE]
   stream-property  not in ci: streams over a bad network, [--seeds 100000]
   small-files  not in ci: 100,000 small files beside one large one, [--rate 100M,200M] [--runs 3]";
 
@@ -90,6 +95,7 @@ fn steps() -> Vec<Step> {
         Step::new("no-io", no_io::check),
         Step::new("headers", headers::check).within(38),
         Step::new("interop", interop).within(40),
+        Step::new("short-trees", short_trees).within(45),
         Step::new("reproduce", reproduce).within(50),
         Step::new("rate", rate).within(52),
         Step::new("hostile", hostile).within(54),
@@ -213,6 +219,37 @@ fn interop() -> Outcome {
     Outcome::Passed
 }
 
+/// The program as the tests run it, with directories and devices that take seconds.
+fn short_trees() -> Outcome {
+    if let Some(reason) = packages::interop_impossible() {
+        return Outcome::Skipped(reason);
+    }
+    let (interop, fanfare) = match (tested("interop"), tested("fanfare")) {
+        (Ok(interop), Ok(fanfare)) => (interop, fanfare),
+        (Err(outcome), _) | (_, Err(outcome)) => return outcome,
+    };
+    for task in ["trees", "devices"] {
+        let outcome = step::run(&interop, &[task, "--short", "--binary", &fanfare], &[]);
+        if !matches!(outcome, Outcome::Passed) {
+            return outcome;
+        }
+    }
+    Outcome::Passed
+}
+
+/// A task of the crate `interop`, with all its options.
+fn of_interop(task: &str, options: &[String]) -> ExitCode {
+    let mut args = vec!["run", "--quiet", "--locked", "-p", "fanfare-interop", "--", task];
+    args.extend(options.iter().map(String::as_str));
+    match step::cargo(&args, &[]) {
+        Outcome::Passed => ExitCode::SUCCESS,
+        Outcome::Failed(why) | Outcome::Skipped(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 enum Asked<'a> {
@@ -220,6 +257,8 @@ enum Asked<'a> {
     ApiUpdate,
     Crash(&'a [String]),
     SmallFiles(&'a [String]),
+    /// Of the crate `interop`.
+    OfInterop(&'a str, &'a [String]),
     StreamProperty(&'a [String]),
     /// The page is built anew.
     Web,
@@ -243,6 +282,7 @@ impl<'a> Asked<'a> {
         }
         let asked = match task.as_str() {
             "crash" => return Ok(Self::Crash(options)),
+            "trees" | "devices" => return Ok(Self::OfInterop(task, options)),
             "small-files" => return Ok(Self::SmallFiles(options)),
             "stream-property" => return Ok(Self::StreamProperty(options)),
             "api-update" => Self::ApiUpdate,
@@ -278,6 +318,7 @@ fn main() -> ExitCode {
         Ok(Asked::Crash(options)) => {
             simulated_crash::run(options).unwrap_or_else(|| crash::run(options))
         }
+        Ok(Asked::OfInterop(task, options)) => of_interop(task, options),
         Ok(Asked::SmallFiles(options)) => small_files::run(options),
         Ok(Asked::StreamProperty(options)) => stream_property::run(options),
         Ok(Asked::Steps(wanted)) => {
@@ -312,6 +353,7 @@ mod tests {
         assert_eq!(parse("ci").as_deref(), Ok("Steps(None)"));
         assert_eq!(parse("tidy").as_deref(), Ok("Steps(Some(\"tidy\"))"));
         assert!(parse("crash --rounds 3").is_ok());
+        assert!(parse("trees --short --tree /usr").is_ok());
         assert_eq!(parse("web").as_deref(), Ok("Web"));
         assert_eq!(parse("web --check").as_deref(), Ok("Steps(Some(\"web\"))"));
         assert_eq!(parse("rows").as_deref(), Ok("Rows"));

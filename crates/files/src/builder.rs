@@ -163,6 +163,9 @@ impl TransferBuilder {
                     Some(sink) => Destination::Target(Some(sink)),
                     None => Destination::Directory(directory.clone()),
                 };
+                if streams.may_hold() {
+                    session.receiver().ask_info_first();
+                }
                 let mut job =
                     ReceiveJob::start(now, &mut session, directory, verifier, options, parts);
                 job.write_streams(streams, waker.clone());

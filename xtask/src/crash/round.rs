@@ -17,10 +17,13 @@ use std::{
 use super::{
     news::News,
     observer::Observer,
-    scene::{Moment, Scene, Victim},
+    scene::{Kind, Moment, Scene, Victim},
     side::Side,
+    tree, trouble,
 };
 
+/// Room for the tree, what is unpacked of it meanwhile, and little more, MiB.
+const SMALL: u64 = 80;
 /// What a crash may cost beside a hundredth of what was there.
 const LOST_PER_CRASH: u64 = 8 << 20;
 /// Nothing in a round takes longer.
@@ -41,6 +44,8 @@ pub(crate) struct Played {
     pub(crate) killed: String,
     pub(crate) sender_kills: u64,
     pub(crate) receiver_kills: u64,
+    /// Full disks and clocks set back.
+    pub(crate) troubles: u64,
     /// Bytes that travelled again, and that may.
     pub(crate) again: u64,
     pub(crate) allowed: u64,
@@ -55,7 +60,14 @@ pub(crate) struct Played {
 /// Files on their way, in a directory of their own.
 pub(crate) struct Round<'a> {
     scene: &'a Scene,
+    program: PathBuf,
     dir: PathBuf,
+    /// A small disk, where receivers have one.
+    _small: Option<trouble::Small>,
+    /// What sets the clock back, and the file that says so.
+    clock: Option<(PathBuf, PathBuf)>,
+    /// Heard before anybody is killed.
+    before: u64,
     group: String,
     content: u64,
     observer: Observer,
@@ -75,7 +87,7 @@ impl Drop for Round<'_> {
 }
 
 impl<'a> Round<'a> {
-    pub(crate) fn new(seed: u64, scene: &'a Scene) -> Result<Self, String> {
+    pub(crate) fn new(seed: u64, scene: &'a Scene, program: &Path) -> Result<Self, String> {
         let id = std::process::id();
         let dir = std::env::temp_dir().join(format!("fanfare-crash-{id}-{seed}"));
         let mut random = fs::File::open("/dev/urandom").map_err(|e| e.to_string())?;
@@ -89,13 +101,25 @@ impl<'a> Round<'a> {
             })
             .map_err(|e| format!("{}: {e}", path.display()))?;
         }
+        if scene.kind.is_adorned() {
+            let adorned = tree::adorn(&dir.join("out/tree"), scene.kind == Kind::Archive);
+            adorned.map_err(|e| e.to_string())?;
+        }
+        let small =
+            (scene.kind == Kind::Full).then(|| trouble::Small::mount(dir.join("in-0"), SMALL));
+        let clock = (scene.kind == Kind::Clock).then(|| trouble::clock(&dir));
+        let (small, clock) = (small.transpose()?, clock.transpose()?);
         let port = 20_000 + (u64::from(id) * 31 + seed) % 40_000;
         let group = format!("239.255.42.11:{port}");
         let address: SocketAddr = group.parse().map_err(|_| format!("bad group {group}"))?;
         let (now, news) = (Instant::now(), News::default());
         Ok(Self {
             scene,
+            program: program.to_owned(),
             dir,
+            _small: small,
+            clock,
+            before: 0,
             group,
             content: scene.files.iter().map(|(_, size)| size).sum(),
             observer: Observer::start(address, news.clone())?,
@@ -114,10 +138,11 @@ impl<'a> Round<'a> {
         let done = self.act(scene, &mut played);
         let ended = done.and_then(|()| self.check(&mut played));
         played.overruns = self.observer.overruns();
-        let sent = self.observer.symbols();
+        let sent = self.sent();
         played.again = sent.saturating_sub(self.content + played.missed);
         played.failure = match ended {
             Err(why) => Some(why),
+            Ok(()) if scene.kind.may_cost_more() => None,
             Ok(()) if !played.killed.is_empty() && played.again > played.allowed => {
                 Some("too much was sent again".into())
             }
@@ -131,20 +156,71 @@ impl<'a> Round<'a> {
             self.start_receiver(number)?;
         }
         self.start_sender()?;
+        if scene.kind == Kind::Again {
+            self.send_first_version()?;
+        }
         for (moment, victim) in &scene.kills {
             if !self.wait_for(*moment)? {
                 break;
             }
-            if self.kill(*victim, played)? {
+            if scene.kind.has_trouble() && *victim != Victim::Sender {
+                self.make_trouble(played)?;
+            } else if self.kill(*victim, played)? {
                 return Ok(());
             }
         }
         self.finish()
     }
 
+    /// Heard since everybody began.
+    fn sent(&self) -> u64 {
+        self.observer.symbols() - self.before
+    }
+
+    /// To the end, and then there is a second one.
+    fn send_first_version(&mut self) -> Result<(), String> {
+        self.finish()?;
+        self.check(&mut Played::default())?;
+        let (tree, old) = (self.dir.join("out/tree"), self.dir.join("old"));
+        self.content = tree::change(&tree, &old).map_err(|e| e.to_string())?;
+        self.before = self.observer.symbols();
+        self.repeat()
+    }
+
+    /// The disk is full, until its sender or receiver gives up; or the clock goes back.
+    fn make_trouble(&mut self, played: &mut Played) -> Result<(), String> {
+        played.killed.push('t');
+        played.troubles += 1;
+        played.allowed += LOST_PER_CRASH + self.content / 100;
+        if let Some((_, set)) = &self.clock {
+            return fs::write(set, "").map_err(|e| e.to_string());
+        }
+        let filler = trouble::fill(&self.dir.join("in-0")).map_err(|e| e.to_string())?;
+        self.wait_until(|round| {
+            let ended = |side: &mut Option<Side>| side.as_mut().and_then(Side::ended).is_some();
+            let over = ended(&mut round.sender) || round.receivers.iter_mut().any(ended);
+            over.then_some(())
+        })?;
+        if self.sender.as_mut().and_then(Side::ended) == Some(Some(0)) {
+            // What it was told is true.
+            self.check(played)?;
+        }
+        fs::remove_file(filler).map_err(|e| e.to_string())?;
+        self.repeat()
+    }
+
     fn command(&self, verb: &str) -> Command {
-        let mut command = Command::new(binary());
-        command.arg(verb).args(["--json", "--interface", "127.0.0.1", "--group", &self.group]);
+        let mut command = Command::new(&self.program);
+        command.arg(verb);
+        if let Some((library, set)) = &self.clock {
+            command.env("LD_PRELOAD", library).env("FANFARE_CRASH_CLOCK", set);
+        }
+        match (self.scene.kind, verb) {
+            (Kind::Archive, _) => drop(command.arg("--archive")),
+            (Kind::Parts, "recv") => drop(command.arg("--part-space=8MiB")),
+            _ => {}
+        }
+        command.args(["--json", "--interface", "127.0.0.1", "--group", &self.group]);
         command
     }
 
@@ -198,7 +274,7 @@ impl<'a> Round<'a> {
     fn wait_for(&mut self, moment: Moment) -> Result<bool, String> {
         let mut whole = None;
         self.wait_until(|round| {
-            let sent = round.observer.symbols();
+            let sent = round.sent();
             if whole.is_none() && sent >= round.content {
                 whole = Some(Instant::now());
             }
@@ -219,7 +295,7 @@ impl<'a> Round<'a> {
 
     /// True when the sender had its receipts already: then nothing is left to be done.
     fn kill(&mut self, victim: Victim, played: &mut Played) -> Result<bool, String> {
-        let there = self.observer.symbols().min(self.content);
+        let there = self.sent().min(self.content);
         let mut over = false;
         let (sender, receiver) = match victim {
             Victim::Receiver(number) => (false, Some(number)),
@@ -230,6 +306,7 @@ impl<'a> Round<'a> {
             played.receiver_kills += 1;
             let dead = self.receivers[number].take();
             self.bury(dead, &format!("receiver {number}"));
+            self.expect_a_version(number, played)?;
         }
         if sender {
             played.sender_kills += 1;
@@ -264,6 +341,22 @@ impl<'a> Round<'a> {
             played.missed += self.observer.symbols() - before;
         }
         Ok(false)
+    }
+
+    /// At a receiver that has had one, each file is of one version or the other.
+    fn expect_a_version(&self, number: usize, played: &mut Played) -> Result<(), String> {
+        let (old, new) = (self.dir.join("old"), self.dir.join("out/tree"));
+        if !old.exists() {
+            return Ok(());
+        }
+        let lost = tree::lost(&old, &new, &self.dir.join(format!("in-{number}/tree")));
+        match lost.map_err(|e| e.to_string())? {
+            None => Ok(()),
+            Some(name) => {
+                played.wrong = true;
+                Err(format!("receiver {number}: {name} is neither version"))
+            }
+        }
     }
 
     fn bury(&mut self, side: Option<Side>, name: &str) {
@@ -344,10 +437,16 @@ impl<'a> Round<'a> {
                     return Err(format!("receiver {number}: {name} is not the same file"));
                 }
             }
+            if self.scene.kind.is_adorned()
+                && let Some(why) = tree::differs(&self.dir.join("out/tree"), &into)
+            {
+                return Err(format!("receiver {number}: {why}"));
+            }
             let left = left_over(&into).map_err(|e| e.to_string())?;
             let expected = |name: &String| {
                 self.scene.sources.contains(name)
                     || name == ".fanfare-ledger"
+                    || name == "filler"
                     || (waits && name.starts_with(".fanfare-"))
             };
             let left: Vec<String> = left.into_iter().filter(|name| !expected(name)).collect();
@@ -391,9 +490,4 @@ fn is_same(one: &Path, other: &Path) -> bool {
 fn left_over(dir: &Path) -> io::Result<Vec<String>> {
     let entries: io::Result<Vec<fs::DirEntry>> = fs::read_dir(dir)?.collect();
     Ok(entries?.into_iter().map(|e| e.file_name().to_string_lossy().into_owned()).collect())
-}
-
-fn binary() -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    PathBuf::from(target).join("debug/fanfare")
 }

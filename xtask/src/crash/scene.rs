@@ -18,10 +18,22 @@ pub(crate) enum Kind {
     Tree,
     /// One file of 100 MiB.
     Big,
+    /// A directory with links, hard links, empty directories, modes and times.
+    Links,
+    /// The same with owners, setuid bits and links that lead out.
+    Archive,
+    /// A second version of such a directory, to a receiver that has the first.
+    Again,
+    /// One file, to a receiver that keeps little of unfinished ones.
+    Parts,
+    /// A directory, to a disk that is full for a while, where others are killed.
+    Full,
+    /// A directory, while the clock of both is set back, where others are killed.
+    Clock,
 }
 
-/// With how often each comes in a hundred rounds.
-const KINDS: [(Kind, &str, u64); 7] = [
+/// With the weight that each has among all.
+const KINDS: [(Kind, &str, u64); 13] = [
     (Kind::File, "file", 30),
     (Kind::Begin, "begin", 15),
     (Kind::End, "end", 15),
@@ -29,6 +41,12 @@ const KINDS: [(Kind, &str, u64); 7] = [
     (Kind::Files, "files", 10),
     (Kind::Tree, "tree", 10),
     (Kind::Big, "big", 5),
+    (Kind::Links, "links", 12),
+    (Kind::Archive, "archive", 12),
+    (Kind::Again, "again", 12),
+    (Kind::Parts, "parts", 6),
+    (Kind::Full, "full", 6),
+    (Kind::Clock, "clock", 6),
 ];
 
 impl Kind {
@@ -38,6 +56,21 @@ impl Kind {
         found
             .map(|(kind, ..)| *kind)
             .ok_or_else(|| format!("--scene ({name}): no such scene. There are {names}"))
+    }
+
+    /// Links and what else is no file belong to it.
+    pub(crate) fn is_adorned(self) -> bool {
+        matches!(self, Self::Links | Self::Archive | Self::Again)
+    }
+
+    /// What comes in the place of a kill, for one of two.
+    pub(crate) fn has_trouble(self) -> bool {
+        matches!(self, Self::Full | Self::Clock)
+    }
+
+    /// How much travels again is no promise: parts are let go, or the disk was full.
+    pub(crate) fn may_cost_more(self) -> bool {
+        matches!(self, Self::Parts | Self::Full)
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -83,7 +116,7 @@ pub(crate) struct Scene {
 impl Scene {
     pub(crate) fn new(seed: u64, only: Option<Kind>) -> Self {
         let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let mut lot = chance.below(100);
+        let mut lot = chance.below(KINDS.iter().map(|(_, _, weight)| weight).sum());
         let drawn = KINDS.iter().find(|(_, _, weight)| {
             let found = lot < *weight;
             lot = lot.saturating_sub(*weight);
@@ -128,7 +161,9 @@ fn content(kind: Kind) -> (Vec<(String, u64)>, Vec<String>) {
         (files, sources)
     };
     match kind {
-        Kind::File | Kind::Begin | Kind::End | Kind::Pair => named(&[("f", 24 * MIB)]),
+        Kind::File | Kind::Begin | Kind::End | Kind::Pair | Kind::Parts => {
+            named(&[("f", 24 * MIB)])
+        }
         Kind::Big => named(&[("f", 100 * MIB)]),
         // More than one group, exactly so many groups, one group, less, nothing.
         Kind::Files => named(&[
@@ -139,7 +174,7 @@ fn content(kind: Kind) -> (Vec<(String, u64)>, Vec<String>) {
             ("e", 0),
             ("g", 10 * MIB + 1),
         ]),
-        Kind::Tree => {
+        Kind::Tree | Kind::Links | Kind::Archive | Kind::Again | Kind::Full | Kind::Clock => {
             let files = (0..3000).map(|n| (format!("tree/{}/{n}", n % 30), 4000 + n * 2 % 9000));
             (files.collect(), vec!["tree".to_owned()])
         }

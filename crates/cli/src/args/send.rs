@@ -123,7 +123,8 @@ pub(crate) struct SendArgs {
     min_rate: Option<String>,
     /// Announce everything, and send only what receivers request
     ///
-    /// For receivers that have most of it already.
+    /// For receivers that have most of it already. A device or file that goes to receivers with --to
+    /// is resumed in this way after an interruption.
     #[arg(long, conflicts_with = "one_way", help_heading = "What is sent", hide_short_help = true)]
     sync: bool,
     /// Upper limit in bit/s, such as 10M [default: none]
@@ -162,7 +163,7 @@ pub(crate) struct SendArgs {
     /// unless the same bytes are needed twice. Blocks of zeros are not sent.
     #[arg(
         long,
-        conflicts_with_all = ["one_way", "carousel", "delete", "no_pack", "layers", "sync"],
+        conflicts_with_all = ["one_way", "carousel", "delete", "no_pack", "layers"],
         help_heading = "What is sent",
         hide_short_help = true
     )]

@@ -173,6 +173,53 @@ fn an_image_is_written_in_place_verified_and_its_zeros_do_not_travel() {
 }
 
 #[test]
+fn what_an_interrupted_image_has_left_in_its_place_does_not_travel_again() {
+    let stage = Stage::new();
+    let source = stage.path("disk");
+    let disk = File::create(&source).unwrap();
+    disk.set_len(64 << 20).unwrap();
+    let data = kind_of(&stage.file("data", 12 * MIB));
+    disk.write_all_at(&data, 4096).unwrap();
+    disk.write_all_at(&data[MIB..], 40 << 20).unwrap();
+    let targets = ["a", "b"].map(|name| stage.path(name));
+    // What an older image has left is no zeros.
+    let old = kind_of(&stage.file("old", 66 * MIB));
+    targets.iter().for_each(|target| std::fs::write(target, &old).unwrap());
+    let start = |more: &[&str]| {
+        let receivers = targets.each_ref().map(|target| {
+            let mut receiver = stage.start("recv", &["--to", target.to_str().unwrap()]);
+            receiver.wait_for("start");
+            receiver
+        });
+        let args = [source.to_str().unwrap(), "--as-stream", "--sync", "--expect=2", "--cc=fixed"];
+        (receivers, stage.start("send", &[&args, more].concat()))
+    };
+    let written = || {
+        let same = |target: &Path| {
+            let there = kind_of(target);
+            there[4096..].iter().zip(&data).take_while(|(one, other)| one == other).count()
+        };
+        targets.iter().map(|target| same(target)).min().unwrap()
+    };
+    let (receivers, sender) = start(&["--rate=40M"]);
+    let begun = std::time::Instant::now();
+    while written() < 6 * MIB && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    sender.kill();
+    receivers.into_iter().for_each(|receiver| receiver.kill());
+    let left = written();
+    assert!(left >= 6 * MIB && left < data.len(), "{left}");
+    let (receivers, sender) = start(&["--rate=200M"]);
+    let sent = sender.end().expect(0);
+    receivers.into_iter().for_each(|receiver| drop(receiver.end().expect(0)));
+    let wire = sent.result()["wire_bytes"].as_u64().unwrap() as usize;
+    let lost = 23 * MIB - left;
+    assert!(wire < lost * 11 / 10 + MIB, "{wire} sent, {lost} were lost");
+    targets.iter().for_each(|target| assert_same(&source, target));
+}
+
+#[test]
 fn a_receiver_of_a_stream_refuses_files_and_says_how_to_send_them() {
     let stage = Stage::new();
     let file = stage.file("out/data", 100_000);

@@ -139,3 +139,27 @@ fn modes_and_times_arrive_exactly_and_a_change_of_nothing_else_arrives_too() {
         }
     }
 }
+
+#[test]
+fn a_file_of_any_size_arrives_under_a_name_for_which_no_announcement_has_room() {
+    let stage = Stage::new();
+    let deep: Vec<String> = (0..7).map(|level| format!("{level}{}", "d".repeat(200))).collect();
+    let names = ["small", "large", "larger"].map(|name| format!("t/{}/{name}", deep.join("/")));
+    for (name, bytes) in names.iter().zip([100, 65_536, 700_001]) {
+        stage.file(&format!("out/{name}"), bytes);
+    }
+    let (sent, received) = pass(&stage, "in", &[], &[stage.path("out/t").as_os_str()]);
+    sent.expect(0);
+    received.expect(0);
+    for name in &names {
+        assert_same(&stage.path(&format!("out/{name}")), &stage.path(&format!("in/{name}")));
+    }
+    // What is there does not travel again, even where nobody remembers it: packs of a few groups do.
+    std::fs::remove_file(stage.path("in/.fanfare-ledger")).unwrap();
+    let again = [stage.path("out/t"), "--sync".into()];
+    let again: Vec<&OsStr> = again.iter().map(|a| a.as_ref()).collect();
+    let (sent, received) = pass(&stage, "in", &[], &again);
+    let wire = sent.expect(0).result()["wire_bytes"].as_u64().unwrap();
+    assert!(wire < 400_000, "{wire}");
+    received.expect(0);
+}

@@ -21,6 +21,15 @@ pub(super) const SMALL_BYTES: u64 = 64 << 10;
 /// Most entries that are believed.
 pub(super) const ENTRIES_MAX: usize = 65_536;
 
+/// A longer name has no room in the announcement of a file beside what else that says, with segments of
+/// 1400 bytes: such a file travels in a pack even alone.
+const NAME_LONG: usize = 1000;
+
+/// Whether a file of this name has to travel in a pack.
+pub(crate) fn is_long(name: &str) -> bool {
+    name.len() > NAME_LONG
+}
+
 /// The bytes before the index.
 pub(super) fn header(index_bytes: usize, groups: usize) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
@@ -44,6 +53,11 @@ pub(super) fn parse_header(header: &[u8; HEADER_BYTES]) -> Option<(usize, usize)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_an_announcement_has_room_for_is_not_long() {
+        assert!(!is_long(&"n".repeat(1000)) && is_long(&"n".repeat(1001)));
+    }
 
     #[test]
     fn a_header_comes_back_and_any_other_is_refused() {

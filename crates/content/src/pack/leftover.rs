@@ -17,7 +17,7 @@ use super::{
     head::Head,
     parents::Parents,
     part_name::pack_part_name,
-    rebuild::read_in_place,
+    rebuild::{copy, open_in_place},
     staging::{self, Staging},
 };
 
@@ -97,10 +97,10 @@ fn rebuild(directory: &Directory, left: &Directory, note: &Note) -> io::Result<(
     let (mut inside, mut placed) = (Parents::existing(left), Parents::existing(directory));
     let mut offset = head.bytes;
     for (number, entry) in head.entries.iter().enumerate() {
-        let bytes = read_left(&mut inside, &grafts, (number, &entry.name), entry.size)
-            .or_else(|| read_in_place(&mut placed, &entry.name, entry.size));
-        if let Some(bytes) = bytes {
-            part.handle().write_all_at(&bytes, offset)?;
+        let file = open_left(&mut inside, &grafts, (number, &entry.name), entry.size)
+            .or_else(|| open_in_place(&mut placed, &entry.name, entry.size));
+        if let Some(file) = file {
+            copy(&*file, entry.size, part.handle(), offset)?;
         }
         offset += entry.size;
     }
@@ -121,14 +121,14 @@ fn begin(directory: &Directory, note: &Note) -> io::Result<Option<Arc<OwnFile>>>
     Ok(Some(part))
 }
 
-/// The content of a file that was written and not named.
-fn read_left(
+/// A file that was written and not named.
+fn open_left(
     inside: &mut Parents<'_>,
     grafts: &Grafts,
     (number, name): (usize, &str),
     size: u64,
-) -> Option<Vec<u8>> {
-    if !(1..=super::format::SMALL_BYTES).contains(&size) {
+) -> Option<Arc<dyn FileHandle>> {
+    if size == 0 {
         return None;
     }
     let name = SafeName::of_text(name).ok();
@@ -136,11 +136,7 @@ fn read_left(
     let in_graft = grafted.and_then(|(directories, last)| {
         placement::open_sized(inside.get(&directories).ok()?, &last, size)
     });
-    let file = in_graft
-        .or_else(|| placement::open_sized(inside.get(&[]).ok()?, &number.to_string(), size))?;
-    let mut bytes = vec![0; size as usize];
-    file.read_exact_at(&mut bytes, 0).ok()?;
-    Some(bytes)
+    in_graft.or_else(|| placement::open_sized(inside.get(&[]).ok()?, &number.to_string(), size))
 }
 
 #[cfg(test)]

@@ -13,13 +13,15 @@
 //!
 //! - `index`: names, sizes, permissions and times, each beside the one before
 //! - `format`: the bytes before the index, and how much is believed
-//! - `packer`: small files gathered into packs; `packed`: a pack that is read from its files
+//! - `packer`: small files gathered into packs; `alone`: one of a long name; `packed`: a pack that is read from its files;
+//!   `retake`: those files as they are now
 //! - `unpack`: a verified pack becomes files on disk; `staging`: where they wait until
 //!   synced; `parents`: the directories they go to; `graft`: new directories as a whole
 //! - `head`: reading it; `rebuild`: what of a pack is on disk already
 //! - `leftover`: packs that a killed receiver had under way; `part_name`: what their parts are called
 //! - `samples`: packs of a few bytes, for tests
 
+mod alone;
 mod format;
 mod graft;
 mod head;
@@ -30,15 +32,18 @@ mod packer;
 mod parents;
 mod part_name;
 mod rebuild;
+mod retake;
 #[cfg(any(test, feature = "samples"))]
 pub mod samples;
 mod staging;
 mod unpack;
 
+pub(crate) use alone::alone;
+pub(crate) use format::is_long;
 pub use leftover::recover;
-pub(crate) use packed::{Packed, Root};
+pub(crate) use packed::{Finished, Packed, Root};
 pub use packed::{PackedFile, PackedFiles};
-pub(crate) use packer::{Finished, Packer, Rest, Taken};
+pub(crate) use packer::{Packer, Rest, Taken};
 pub(crate) use parents::Parents;
 pub use part_name::{PACK_PART, pack_part_name};
 pub use rebuild::{fill, wrong};

@@ -9,7 +9,6 @@ use std::{
 
 use fanfare_disk::name::{path_of, text_of};
 
-use super::packer::{Finished, Packer, Rest, Taken};
 use crate::{announcement::PackHead, reach, read_at::ReadAt, source::Stamp};
 
 /// What was named to be sent, and the name receivers give it.
@@ -48,7 +47,7 @@ pub(super) struct Member {
 }
 
 impl Member {
-    fn path(&self) -> PathBuf {
+    pub(super) fn path(&self) -> PathBuf {
         self.root.path_of(&self.name)
     }
 }
@@ -59,7 +58,7 @@ impl Member {
 pub(crate) struct Packed {
     /// All that is ahead of the content.
     head: Vec<u8>,
-    members: Vec<Member>,
+    pub(super) members: Vec<Member>,
     /// The first file that was found to be another.
     changed: OnceLock<PathBuf>,
 }
@@ -95,30 +94,6 @@ impl Packed {
         self.members.first().map_or_else(PathBuf::new, Member::path)
     }
 
-    /// Its files as they are now, in packs again, and those that have no place in one any more: paths
-    /// and names.
-    pub(crate) fn retake(&self) -> (Vec<Finished>, Vec<(PathBuf, String)>) {
-        let (mut packs, mut alone) = (Vec::new(), Vec::new());
-        let mut packer = Packer::default();
-        for member in &self.members {
-            match packer.take(&member.root, &member.path(), &member.name) {
-                Ok(Taken::Yes(_)) => packs.extend(packer.full()),
-                // What cannot be read is told when it is tried alone.
-                Ok(Taken::No) | Err(_) => alone.push((member.path(), member.name.to_string())),
-            }
-        }
-        match packer.finish() {
-            Rest::Pack(last) => packs.extend(last),
-            Rest::Files(files, last) => {
-                packs.extend(last);
-                let named =
-                    |(root, name): (Arc<Root>, Box<str>)| (root.path_of(&name), name.into());
-                alone.extend(files.into_iter().map(named));
-            }
-        }
-        (packs, alone)
-    }
-
     fn read_content(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
         let at = self.members.partition_point(|member| u64::from(member.end) <= offset);
         let Some(member) = self.members.get(at) else { return Ok(0) };
@@ -130,6 +105,16 @@ impl Packed {
         })?;
         Ok(len)
     }
+}
+
+/// A pack that is ready, with its hash.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) pack: Packed,
+    /// Bytes of the whole object.
+    pub(crate) size: u64,
+    /// BLAKE3 hash of the whole object.
+    pub(crate) root: [u8; 32],
 }
 
 /// The files of a pack, one by one.

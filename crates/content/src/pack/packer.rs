@@ -13,9 +13,9 @@ use std::{
 use fanfare_disk::Mtime;
 
 use super::{
-    format::{GROUP_BYTES, HASH, HEADER_BYTES, SMALL_BYTES, header},
+    format::{GROUP_BYTES, HASH, HEADER_BYTES, SMALL_BYTES, header, is_long},
     index::Writer,
-    packed::{Member, Packed, Root},
+    packed::{Finished, Member, Packed, Root},
     rebuild::group_hash,
 };
 use crate::{reach, source::Stamp};
@@ -35,21 +35,8 @@ const MORE_FILES: u64 = 1024;
 const INDEX_MAX: usize = 512 << 10;
 /// Fewer small files than this are sent one by one, as plain NORM receivers can take them.
 const WORTHWHILE: usize = 16;
-/// A longer name has no room in the announcement of a file beside what else that says, with segments of
-/// 1400 bytes: such a file travels in a pack even alone.
-const NAME_LONG: usize = 1000;
 /// A file that changes while it is read is read again so many times.
 const TRIES: usize = 3;
-
-/// A pack that is ready, with its hash.
-#[derive(Debug)]
-pub(crate) struct Finished {
-    pub(crate) pack: Packed,
-    /// Bytes of the whole object.
-    pub(crate) size: u64,
-    /// BLAKE3 hash of the whole object.
-    pub(crate) root: [u8; 32],
-}
 
 /// Whether a file went into a pack.
 #[derive(Debug)]
@@ -100,7 +87,7 @@ impl Packer {
             let size = (self.content.len() - start) as u64;
             let stamp = Stamp::of(&file.metadata()?);
             if size == stamp.size && stamp == Stamp::of(&meta) {
-                self.many |= name.len() > NAME_LONG;
+                self.many |= is_long(name);
                 self.index.push(name, size, meta.mode() & 0o777, stamp.mtime());
                 let end = self.content.len() as u32;
                 let hash = *blake3::hash(&self.content[start..]).as_bytes();

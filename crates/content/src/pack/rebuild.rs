@@ -4,7 +4,7 @@
 //! So a receiver that has most of a tree asks for the head, two hundredths of the pack, and then for
 //! the groups of 64 KiB that hold something new.
 
-use std::io;
+use std::{io, sync::Arc};
 
 use fanfare_disk::{FileHandle, directory::Directory, name::SafeName, placement};
 
@@ -41,8 +41,8 @@ pub fn fill(
     let mut offset = head.bytes;
     for entry in &head.entries {
         // What cannot be read is asked for.
-        if let Some(bytes) = read_in_place(&mut parents, &entry.name, entry.size) {
-            part.write_all_at(&bytes, offset).map_err(|e| Reason::of_disk(&e.into()))?;
+        if let Some(file) = open_in_place(&mut parents, &entry.name, entry.size) {
+            copy(&*file, entry.size, part, offset).map_err(|e| Reason::of_disk(&e))?;
         }
         offset += entry.size;
     }
@@ -73,16 +73,35 @@ fn read_head(
     if head.bytes == announced.bytes { Ok(Some(head)) } else { Err(Reason::Refused) }
 }
 
-/// The content of the file of this name, if it has this size. Files in packs are small; a pack that
-/// says otherwise is asked for.
-pub(super) fn read_in_place(parents: &mut Parents<'_>, name: &str, size: u64) -> Option<Vec<u8>> {
-    let small = (1..=super::format::SMALL_BYTES).contains(&size);
-    let name = SafeName::of_text(name).ok().filter(|_| small)?;
+/// The file of this name, if it has this size and is not empty.
+pub(super) fn open_in_place(
+    parents: &mut Parents<'_>,
+    name: &str,
+    size: u64,
+) -> Option<Arc<dyn FileHandle>> {
+    let name = SafeName::of_text(name).ok().filter(|_| size > 0)?;
     let (directories, last) = name.split();
-    let file = placement::open_sized(parents.get(directories).ok()?, last, size)?;
-    let mut bytes = vec![0; size as usize];
-    file.read_exact_at(&mut bytes, 0).ok()?;
-    Some(bytes)
+    placement::open_sized(parents.get(directories).ok()?, last, size)
+}
+
+/// Copies `size` bytes of a file into `part`, from `offset` on, as far as they can be read.
+pub(super) fn copy(
+    file: &dyn FileHandle,
+    size: u64,
+    part: &dyn FileHandle,
+    offset: u64,
+) -> io::Result<()> {
+    let mut buffer = vec![0; GROUP_BYTES.min(size) as usize];
+    let mut at = 0;
+    while at < size {
+        let now = GROUP_BYTES.min(size - at) as usize;
+        if file.read_exact_at(&mut buffer[..now], at).is_err() {
+            return Ok(());
+        }
+        part.write_all_at(&buffer[..now], offset + at)?;
+        at += now as u64;
+    }
+    Ok(())
 }
 
 /// Runs of groups whose hashes are not those in the head.

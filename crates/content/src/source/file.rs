@@ -92,14 +92,19 @@ impl SourceFile {
         }
     }
 
-    /// The same where it is said of a pack that only what is asked for will come.
+    /// The same where it is said of a pack, or of a piece of a stream, that only what is asked for will come.
     pub fn announcement_sent(&self, on_demand: bool) -> Announcement {
         let mut announcement = self.announcement();
         if let Some(details) = &mut announcement.details {
-            details.on_demand = (details.is_pack() && on_demand).then_some(true);
+            details.on_demand = (self.is_asked_for() && on_demand).then_some(true);
             details.instead = self.again.and_then(|again| again.instead);
         }
         announcement
+    }
+
+    /// Whether receivers look for it first where it goes on demand.
+    fn is_asked_for(&self) -> bool {
+        matches!(self.content, Content::Pack(_) | Content::Piece(_))
     }
 
     /// Files in it, when it is a pack.

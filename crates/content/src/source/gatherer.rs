@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     listing::{Kind, Lister},
-    pack::{Packer, Rest, Root, Taken},
+    pack::{Packer, Rest, Root, Taken, alone, is_long},
     reach,
     selection::Selection,
     tree::{Collector, stays_inside},
@@ -229,6 +229,14 @@ impl<'a> Gatherer<'a> {
                     (self.report)(Gathering::Hashed(hashed));
                 }
                 self.take_full();
+                Ok(())
+            }
+            Taken::No if self.packer.is_some() && is_long(&name) => {
+                let pack = alone(root, path, &name);
+                match pack.map_err(|error| SourceError::Unreadable(path.to_owned(), error))? {
+                    Some(finished) => self.sources.push_pack(finished),
+                    None => self.sources.push_file(path, name, self.report)?,
+                }
                 Ok(())
             }
             Taken::No => self.sources.push_file(path, name, self.report),

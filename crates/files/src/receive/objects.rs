@@ -51,7 +51,7 @@ impl ReceiveJob {
         let mut object = OpenObject::new(size, now);
         // Whether it is the one whose part is here, NORM_INFO tells. Were it asked for meanwhile,
         // it would be sent.
-        let may_resume = has_info && storage.may_resume(key, size);
+        let may_resume = has_info && (storage.may_resume(key, size) || self.may_find_piece(size));
         if may_resume {
             object.origin = Origin::Elsewhere;
         }

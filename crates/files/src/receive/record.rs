@@ -49,6 +49,8 @@ pub(super) struct OpenObject {
     pub(super) turn: Option<Turn>,
     /// It was held in a round before.
     pub(super) repeats: bool,
+    /// Its bytes, where it is a piece of a stream and was found in its place.
+    pub(super) piece_there: Option<Vec<u8>>,
     /// It comes by layers.
     pub(super) layered: Option<LayeredProgress>,
     /// Of how many the application has heard.
@@ -72,6 +74,7 @@ impl OpenObject {
             held: None,
             turn: None,
             repeats: false,
+            piece_there: None,
             layered: None,
             told_level: 0,
         }

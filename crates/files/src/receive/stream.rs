@@ -1,6 +1,8 @@
 //! Pieces of a stream: each is handed to the thread that writes, and confirmed when it is written.
 
-use fanfare_content::{placed::Placed, receipt::Reason};
+use fanfare_content::{
+    announcement::Piece, placed::Placed, receipt::Reason, stream::piece::PIECE_MAX,
+};
 use fanfare_node::Waker;
 use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId, Session, Time};
 
@@ -8,14 +10,21 @@ use super::{ReceiveJob, record::StreamState};
 use crate::{
     event::{Outbox, ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
-    stream::writer::{Arrived, Destination, StreamWriter, Written},
+    stream::writer::{Arrived, Destination, StreamWriter, Told, Written},
+    verify::Origin,
 };
 
 impl ReceiveJob {
     /// Streams go there, and whoever writes them wakes the driver.
     pub(crate) fn write_streams(&mut self, destination: Destination, waker: Waker) {
+        self.streams.may_hold = destination.may_hold();
         self.streams.destination = Some(destination);
         self.streams.waker = Some(waker);
+    }
+
+    /// Whether an object of so many bytes may be a piece of a stream that is in its place already.
+    pub(super) fn may_find_piece(&self, size: u64) -> bool {
+        self.streams.may_hold && (1..=PIECE_MAX as u64).contains(&size)
     }
 
     /// A piece is announced.
@@ -27,7 +36,16 @@ impl ReceiveJob {
         key: ObjectKey,
         out: &mut Outbox,
     ) {
-        self.stop_examining(now, session, key);
+        let may_hold = self.streams.may_hold;
+        let record = self.record_of(key);
+        let Some(object) = record.open.get(&key) else { return };
+        let Some((piece, root)) = object.as_piece() else { return };
+        let on_demand = object.details().is_some_and(|details| details.on_demand == Some(true));
+        let find = may_hold && on_demand && object.size > 0 && !object.verifying;
+        let wanted = find.then(|| (piece.clone(), root));
+        if wanted.is_none() {
+            self.stop_examining(now, session, key);
+        }
         let record = self.record_of(key);
         let Some(object) = record.open.get(&key) else { return };
         let Some((piece, _)) = object.as_piece() else { return };
@@ -43,8 +61,60 @@ impl ReceiveJob {
                 out.push(TransferEvent::Receive(ReceiveEvent::Object { key, name, size: 0 }));
                 self.update_status(session, key, false);
             }
-            Some(StreamState::Failed) => self.drop_piece(session, storage, key, true),
+            Some(StreamState::Failed) => return self.drop_piece(session, storage, key, true),
             Some(StreamState::Coming | StreamState::Whole) => {}
+        }
+        if let Some((piece, root)) = wanted {
+            self.find_piece(now, session, key, (piece, root));
+        }
+    }
+
+    /// Nothing of a piece is asked for until it is known whether it is there.
+    fn find_piece(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        key: ObjectKey,
+        (piece, root): (Piece, [u8; 32]),
+    ) {
+        let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
+        let is_held_back = object.origin != Origin::Received;
+        object.origin = Origin::Elsewhere;
+        match self.streams.writer() {
+            Some(writer) => {
+                writer.find(key, piece, root);
+                if !is_held_back {
+                    session.receiver().examine(now, key, true);
+                }
+            }
+            None => self.stop_examining(now, session, key),
+        }
+    }
+
+    /// It is known whether a piece is in its place.
+    fn on_piece_found(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        (key, bytes): (ObjectKey, Option<Vec<u8>>),
+        out: &mut Outbox,
+    ) {
+        let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
+        if object.verifying || object.origin == Origin::Received {
+            // All of it came meanwhile.
+            return;
+        }
+        object.origin = Origin::Received;
+        let size = object.size;
+        let is_there = bytes.is_some();
+        object.piece_there = bytes;
+        if is_there {
+            session.receiver().have(key, 0, size, storage);
+        }
+        if !session.receiver().examine(now, key, false) && !is_there {
+            // Its sender has gone.
+            self.on_stream_failed(now, session, storage, key, Reason::Aborted, out);
         }
     }
 
@@ -64,12 +134,10 @@ impl ReceiveJob {
             return self.drop_piece(session, storage, key, false);
         };
         object.verifying = true;
-        let arrived = object.as_piece().zip(bytes).map(|((piece, root), bytes)| Arrived {
-            key,
-            piece: piece.clone(),
-            root,
-            bytes,
-            conflict,
+        let found = object.piece_there.take();
+        let there = found.is_some();
+        let arrived = object.as_piece().zip(found.or(bytes)).map(|((piece, root), bytes)| {
+            Arrived { key, piece: piece.clone(), root, bytes, there, conflict }
         });
         match (arrived, self.streams.writer()) {
             (Some(arrived), Some(writer)) => writer.write(arrived),
@@ -85,13 +153,18 @@ impl ReceiveJob {
         storage: &mut FileStorage,
         out: &mut Outbox,
     ) {
-        while let Some(Written { key, result }) =
-            self.streams.writer.as_ref().and_then(StreamWriter::poll)
-        {
+        while let Some(told) = self.streams.writer.as_ref().and_then(StreamWriter::poll) {
             self.last_news = now;
-            match result {
-                Ok(placed) => self.on_piece_written(now, session, storage, key, placed, out),
-                Err(reason) => self.on_stream_failed(now, session, storage, key, reason, out),
+            match told {
+                Told::Found(key, bytes) => {
+                    self.on_piece_found(now, session, storage, (key, bytes), out);
+                }
+                Told::Written(Written { key, result: Ok(placed) }) => {
+                    self.on_piece_written(now, session, storage, key, placed, out);
+                }
+                Told::Written(Written { key, result: Err(reason) }) => {
+                    self.on_stream_failed(now, session, storage, key, reason, out);
+                }
             }
         }
     }

@@ -8,6 +8,8 @@ use crate::stream::writer::{Destination, StreamWriter};
 #[derive(Debug, Default)]
 pub(super) struct Streams {
     pub(super) destination: Option<Destination>,
+    /// Something of a stream may be where it is written to.
+    pub(super) may_hold: bool,
     pub(super) waker: Option<Waker>,
     pub(super) writer: Option<StreamWriter>,
 }

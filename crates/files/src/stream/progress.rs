@@ -25,6 +25,8 @@ pub(crate) struct Arrived {
     pub(crate) piece: Piece,
     pub(crate) root: [u8; 32],
     pub(crate) bytes: Vec<u8>,
+    /// They were found in their place, and did not travel.
+    pub(crate) there: bool,
     pub(crate) conflict: Conflict,
 }
 
@@ -48,6 +50,8 @@ pub(crate) struct Progress {
     name: String,
     failed: Option<Reason>,
     is_whole: bool,
+    /// Something was looked for in its place: what is there stays.
+    is_examined: bool,
 }
 
 impl Progress {
@@ -61,7 +65,25 @@ impl Progress {
             name: String::new(),
             failed: None,
             is_whole: false,
+            is_examined: false,
         }
+    }
+
+    /// The bytes of a piece that travel, if they are in their place already.
+    pub(crate) fn find(&mut self, piece: &Piece, root: &[u8; 32]) -> Option<Vec<u8>> {
+        self.is_examined = true;
+        if self.failed.is_some() || !self.sink.may_hold() {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        for run in piece.runs().filter(|run| !run.zeros) {
+            let start = bytes.len();
+            bytes.resize(start + run.len as usize, 0);
+            if !self.sink.read(run.offset, &mut bytes[start..]) {
+                return None;
+            }
+        }
+        (*blake3::hash(&bytes).as_bytes() == *root).then_some(bytes)
     }
 
     /// A piece has come. Tells what became of it, and of those that have waited for it.
@@ -99,7 +121,7 @@ impl Progress {
     }
 
     fn write(&mut self, arrived: &Arrived) -> Result<Option<Placed>, Reason> {
-        let Arrived { piece, root, bytes, conflict, .. } = arrived;
+        let Arrived { piece, root, bytes, there, conflict, .. } = arrived;
         let io = |error: &std::io::Error| Reason::of_disk(error);
         if *blake3::hash(bytes).as_bytes() != *root || piece.offset < self.at {
             return Err(Reason::HashMismatch);
@@ -108,7 +130,7 @@ impl Progress {
             self.name.clone_from(name);
         }
         if self.next == 0 {
-            self.sink.begin().map_err(|error| io(&error))?;
+            self.sink.begin(self.is_examined).map_err(|error| io(&error))?;
         }
         self.fill_to(piece.offset)?;
         let mut rest = &bytes[..];
@@ -119,7 +141,9 @@ impl Progress {
             }
             let (now, later) =
                 rest.split_at_checked(run.len as usize).ok_or(Reason::HashMismatch)?;
-            self.sink.write(run.offset, now).map_err(|error| io(&error))?;
+            if !there {
+                self.sink.write(run.offset, now).map_err(|error| io(&error))?;
+            }
             self.hasher.update(now);
             self.at += run.len;
             rest = later;

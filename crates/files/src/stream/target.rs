@@ -121,13 +121,18 @@ impl StreamTarget {
         } else {
             OFlags::CREATE
         };
-        let flags = OFlags::WRONLY | OFlags::CLOEXEC | more;
+        let flags = OFlags::CLOEXEC | more;
         let mode = Mode::from_raw_mode(0o666);
-        let fd = rustix::fs::openat(CWD, path, flags, mode).map_err(|errno| match errno {
-            Errno::NXIO => TargetError::NoReader(path.clone()),
-            Errno::BUSY => TargetError::InUse(path.clone()),
-            other => TargetError::Open(path.clone(), other.into()),
-        })?;
+        let open = |access: OFlags| rustix::fs::openat(CWD, path, flags | access, mode);
+        // What an earlier attempt has left is read, where that is allowed.
+        let readable = if is(FileTypeExt::is_fifo) { None } else { open(OFlags::RDWR).ok() };
+        let is_readable = readable.is_some();
+        let fd =
+            readable.map_or_else(|| open(OFlags::WRONLY), Ok).map_err(|errno| match errno {
+                Errno::NXIO => TargetError::NoReader(path.clone()),
+                Errno::BUSY => TargetError::InUse(path.clone()),
+                other => TargetError::Open(path.clone(), other.into()),
+            })?;
         if is(FileTypeExt::is_fifo) {
             let blocking = rustix::fs::fcntl_setfl(&fd, OFlags::empty());
             blocking.map_err(|errno| TargetError::Open(path.clone(), errno.into()))?;
@@ -138,8 +143,17 @@ impl StreamTarget {
             return self.pipe(file);
         }
         let (sparse, verify) = (self.sparse, self.verify);
-        let raw = Raw { file, path: path.clone(), is_device, sparse, verify, unsynced: 0 };
-        Ok(Sink::Raw(raw))
+        let has_some = is_device || file.metadata().is_ok_and(|meta| meta.len() > 0);
+        Ok(Sink::Raw(Raw {
+            file,
+            path: path.clone(),
+            is_device,
+            may_hold: is_readable && has_some,
+            is_kept: is_device,
+            sparse,
+            verify,
+            unsynced: 0,
+        }))
     }
 
     fn pipe(&self, file: File) -> Result<Sink, TargetError> {
@@ -166,6 +180,10 @@ pub(crate) struct Raw {
     file: File,
     path: PathBuf,
     is_device: bool,
+    /// It can be read, and something was there when it was opened.
+    may_hold: bool,
+    /// What was there is there until something else is written over it.
+    is_kept: bool,
     sparse: bool,
     verify: bool,
     unsynced: u64,
@@ -220,12 +238,26 @@ impl Sink {
         Ok(Self::Part(Part { directory: directory.clone(), file, name }))
     }
 
-    /// Before the first byte: a file that was there is empty from now on.
-    pub(crate) fn begin(&mut self) -> io::Result<()> {
+    /// Whether something of the stream may be there, from an earlier attempt, and can be read.
+    pub(crate) fn may_hold(&self) -> bool {
+        matches!(self, Self::Raw(raw) if raw.may_hold)
+    }
+
+    /// Before the first byte: a file that was there is empty from now on, unless some of it is kept.
+    pub(crate) fn begin(&mut self, keep: bool) -> io::Result<()> {
         match self {
-            Self::Raw(raw) if !raw.is_device => raw.file.set_len(0),
-            Self::Raw(_) | Self::Pipe(_) | Self::Part(_) => Ok(()),
+            Self::Raw(raw) if !raw.is_device && !keep => raw.file.set_len(0),
+            Self::Raw(raw) => {
+                raw.is_kept = true;
+                Ok(())
+            }
+            Self::Pipe(_) | Self::Part(_) => Ok(()),
         }
+    }
+
+    /// The bytes that are there now; false where there are none.
+    pub(crate) fn read(&self, offset: u64, into: &mut [u8]) -> bool {
+        matches!(self, Self::Raw(raw) if raw.file.read_exact_at(into, offset).is_ok())
     }
 
     pub(crate) fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
@@ -292,7 +324,8 @@ impl Raw {
     }
 
     fn write_zeros(&mut self, offset: u64, len: u64) -> io::Result<()> {
-        if self.sparse || !self.is_device {
+        // A new file is zeros where nothing is written.
+        if self.sparse || !self.is_kept {
             return Ok(());
         }
         let flags = FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE;
@@ -402,7 +435,7 @@ mod tests {
         std::fs::write(&path, vec![9; 50_000]).unwrap();
         let mut sink = target(path.clone()).open().unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().len(), 50_000, "nothing has come yet");
-        sink.begin().unwrap();
+        sink.begin(false).unwrap();
         sink.write(0, b"one").unwrap();
         sink.write_zeros(3, 9997).unwrap();
         let mut bytes = b"one".to_vec();
@@ -412,10 +445,27 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_which_some_is_kept_has_zeros_where_the_stream_has_them() {
+        let scratch = Scratch::new();
+        let path = scratch.path().join("image");
+        std::fs::write(&path, vec![9; 50_000]).unwrap();
+        let mut sink = target(path.clone()).open().unwrap();
+        let mut there = [0; 3];
+        assert!(sink.may_hold() && sink.read(7, &mut there) && !sink.read(49_998, &mut there));
+        assert_eq!(there, [9; 3]);
+        sink.begin(true).unwrap();
+        sink.write_zeros(10, 20_000).unwrap();
+        let mut bytes = vec![9; 10];
+        bytes.resize(20_010, 0);
+        sink.finish(&whole(&bytes)).unwrap();
+        assert!(std::fs::read(&path).unwrap() == bytes);
+    }
+
+    #[test]
     fn what_is_read_back_and_differs_is_not_finished() {
         let scratch = Scratch::new();
         let mut sink = target(scratch.path().join("image")).open().unwrap();
-        sink.begin().unwrap();
+        sink.begin(false).unwrap();
         sink.write(0, b"two").unwrap();
         assert!(matches!(sink.finish(&whole(b"one")), Err(Unfinished::Differs)));
     }

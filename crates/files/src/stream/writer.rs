@@ -10,10 +10,10 @@ use std::{
     thread::JoinHandle,
 };
 
-use fanfare_content::receipt::Reason;
+use fanfare_content::{receipt::Reason, stream::piece::Piece};
 use fanfare_disk::directory::Directory;
 use fanfare_node::Waker;
-use fanfare_proto::{InstanceId, NodeId};
+use fanfare_proto::{InstanceId, NodeId, ObjectKey};
 
 pub(crate) use super::progress::{Arrived, Written};
 use super::{progress::Progress, target::Sink};
@@ -33,11 +33,28 @@ pub(crate) enum Destination {
     Target(Option<Sink>),
 }
 
+impl Destination {
+    /// Whether something of a stream may be there from an earlier attempt.
+    pub(crate) fn may_hold(&self) -> bool {
+        matches!(self, Self::Target(Some(sink)) if sink.may_hold())
+    }
+}
+
 #[derive(Debug)]
 enum Task {
+    /// It may be in its place: what is there is looked at.
+    Find(ObjectKey, Box<(Piece, [u8; 32])>),
     Write(Box<Arrived>),
     /// The sender will bring no more of it.
     Forget(Life),
+}
+
+/// What the thread tells.
+#[derive(Debug)]
+pub(crate) enum Told {
+    /// The bytes of a piece that are in their place already; none where they are not.
+    Found(ObjectKey, Option<Vec<u8>>),
+    Written(Written),
 }
 
 /// Who writes.
@@ -45,7 +62,7 @@ enum Task {
 pub(crate) struct StreamWriter {
     /// As many pieces as senders may have under way: each waits for its confirmation.
     tasks: Option<Sender<Task>>,
-    written: Receiver<Written>,
+    told: Receiver<Told>,
     thread: Option<JoinHandle<()>>,
     /// It may wait for whoever reads a pipe, for ever.
     may_hang: bool,
@@ -55,7 +72,7 @@ impl StreamWriter {
     /// Starts the thread; it wakes the driver for each piece.
     pub(crate) fn start(destination: Destination, waker: Waker) -> io::Result<Self> {
         let (tasks, queue) = channel::<Task>();
-        let (results, written) = channel();
+        let (results, told) = channel();
         let may_hang = matches!(destination, Destination::Target(Some(Sink::Pipe(_))));
         let thread =
             std::thread::Builder::new().name("fanfare-stream".into()).spawn(move || {
@@ -69,11 +86,16 @@ impl StreamWriter {
                     streams.run(task, &mut tell);
                 }
             })?;
-        Ok(Self { tasks: Some(tasks), written, thread: Some(thread), may_hang })
+        Ok(Self { tasks: Some(tasks), told, thread: Some(thread), may_hang })
     }
 
     pub(crate) fn write(&self, arrived: Arrived) {
         self.run(Task::Write(Box::new(arrived)));
+    }
+
+    /// Looks whether a piece is in its place already.
+    pub(crate) fn find(&self, key: ObjectKey, piece: Piece, root: [u8; 32]) {
+        self.run(Task::Find(key, Box::new((piece, root))));
     }
 
     pub(crate) fn forget(&self, life: Life) {
@@ -88,8 +110,8 @@ impl StreamWriter {
     }
 
     /// What became of a piece, if anything is known.
-    pub(crate) fn poll(&self) -> Option<Written> {
-        self.written.try_recv().ok()
+    pub(crate) fn poll(&self) -> Option<Told> {
+        self.told.try_recv().ok()
     }
 }
 
@@ -108,21 +130,27 @@ struct Streams {
 }
 
 impl Streams {
-    fn run(&mut self, task: Task, tell: &mut dyn FnMut(Written)) {
+    fn run(&mut self, task: Task, tell: &mut dyn FnMut(Told)) {
         match task {
             Task::Forget(life) => drop(self.streams.remove(&life)),
+            Task::Find(key, wanted) => {
+                let (piece, root) = &*wanted;
+                let stream = self.stream(key);
+                let found = stream.ok().and_then(|stream| stream.find(piece, root));
+                tell(Told::Found(key, found));
+            }
             Task::Write(arrived) => {
                 let key = arrived.key;
-                match self.stream(&arrived) {
-                    Ok(stream) => stream.accept(*arrived, tell),
+                let mut tell = |written| tell(Told::Written(written));
+                match self.stream(key) {
+                    Ok(stream) => stream.accept(*arrived, &mut tell),
                     Err(reason) => tell(Written { key, result: Err(reason) }),
                 }
             }
         }
     }
 
-    fn stream(&mut self, arrived: &Arrived) -> Result<&mut Progress, Reason> {
-        let key = arrived.key;
+    fn stream(&mut self, key: ObjectKey) -> Result<&mut Progress, Reason> {
         let is_full = self.streams.len() >= STREAMS_MAX;
         match self.streams.entry((key.sender, key.instance)) {
             Entry::Occupied(entry) => Ok(entry.into_mut()),

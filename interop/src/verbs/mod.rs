@@ -1,0 +1,4 @@
+//! What commands of several experiments do.
+
+pub(crate) mod files;
+pub(crate) mod libnorm;
