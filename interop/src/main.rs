@@ -32,17 +32,17 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Run the table of cells; a full run writes results/interop.md.
+    /// Run the table of cells; a full run writes results/norm/interop.md.
     Matrix(MatrixArguments),
     /// Count bytes on the wire under loss; writes results/efficiency.md.
     Efficiency(EfficiencyArguments),
-    /// Fill a narrow line with NORM-CC, ours and NRL's; writes results/norm-cc.md.
+    /// Fill a narrow line with NORM-CC, ours and NRL's; writes results/norm/norm-cc.md.
     Congestion(CongestionArguments),
     /// Pipe streams to and from NRL's NORM; a full run writes results/streams.md.
     Streams(StreamsArguments),
-    /// Run ZeroMQ over NORM on our libnorm.so.1 and on NRL's; a full run writes results/zeromq.md.
+    /// Run ZeroMQ over NORM on our libnorm.so.1 and on NRL's; a full run writes results/norm/zeromq.md.
     Zeromq(StreamsArguments),
-    /// Measure streams and ZeroMQ on our libnorm.so.1 and on NRL's; writes results/libnorm.md.
+    /// Measure streams and ZeroMQ on our libnorm.so.1 and on NRL's; writes results/norm/libnorm.md.
     Rates {
         /// Runs of each stream; a median is told.
         #[arg(long, default_value_t = 3)]
@@ -82,7 +82,7 @@ struct MatrixArguments {
     /// Print the names and run nothing.
     #[arg(long)]
     list: bool,
-    /// Where the page goes [default: results/interop.md for a full run, else nowhere].
+    /// Where the page goes [default: results/norm/interop.md for a full run, else nowhere].
     #[arg(long)]
     out: Option<PathBuf>,
     /// Keep the programs' output below this directory.
@@ -143,7 +143,7 @@ struct CongestionArguments {
     #[arg(long, default_value_t = 3)]
     runs: u32,
     /// Where the page goes; "-" for nowhere.
-    #[arg(long, default_value = "results/norm-cc.md")]
+    #[arg(long, default_value = "results/norm/norm-cc.md")]
     out: PathBuf,
     /// Only cells whose name contains this; a name is "condition sender→receiver"
     #[arg(long, default_value = "")]
@@ -252,7 +252,7 @@ fn run_matrix(arguments: &MatrixArguments) -> Result<bool, ToolError> {
     let options = Options { keep: arguments.keep.clone(), capture: None };
     let rows = matrix::run_all(&chosen, &peers, &options, arguments.jobs, say)?;
     let full = !arguments.quick && arguments.filter.is_none();
-    let default = full.then(|| PathBuf::from("results/interop.md"));
+    let default = full.then(|| PathBuf::from("results/norm/interop.md"));
     if let Some(path) = arguments.out.clone().or(default)
         && !tool::interrupted()
     {

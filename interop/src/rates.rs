@@ -180,5 +180,5 @@ pub fn page(head: &Head, runs: usize, rows: &[[String; 3]]) -> String {
 
 /// Where the page goes.
 pub fn place() -> PathBuf {
-    PathBuf::from("results/libnorm.md")
+    PathBuf::from("results/norm/libnorm.md")
 }

@@ -393,5 +393,5 @@ pub fn page(head: &Head, rows: &[(Cell, Outcome)]) -> String {
 
 /// Where the page goes.
 pub fn place() -> PathBuf {
-    PathBuf::from("results/zeromq.md")
+    PathBuf::from("results/norm/zeromq.md")
 }

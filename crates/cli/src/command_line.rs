@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory as _, Parser, Subcommand, error::ErrorKind};
 use fanfare_command::{
-    Exit, Failure, Help, OutputArgs,
+    Companion, CompanionArgs, Exit, Failure, Help, OutputArgs,
     generate::{CompletionsArgs, ManArgs},
 };
 use fanfare_config::{
@@ -26,7 +26,6 @@ use crate::{
     bridge::BridgeArgs,
     demo::DemoArgs,
     doctor::{DoctorPlan, Shown},
-    laboratory::{LaboratoryArgs, Other},
     monitor::MonitorCommandArgs,
     node::{self, GroupPlan, NodePlan},
     norm_exec::NormExecArgs,
@@ -130,31 +129,31 @@ enum Command {
     Config(ConfigArgs),
     /// Run real programs on emulated networks (needs fanfare-lab)
     #[command(disable_help_flag = true, after_help = LABORATORY.short())]
-    Lab(LaboratoryArgs),
+    Lab(CompanionArgs),
     /// Simulate networks in virtual time (needs fanfare-lab)
     #[command(disable_help_flag = true, after_help = LABORATORY.short())]
-    Sim(LaboratoryArgs),
+    Sim(CompanionArgs),
     /// Measure how fast this machine is (needs fanfare-lab)
     #[command(disable_help_flag = true, after_help = LABORATORY.short())]
-    Bench(LaboratoryArgs),
+    Bench(CompanionArgs),
     /// Link two nodes, and send messages between them (needs fanfare-proxy)
     #[command(disable_help_flag = true, after_help = LINKS.short())]
-    Link(LaboratoryArgs),
+    Link(CompanionArgs),
     /// Carry TCP connections past loss and delay (needs fanfare-proxy)
     #[command(disable_help_flag = true, after_help = LINKS.short())]
-    Proxy(LaboratoryArgs),
+    Proxy(CompanionArgs),
     /// Change who is in a group, and keep its key (needs fanfare-group)
     #[command(disable_help_flag = true, after_help = GROUPS.short())]
-    Group(LaboratoryArgs),
+    Group(CompanionArgs),
     /// Tell what passes by on this machine's network (needs fanfare-sensor)
     #[command(disable_help_flag = true, after_help = SENSOR.short())]
-    Sensor(LaboratoryArgs),
+    Sensor(CompanionArgs),
     /// Send video to a group, and serve it to players (needs fanfare-video)
     #[command(disable_help_flag = true, after_help = VIDEO.short())]
-    Video(LaboratoryArgs),
+    Video(CompanionArgs),
     /// Join islands that no multicast reaches (needs fanfare-relay)
     #[command(disable_help_flag = true, after_help = ISLANDS.short())]
-    Relay(LaboratoryArgs),
+    Relay(CompanionArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -204,7 +203,7 @@ pub(crate) enum Task {
     Doctor(DoctorPlan),
     Watch(WatchCommandArgs),
     Monitor(Box<MonitorCommandArgs>),
-    Laboratory(Other, &'static str, LaboratoryArgs),
+    Companion(Companion, &'static str, CompanionArgs),
     Key(KeyCommandArgs),
     Id(IdArgs),
     Trust(TrustArgs),
@@ -284,15 +283,15 @@ pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
         Command::Bridge(args) => Task::Bridge(args),
         Command::NormExec(args) => Task::NormExec(args),
         Command::Demo(args) => Task::Demo(args),
-        Command::Lab(args) => Task::Laboratory(Other::Lab, "lab", args),
-        Command::Sim(args) => Task::Laboratory(Other::Lab, "sim", args),
-        Command::Bench(args) => Task::Laboratory(Other::Lab, "bench", args),
-        Command::Link(args) => Task::Laboratory(Other::Proxy, "link", args),
-        Command::Proxy(args) => Task::Laboratory(Other::Proxy, "proxy", args),
-        Command::Group(args) => Task::Laboratory(Other::Group, "group", args),
-        Command::Sensor(args) => Task::Laboratory(Other::Sensor, "sensor", args),
-        Command::Video(args) => Task::Laboratory(Other::Video, "video", args),
-        Command::Relay(args) => Task::Laboratory(Other::Relay, "relay", args),
+        Command::Lab(args) => Task::Companion(Companion::Lab, "lab", args),
+        Command::Sim(args) => Task::Companion(Companion::Lab, "sim", args),
+        Command::Bench(args) => Task::Companion(Companion::Lab, "bench", args),
+        Command::Link(args) => Task::Companion(Companion::Proxy, "link", args),
+        Command::Proxy(args) => Task::Companion(Companion::Proxy, "proxy", args),
+        Command::Group(args) => Task::Companion(Companion::Group, "group", args),
+        Command::Sensor(args) => Task::Companion(Companion::Sensor, "sensor", args),
+        Command::Video(args) => Task::Companion(Companion::Video, "video", args),
+        Command::Relay(args) => Task::Companion(Companion::Relay, "relay", args),
         Command::Key(args) => Task::Key(args),
         Command::Id(args) => Task::Id(args),
         Command::Trust(args) => Task::Trust(args),

@@ -3,7 +3,7 @@
 //! - `command_line`: what is asked for, with `args`: options
 //! - `send`, `receive`: files; `pipe`: bytes as they come; `publish`, `subscribe`: messages, and `group`: what they share
 //! - `node`: a member that is always there; `bridge`: to other groups, plain UDP multicast and NATS
-//! - `demo`, `doctor`, `parts`, `norm_exec`: a file per command; `laboratory`: commands of other programs
+//! - `demo`, `doctor`, `parts`, `norm_exec`: a file per command
 //! - `shims`: command lines of udpcast and UFTP
 //! - `estimate`: how long it will take; `warnings`: what more than one command warns of
 //! - `meeting`: sender and receivers meet by a code
@@ -21,7 +21,6 @@ mod demo;
 mod doctor;
 mod estimate;
 mod group;
-mod laboratory;
 mod meeting;
 mod monitor;
 mod monitoring;
@@ -105,7 +104,7 @@ fn run(task: Task) -> Exit {
         Task::Doctor(plan) => doctor::run(&plan),
         Task::Watch(args) => watch::run(&args),
         Task::Monitor(args) => monitor::run(&args),
-        Task::Laboratory(other, command, args) => laboratory::run(other, command, &args),
+        Task::Companion(program, command, args) => program.run(command, &args),
         Task::Key(args) => fanfare_keys::key::run(&args),
         Task::Id(args) => fanfare_keys::identity::show(&args),
         Task::Trust(args) => fanfare_keys::trust::run(&args),

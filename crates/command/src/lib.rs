@@ -9,9 +9,11 @@
 //!   `printable`: text that others wrote
 //! - `help`: the end of a command's help; `pages`: completions, man pages and the page of
 //!   reference; `generate`: the commands that print them
+//! - `companion`: the programs beside `fanfare`
 //! - `input`: standard input that may be silent; `interrupt`: Ctrl-C and SIGHUP; `units`: rates, times and sizes
 
 mod causes;
+mod companion;
 mod ending;
 mod exit;
 pub mod generate;
@@ -27,6 +29,7 @@ pub mod units;
 mod usage;
 
 pub use causes::directory_failure;
+pub use companion::{Companion, CompanionArgs};
 pub use ending::{give_up, give_up_all, misunderstood};
 pub use exit::{Exit, Failure};
 pub use help::Help;

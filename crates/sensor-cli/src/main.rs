@@ -42,7 +42,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Sensor(options::SensorArgs),
+    Sensor(Box<options::SensorArgs>),
     #[command(hide = true)]
     Completions(CompletionsArgs),
     #[command(hide = true)]
