@@ -58,7 +58,7 @@ fn who_is_removed_learns_it_and_has_no_key_any_more() {
 fn only_the_controller_changes_a_group() {
     let mut members = group(2);
     let request = member(9).request().unwrap();
-    assert_eq!(members[1].change(&[request.clone()], &[]), Err(Fault::NoController));
+    assert_eq!(members[1].change(std::slice::from_ref(&request), &[]), Err(Fault::NoController));
     // One who forces it all the same is not followed.
     members[1].controllers = vec![members[1].public()];
     let forced = members[1].change(&[request], &[]).unwrap();

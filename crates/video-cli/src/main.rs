@@ -100,7 +100,7 @@ mod tests {
 `--help`.*
 
 [Commands](../cli.md) is the overview.
-[Video to a group](../how-to/video/video-to-a-group.md) has examples.
+[Video to a group](../../how-to/video/video-to-a-group.md) has examples.
 ";
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/options/video.md");
         pages::check_reference(Cli::command(), head, path.as_ref());

@@ -153,7 +153,7 @@ fn a_real_prometheus_fires_the_alerts_and_answers_what_the_dashboard_asks() {
         let names = alerts.iter().filter(|alert| alert["state"] == "firing");
         let names: Vec<&str> =
             names.filter_map(|alert| alert["labels"]["alertname"].as_str()).collect();
-        expected.iter().all(|name| names.contains(name)).then(|| names.len())
+        expected.iter().all(|name| names.contains(name)).then_some(names.len())
     };
     let found = prometheus.until("/api/v1/alerts", firing);
     assert!(found.is_ok(), "{}", found.unwrap_err());

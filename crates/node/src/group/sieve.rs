@@ -114,7 +114,7 @@ fn key(
 
 #[cfg(test)]
 mod tests {
-    use fanfare_group::Options;
+    use fanfare_group::{Options, Topic};
     use fanfare_proto::ObjectTransportId;
 
     use super::*;
@@ -130,7 +130,7 @@ mod tests {
     }
 
     fn description(topic: &str) -> Description {
-        let (topic, options) = (topic.parse().unwrap(), Options::default());
+        let (topic, options) = (Topic::new(topic).unwrap(), Options::default());
         Description { topic, number: 0, options, batch: None, content: None }
     }
 

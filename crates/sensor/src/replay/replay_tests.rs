@@ -16,7 +16,9 @@ fn pcap(little: bool, magic: u32, link: u32, packets: &[(u32, u32, &[u8])]) -> V
     bytes
 }
 
-fn read(bytes: &[u8]) -> (Vec<(u64, Vec<u8>, u32)>, Result<u64, Broken>) {
+type Frames = Vec<(u64, Vec<u8>, u32)>;
+
+fn read(bytes: &[u8]) -> (Frames, Result<u64, Broken>) {
     let mut seen = Vec::new();
     let result = replay(&mut &bytes[..], &mut |_, frame| {
         seen.push((frame.at.as_nanos(), frame.bytes.to_vec(), frame.length));

@@ -231,7 +231,7 @@ mod tests {
         let packets = sent(0, 3);
         let slots: Vec<u32> = packets.iter().map(|due| due.slot).collect();
         assert_eq!(slots, [vec![0; 9], vec![1; 9], vec![2; 9]].concat());
-        assert!((packets[9].at - 10.0).abs() < 1e-9 && packets[9].sequence % 9 == 0);
+        assert!((packets[9].at - 10.0).abs() < 1e-9 && packets[9].sequence.is_multiple_of(9));
         // The first after a second or so, the last, at 0.77 packets a second, after more.
         let [first, last] = [packets[1].at, packets[8].at - packets[7].at];
         assert!(first > 1.0 && first < 1.02 && last > 1.25 && last < 1.35, "{first} {last}");
