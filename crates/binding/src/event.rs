@@ -131,7 +131,9 @@ impl Event {
             TransferEvent::InterfaceUp { interface } | TransferEvent::Rejoined { interface } => {
                 Some(Self::trouble(format!("interface ({interface}): is up again")))
             }
-            TransferEvent::NotOpened { text, .. } => Some(Self::trouble(text)),
+            TransferEvent::Reach { text, .. } | TransferEvent::NotOpened { text, .. } => {
+                Some(Self::trouble(text))
+            }
             TransferEvent::NodeIdTaken { id, other, .. } => {
                 Some(Self::trouble(format!("node id ({id}): {other} has it, too")))
             }
@@ -222,7 +224,7 @@ impl Event {
                 Trouble::InterfaceUp(name) | Trouble::Rejoined(name) => {
                     format!("interface ({name}): is up again")
                 }
-                Trouble::NotOpened { text, .. } => text,
+                Trouble::Reach { text, .. } | Trouble::NotOpened { text, .. } => text,
             }),
         })
     }

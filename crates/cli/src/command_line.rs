@@ -70,6 +70,12 @@ const LINKS: Help = Help::new(&[
 ])
 .files(&[("fanfare-proxy", "the program that is started: beside this one, or in the PATH")]);
 
+const ISLANDS: Help = Help::new(&[
+    ("fanfare relay --join 239.255.42.1:6003 --accept 10.0.1.5", "beside the receivers"),
+    ("fanfare send disk.img --to relay-b --with-group --expect 30", "at 10.0.1.5"),
+])
+.files(&[("fanfare-relay", "the program that is started: beside this one, or in the PATH")]);
+
 /// Send files and messages to many machines at once, and know who has them
 ///
 /// Each packet is sent once and reaches all receivers (multicast). Receivers request what they
@@ -119,6 +125,9 @@ enum Command {
     /// Carry TCP connections past loss and delay (needs fanfare-proxy)
     #[command(disable_help_flag = true, after_help = LINKS.short())]
     Proxy(LaboratoryArgs),
+    /// Join islands that no multicast reaches (needs fanfare-relay)
+    #[command(disable_help_flag = true, after_help = ISLANDS.short())]
+    Relay(LaboratoryArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -253,6 +262,7 @@ pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
         Command::Bench(args) => Task::Laboratory(Other::Lab, "bench", args),
         Command::Link(args) => Task::Laboratory(Other::Proxy, "link", args),
         Command::Proxy(args) => Task::Laboratory(Other::Proxy, "proxy", args),
+        Command::Relay(args) => Task::Laboratory(Other::Relay, "relay", args),
         Command::Key(args) => Task::Key(args),
         Command::Id(args) => Task::Id(args),
         Command::Trust(args) => Task::Trust(args),

@@ -1,4 +1,4 @@
-//! `fanfare lab`, `sim` and `bench`, `link` and `proxy`: other programs, as git and cargo find theirs.
+//! `fanfare lab`, `sim` and `bench`, `link`, `proxy` and `relay`: other programs, as git and cargo find theirs.
 
 use std::{
     ffi::OsString,
@@ -18,6 +18,8 @@ pub(crate) enum Other {
     Lab,
     /// Links, and TCP over them.
     Proxy,
+    /// Islands that no multicast reaches.
+    Relay,
 }
 
 impl Other {
@@ -25,6 +27,7 @@ impl Other {
         match self {
             Self::Lab => "fanfare-lab",
             Self::Proxy => "fanfare-proxy",
+            Self::Relay => "fanfare-relay",
         }
     }
 
@@ -33,6 +36,7 @@ impl Other {
         match self {
             Self::Lab => "crates/lab-cli",
             Self::Proxy => "crates/proxy-cli",
+            Self::Relay => "crates/relay-cli",
         }
     }
 
@@ -41,6 +45,7 @@ impl Other {
         match self {
             Self::Lab => "laboratory.missing",
             Self::Proxy => "proxy.missing",
+            Self::Relay => "relay.missing",
         }
     }
 }

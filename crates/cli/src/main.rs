@@ -4,11 +4,13 @@
 //! - `send`, `receive`: files; `pipe`: bytes as they come; `publish`, `subscribe`: messages, and `group`: what they share
 //! - `node`: a member that is always there; `bridge`: to other groups, plain UDP multicast and NATS
 //! - `demo`, `doctor`, `parts`, `norm_exec`: a file per command; `laboratory`: commands of other programs
+//! - `shims`: command lines of udpcast and UFTP
 //! - `estimate`: how long it will take; `warnings`: what more than one command warns of
+//! - `meeting`: sender and receivers meet by a code
 //! - `watching`: the page of a transfer; `watch`: pages in a terminal
 //! - `monitor`: a group on a page, with `monitoring` and `host_facts`
 
-use std::{ffi::OsString, process::ExitCode};
+use std::process::ExitCode;
 
 mod args;
 mod bridge;
@@ -21,6 +23,7 @@ mod estimate;
 mod group;
 mod host_facts;
 mod laboratory;
+mod meeting;
 mod monitor;
 mod monitoring;
 mod node;
@@ -30,6 +33,7 @@ mod pipe;
 mod publish;
 mod receive;
 mod send;
+mod shims;
 mod subscribe;
 #[cfg(test)]
 mod usage_tests;
@@ -45,7 +49,13 @@ use fanfare_watch::transfer::Kind;
 use watching::watched;
 
 fn main() -> ExitCode {
-    let words: Vec<OsString> = std::env::args_os().collect();
+    let words = match shims::translate(std::env::args_os().collect()) {
+        Ok(words) => words,
+        Err(failure) => {
+            eprintln!("{failure}");
+            return end(failure.exit).into();
+        }
+    };
     let task = match understand(&words) {
         Ok(task) => task,
         Err(Refused::Line(error)) => return misunderstood(&error, &words),

@@ -103,8 +103,8 @@ fn folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
     found.and_then(|place| place.canonicalize().ok()).ok_or_else(|| {
         let shown: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
         let text = format!(
-            "library ({LIBRARY}): not found in {}. Install it as docs/how-to/switch-from-norm.md \
-             says, or name its folder with --library",
+            "library ({LIBRARY}): not found in {}. Install it as \
+             docs/how-to/programs/switch-from-norm.md says, or name its folder with --library",
             shown.join(", ")
         );
         Failure::usage("norm-exec.library", text)

@@ -27,7 +27,9 @@ pub(crate) fn of_transfer(event: &TransferEvent, output: &Output) {
         TransferEvent::NodeIdTaken { id, own, other, new } => {
             output.warn("node_id.taken", id_taken(*id, *own, *other, *new));
         }
-        TransferEvent::NotOpened { code, text, .. } => output.warn(code, text.clone()),
+        TransferEvent::Reach { code, text } | TransferEvent::NotOpened { code, text, .. } => {
+            output.warn(code, text.clone());
+        }
         TransferEvent::Overrun { lost } => {
             output.warn("overrun", format!("{lost} events were lost"));
         }

@@ -13,7 +13,8 @@ const ENDS: [&str; 6] = ["&", "&&", "|", ">", "<", ";"];
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut pages = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
-    for kind in ["tutorial", "how-to", "reference", "explanation"] {
+    let kinds = ["tutorial", "how-to", "how-to/two-nodes", "how-to/programs"];
+    for kind in kinds.into_iter().chain(["reference", "explanation"]) {
         let entries = fs::read_dir(root.join("docs").join(kind)).unwrap();
         pages.extend(entries.map(|entry| entry.unwrap().path()));
     }

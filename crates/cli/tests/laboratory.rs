@@ -19,7 +19,8 @@ fn alone(stage: &Stage, args: &[&str]) -> Output {
 fn without_the_other_program_it_is_said_how_to_get_it() {
     let lab = ["lab", "sim", "bench"].map(|name| (name, "lab", "laboratory"));
     let proxy = ["link", "proxy"].map(|name| (name, "proxy", "proxy"));
-    for (command, program, code) in lab.into_iter().chain(proxy) {
+    let relay = [("relay", "relay", "relay")];
+    for (command, program, code) in lab.into_iter().chain(proxy).chain(relay) {
         let stage = Stage::new();
         let ended = alone(&stage, &[command, "up", "x.toml", "--json"]);
         let (told, json) = (ended.stderr, ended.stdout);

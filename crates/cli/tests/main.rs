@@ -18,5 +18,5 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_fanfare");
 
 /// Whether this program takes the command, and no other.
 fn takes(command: &str) -> bool {
-    !["lab", "sim", "bench", "link", "proxy"].contains(&command)
+    !["lab", "sim", "bench", "link", "proxy", "relay"].contains(&command)
 }

@@ -15,7 +15,7 @@
 //! # Map, in reading order
 //! - `finding`: what a check comes to. `interfaces`, `link`, `route`, `ttl`, `firewall`,
 //!   `container`, `clock`: checks that need no sockets. `membership`, `querier`, `reverse_path`,
-//!   `buffer`, `wire`: those that look before and after. `own_loop`, `peers`: those of the probes.
+//!   `buffer`, `wire`: those that look before and after. `own_loop`, `peers`: those of the probes. `ways`: what is left to use.
 //! - `probe`, `exchange`, `peer`: what doctors say to each other, without I/O.
 //! - `system`, `listen`: where facts come from.
 
@@ -38,6 +38,7 @@ mod reverse_path;
 mod route;
 mod system;
 mod ttl;
+mod ways;
 mod wire;
 
 use std::{
@@ -55,6 +56,7 @@ use own_loop::LoopFacts;
 use querier::QuerierFacts;
 use reverse_path::ReversePathFacts;
 use system::Counters;
+use ways::WayFacts;
 use wire::WireFacts;
 
 pub use finding::{Finding, Level, Verdict};
@@ -165,6 +167,12 @@ pub fn examine(
         }
         Err(_) => Vec::new(),
     };
+    let (by_group, by_unicast) = WayFacts::of_peers(&peers);
+    let address = chosen.as_ref().ok().and_then(|interface| interface.address_towards(group));
+    let is_bad = record.findings.iter().any(|finding| finding.level == Level::Bad);
+    let has_relay = system::has_program("fanfare-relay");
+    let facts = WayFacts { is_bad, by_group, by_unicast, address, has_relay };
+    ways::judge(&facts).into_iter().for_each(|finding| record.add(finding));
     Ok(Diagnosis { findings: record.findings, peers })
 }
 

@@ -113,5 +113,5 @@ pub mod sim {
 
 /// The programs of the how-to page are compiled as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/how-to/use-in-a-program.md")]
+#[doc = include_str!("../../../docs/how-to/programs/use-in-a-program.md")]
 struct HowTo;

@@ -61,6 +61,13 @@ pub enum TransferEvent {
         /// Its name.
         interface: String,
     },
+    /// A single host does not hear the group, or hears it again.
+    Reach {
+        /// Stable name of which.
+        code: &'static str,
+        /// What people read.
+        text: String,
+    },
     /// Datagrams were dropped because of keys. Told every ten seconds at most.
     NotOpened {
         /// Stable name of the reason.
@@ -96,6 +103,7 @@ impl From<Trouble> for TransferEvent {
             Trouble::Rejoined(interface) => Self::Rejoined { interface },
             Trouble::InterfaceDown(interface) => Self::InterfaceDown { interface },
             Trouble::InterfaceUp(interface) => Self::InterfaceUp { interface },
+            Trouble::Reach { code, text } => Self::Reach { code, text },
             Trouble::NotOpened { code, text, mistake } => Self::NotOpened { code, text, mistake },
         }
     }

@@ -1,7 +1,7 @@
 //! Events as JSON, one object per line; the schema is docs/reference/json-events.md.
 //!
 //! - `line`: the lines, and what all commands tell; `sending`, `receiving`, `messages`, `pipes`,
-//!   `keys`: the shapes of each
+//!   `keys`, `codes`: the shapes of each
 //! - `filling`, `content`: how they are made of what a transfer or a member of a group tells; `hex`:
 //!   bytes as digits
 #![expect(
@@ -9,6 +9,7 @@
     reason = "fields have the names of docs/reference/json-events.md, which explains them"
 )]
 
+mod codes;
 mod content;
 mod filling;
 mod hex;
@@ -19,6 +20,7 @@ mod pipes;
 mod receiving;
 mod sending;
 
+pub use codes::{CodeLine, MetLine};
 pub use content::message_line;
 pub use filling::Taken;
 pub use hex::{bytes_of_hex, hex};

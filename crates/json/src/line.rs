@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
+    codes::{CodeLine, MetLine},
     keys::{IdLine, KeyLine, SignedLine, TrustLine, VerifiedLine},
     messages::{
         Broker, Cancelled, Dropped, Drops, GatewayLine, Held, Lost, Member, Members, MessageLine,
@@ -23,6 +24,8 @@ use super::{
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Line {
     Start(Start),
+    Code(CodeLine),
+    Met(MetLine),
     Planned(PlannedLine),
     Waiting(Waiting),
     Sending(Sending),
@@ -317,7 +320,7 @@ mod tests {
                    waiting slow evicted reloaded deleted deletion tree layers \
                    published sent held message dropped member lost broker gateway subscribed unsubscribed \
                    cancelled members status \
-                   id key signed trusted verified";
+                   id key signed trusted verified code met";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());
     }
 

@@ -7,6 +7,7 @@
 //!
 //! - `task`: what each has to do; `launch`: how one is started; `tools`: where they are found
 //! - `fanfare`, `norm`, `openpgm`, `jgroups`, `uftp`, `udpcast`, `tcp`: one system each
+//! - `unicast_peer`: protocols between two hosts
 //! - `messaging`: systems that carry messages instead of a file; `message_programs`: others, for
 //!   `bench messages`
 //! - `build`: compiles and downloads; `program`: a started program, its output and its resources;
@@ -28,6 +29,7 @@ mod tcp;
 mod tools;
 mod udpcast;
 mod uftp;
+mod unicast_peer;
 
 use crate::{error::LabError, name};
 pub(crate) use fanfare::{
@@ -40,6 +42,7 @@ use std::{fmt, str::FromStr};
 pub use task::Parity;
 pub(crate) use task::{HEADERS, SEGMENT, Task};
 pub(crate) use tools::Tools;
+pub(crate) use unicast_peer::Library;
 
 /// Packets of at least so many bytes carry data: announcements, joins and requests are shorter.
 pub(crate) const DATA_MIN: usize = 1000;

@@ -27,6 +27,7 @@ use crate::{
     lock::Locked,
     messages::carrier::{self, Mail},
     socket::{Shared, unmapped},
+    trains::{self, Capacity, Place, Trains},
 };
 
 /// Another connection has taken its place.
@@ -93,7 +94,7 @@ pub(crate) struct Association {
     pub(crate) shared: Arc<Shared>,
     pub(crate) mail: Arc<Mail>,
     pub(crate) patience: Patience,
-    clock: Clock,
+    pub(crate) clock: Clock,
     own: (PublicKey, Instance),
     known: Locked<Instance>,
     pub(crate) current: watch::Sender<Option<Attached>>,
@@ -109,6 +110,10 @@ pub(crate) struct Association {
     /// Where it was heard last.
     pub(crate) last_address: Locked<Option<SocketAddr>>,
     pub(crate) quiet: AtomicBool,
+    /// The narrowest link towards this end, and from it as the other end says.
+    pub(crate) trains: Locked<Trains>,
+    pub(crate) told: Locked<Option<Capacity>>,
+    pub(crate) measure: Option<Duration>,
 }
 
 impl Association {
@@ -117,7 +122,7 @@ impl Association {
         own: (PublicKey, Instance),
         shared: Arc<Shared>,
         clock: Clock,
-        patience: Patience,
+        (patience, measure): (Patience, Option<Duration>),
     ) -> Arc<Self> {
         let (to_streams, streams) = mpsc::channel(STREAMS_MAX);
         let (to_datagrams, datagrams) = mpsc::channel(DATAGRAMS_MAX);
@@ -141,6 +146,9 @@ impl Association {
             seek: Notify::new(),
             last_address: Locked::default(),
             quiet: AtomicBool::new(false),
+            trains: Locked::default(),
+            told: Locked::default(),
+            measure,
         })
     }
 
@@ -229,6 +237,7 @@ impl Association {
             tokio::spawn(self.clone().accept_streams(connection.clone())),
             tokio::spawn(self.clone().accept_datagrams(connection.clone())),
             tokio::spawn(control::answer(recv, probe.clone())),
+            tokio::spawn(self.clone().send_trains(connection.clone())),
             tokio::spawn(self.clone().watch(connection.clone(), validated, probe)),
         ];
         let reason = connection.closed().await;
@@ -282,7 +291,42 @@ impl Association {
                     // Unreliable: a slow application loses some.
                     let _ = self.to_datagrams.try_send(rest.to_vec());
                 }
+                Some((&kind::DATAGRAM_TRAIN, rest)) => self.on_train(&connection, rest),
+                Some((&kind::DATAGRAM_REPORT, rest)) => {
+                    let capacity = Capacity::parse(rest);
+                    self.told.with(|told| *told = capacity.or(*told));
+                }
                 _ => {}
+            }
+        }
+    }
+
+    /// One of a train of the other end's: it is told what all of them have said.
+    fn on_train(&self, connection: &Connection, rest: &[u8]) {
+        let now = self.clock.now();
+        let Some(place) = Place::parse(rest) else { return };
+        let capacity = self.trains.with(|trains| {
+            let whole = trains.on_datagram(now, place, rest.len());
+            whole.then(|| trains.capacity(now)).flatten()
+        });
+        if let Some(capacity) = capacity {
+            let report = [&[kind::DATAGRAM_REPORT][..], &capacity.to_bytes()].concat();
+            // The next one is told, too.
+            let _ = connection.send_datagram(report.into());
+        }
+    }
+
+    /// Measures the narrowest link now and then, if it is to.
+    async fn send_trains(self: Arc<Self>, connection: Connection) {
+        let Some(every) = self.measure else { return };
+        for train in 0.. {
+            sleep(every).await;
+            let Some(size) = connection.max_datagram_size() else { return };
+            for place in 0..trains::COUNT {
+                let place = Place { train, place, count: trains::COUNT };
+                let datagram = [&[kind::DATAGRAM_TRAIN][..], &place.to_bytes(size - 1)].concat();
+                // A train with a hole says nothing; another follows.
+                let _ = connection.send_datagram(datagram.into());
             }
         }
     }

@@ -11,3 +11,7 @@ pub(crate) const STREAM_APPLICATION: u8 = 2;
 pub(crate) const DATAGRAM_MESSAGE: u8 = 1;
 /// The application's.
 pub(crate) const DATAGRAM_APPLICATION: u8 = 2;
+/// One of a train that measures the narrowest link.
+pub(crate) const DATAGRAM_TRAIN: u8 = 3;
+/// What the trains of the receiver's have told.
+pub(crate) const DATAGRAM_REPORT: u8 = 4;

@@ -27,6 +27,7 @@
 //! - `association`: what outlives a connection; `control`: whether the other end answers, and where;
 //!   [`liveness`]: quiet, heard, lost
 //! - [`messages`]: classes, tags, deadlines
+//! - [`trains`]: how fast the narrowest link is
 //! - [`demux`], [`socket`]: QUIC and sealed NORM on one port
 //! - [`congestion`]: the rate of QUIC; [`varint`], [`clock`]: numbers and time
 
@@ -45,6 +46,7 @@ mod lock;
 pub mod messages;
 mod node;
 pub mod socket;
+pub mod trains;
 pub mod varint;
 
 pub use association::Attached;

@@ -19,6 +19,7 @@ use crate::{
     kind,
     messages::{Class, Message, Options, SendError, counts::CountTable},
     socket::{self, Sealed},
+    trains::Capacity,
 };
 
 /// A link to one other node. Copies are the same link.
@@ -52,6 +53,10 @@ pub struct Status {
     pub lost: u64,
     /// Messages that are not acknowledged.
     pub waiting: usize,
+    /// The narrowest link towards this end, where the other end measures it.
+    pub capacity_in: Option<Capacity>,
+    /// The same towards the other end, as that one says.
+    pub capacity_out: Option<Capacity>,
 }
 
 impl Link {
@@ -214,6 +219,8 @@ impl Link {
             received: (stats.udp_rx.datagrams, stats.udp_rx.bytes),
             lost: stats.path.lost_packets,
             waiting: self.waiting(),
+            capacity_in: association.trains.with(|trains| trains.capacity(association.clock.now())),
+            capacity_out: association.told.with(|told| *told),
         }
     }
 

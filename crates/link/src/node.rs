@@ -54,6 +54,9 @@ pub struct NodeOptions {
     pub peers: Peers,
     /// How long silence may last.
     pub patience: Patience,
+    /// How often the narrowest link towards the other end is measured; none: never. Each time costs five
+    /// packets.
+    pub measure: Option<Duration>,
     /// For how long everything is kept without a connection.
     pub persist: Duration,
     /// What decides the rate of QUIC.
@@ -69,6 +72,7 @@ impl NodeOptions {
             identity,
             peers: Peers::default(),
             patience: Patience::default(),
+            measure: None,
             persist: Duration::from_secs(60),
             control: Control::default(),
         }
@@ -213,7 +217,7 @@ impl Node {
                 own,
                 inner.shared.clone(),
                 inner.clock,
-                inner.options.patience,
+                (inner.options.patience, inner.options.measure),
             ));
             links.insert(key, link.clone());
             (link, true)

@@ -177,6 +177,7 @@ impl<E: Engine> Driver<E> {
             if self.engine.is_done() {
                 return self.finish();
             }
+            self.tell_reach(now);
             self.follow(now);
             self.wait();
         }
@@ -188,6 +189,24 @@ impl<E: Engine> Driver<E> {
             let (code, mistake) = (notice.code(), notice.is_mistake());
             let text = notice.to_string();
             self.outbox.push(Trouble::NotOpened { code, text, mistake }.into());
+        }
+    }
+
+    /// Which single hosts need copies, and which do not any more.
+    fn tell_reach(&mut self, now: Time) {
+        while let Some((address, hears)) = self.outgoing.fanout.poll_news(now) {
+            let host = address.ip();
+            let (code, text) = match hears {
+                false => {
+                    let text = format!("host {host} does not hear the group: it is sent copies");
+                    ("reach.deaf", text)
+                }
+                true => {
+                    let text = format!("host {host} hears the group again: no more copies for it");
+                    ("reach.back", text)
+                }
+            };
+            self.outbox.push(Trouble::Reach { code, text }.into());
         }
     }
 

@@ -70,6 +70,13 @@ pub enum Trouble {
     InterfaceDown(String),
     /// The interface of this name is up again, as it was.
     InterfaceUp(String),
+    /// A single host does not hear the group, or hears it again.
+    Reach {
+        /// Stable name of which.
+        code: &'static str,
+        /// What people read.
+        text: String,
+    },
     /// Datagrams were dropped because of keys.
     NotOpened {
         /// Stable name of the reason.

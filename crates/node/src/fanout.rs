@@ -10,11 +10,19 @@ use fanfare_proto::Time;
 /// 260 s.
 const HEARD: Duration = Duration::from_secs(30);
 
+/// A host that answers, and not by the group, does not hear it. Answers to the first messages may go
+/// either way: so long is waited.
+const DEAF_AFTER: Duration = Duration::from_millis(900);
+
 /// A host, and when it was heard by the group last.
 #[derive(Debug, Clone, Copy)]
 struct Host {
     address: SocketAddr,
     by_group: Option<Time>,
+    /// Since when it is heard, but not by the group.
+    direct: Option<Time>,
+    /// It was told that it does not hear the group.
+    deaf: bool,
 }
 
 /// Where messages to the group go.
@@ -33,7 +41,12 @@ impl Fanout {
     /// To the group alone where there are no `hosts`; with hosts, `multicast` says whether to the
     /// group, too.
     pub(crate) fn new(group: SocketAddr, hosts: &[SocketAddr], multicast: bool) -> Self {
-        let host = |address: &SocketAddr| Host { address: *address, by_group: None };
+        let host = |address: &SocketAddr| Host {
+            address: *address,
+            by_group: None,
+            direct: None,
+            deaf: false,
+        };
         Self {
             group,
             multicast: multicast || hosts.is_empty(),
@@ -52,7 +65,20 @@ impl Fanout {
     pub(crate) fn on_heard(&mut self, now: Time, source: SocketAddr, by_group: bool) {
         for host in self.hosts.iter_mut().filter(|host| host.address.ip() == source.ip()) {
             host.by_group = by_group.then_some(now);
+            host.direct = if by_group { None } else { host.direct.or(Some(now)) };
         }
+    }
+
+    /// A host that does not hear the group, as it shows now; or, with true, that does so again.
+    pub(crate) fn poll_news(&mut self, now: Time) -> Option<(SocketAddr, bool)> {
+        let multicast = self.multicast;
+        self.hosts.iter_mut().filter(|_| multicast).find_map(|host| {
+            let hears = host.by_group.is_some();
+            let is_deaf = host.direct.is_some_and(|since| now.since(since) >= DEAF_AFTER);
+            let news = if host.deaf { hears } else { is_deaf };
+            host.deaf ^= news;
+            news.then_some((host.address, hears))
+        })
     }
 
     /// A batch is to go to the group.
@@ -126,6 +152,22 @@ mod tests {
         fanout.on_heard(at(32), from, true);
         fanout.on_heard(at(33), from, false);
         assert_eq!(destinations(&mut fanout, at(34)), [group(), address(2), address(3)]);
+    }
+
+    #[test]
+    fn a_host_that_answers_by_unicast_for_a_second_is_deaf_until_it_answers_by_the_group() {
+        let mut fanout = Fanout::new(group(), &[address(2), address(3)], true);
+        fanout.on_heard(at(1), address(3), true);
+        fanout.on_heard(at(1), address(2), false);
+        assert_eq!(fanout.poll_news(at(1)), None);
+        assert_eq!(fanout.poll_news(at(2)), Some((address(2), false)));
+        assert_eq!(fanout.poll_news(at(3)), None, "once");
+        fanout.on_heard(at(4), address(2), true);
+        assert_eq!(fanout.poll_news(at(4)), Some((address(2), true)));
+        assert_eq!(fanout.poll_news(at(60)), None);
+        let mut alone = Fanout::new(group(), &[address(2)], false);
+        alone.on_heard(at(1), address(2), false);
+        assert_eq!(alone.poll_news(at(9)), None, "the group is not sent to");
     }
 
     #[test]

@@ -148,6 +148,14 @@ impl Network {
         Ok(Wiring { sealed, hosts, test_drop: TestDrop::new(self.test_drop, !seed) })
     }
 
+    /// The port that everything is sent from: who is started anew has the same address then. Default: one that
+    /// is free.
+    #[must_use]
+    pub fn sending_port(mut self, port: u16) -> Self {
+        self.endpoint.sending_port = port;
+        self
+    }
+
     /// Hear this source only (source-specific multicast).
     #[must_use]
     pub fn source(mut self, source: IpAddr) -> Self {

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use fanfare_link::{
     Class, Event, Link, Message,
     messages::counts::{CountTable, Counts},
+    trains::Capacity,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -133,6 +134,8 @@ pub(crate) fn status(link: &Link) -> Value {
         "connections": status.connections,
         "rtt_ms": status.round_trip.as_secs_f64() * 1e3,
         "mtu": status.mtu,
+        "capacity_in": status.capacity_in.map(capacity),
+        "capacity_out": status.capacity_out.map(capacity),
         "packets_sent": status.sent.0,
         "bytes_sent": status.sent.1,
         "packets_received": status.received.0,
@@ -141,6 +144,16 @@ pub(crate) fn status(link: &Link) -> Value {
         "messages_waiting": status.waiting,
         "messages_sent": table(&sent),
         "messages_received": table(&received),
+    })
+}
+
+/// The narrowest link, bit/s.
+fn capacity(found: Capacity) -> Value {
+    json!({
+        "bps": found.bps,
+        "lower_quartile": found.quartiles.0,
+        "upper_quartile": found.quartiles.1,
+        "trains": found.trains,
     })
 }
 
@@ -179,8 +192,15 @@ pub(crate) fn status_text(link: &Value) -> String {
         (Some(true), _) => "connected",
         _ => "not connected",
     };
+    let narrowest = |name: &str, way: &str| {
+        let bps = link[name]["bps"].as_f64();
+        bps.map_or_else(String::new, |bps| {
+            format!(", narrowest link {way} {:.2} Mbit/s", bps / 1e6)
+        })
+    };
+    let narrowest = narrowest("capacity_out", "there") + &narrowest("capacity_in", "here");
     format!(
-        "{}: {state}, {}, round trip {:.0} ms, {} of {} packets lost, {} messages waiting",
+        "{}: {state}, {}, round trip {:.0} ms, {} of {} packets lost, {} messages waiting{narrowest}",
         text("peer"),
         text("address"),
         link["rtt_ms"].as_f64().unwrap_or(0.0),

@@ -48,7 +48,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Link(link::LinkArgs),
+    Link(Box<link::LinkArgs>),
     Proxy(Box<proxy::ProxyArgs>),
     #[command(hide = true)]
     Completions(CompletionsArgs),

@@ -5,6 +5,8 @@
 mod faults;
 mod gateway;
 mod messages;
+mod norp;
+mod people;
 mod programs;
 mod road;
 

@@ -51,11 +51,13 @@ pub(crate) struct LayersArgs {
     #[arg(long, value_name = "auto|RATES", allow_hyphen_values = true, conflicts_with_all = [
         "expect", "sign", "wait", "accept_plain", "carousel", "slow", "min_rate", "sync", "delete",
         "receipts", "fec", "fec_id", "parity", "segment", "no_pack",
-    ], hide_short_help = true)]
+    ], group = "timed", hide_short_help = true)]
     layers: Option<String>,
-    /// How long to send [default: what a receiver of the lowest layer needs]
-    #[arg(long = "for", value_name = "TIME", requires = "layers", hide_short_help = true)]
-    lasting: Option<String>,
+    /// How long to send layers [default: what a receiver of the lowest layer needs]
+    ///
+    /// With --code: how long receivers are waited for [default: 10m].
+    #[arg(long = "for", value_name = "TIME", requires = "timed", hide_short_help = true)]
+    pub(super) lasting: Option<String>,
     /// What is sent, and so how often receivers choose anew
     #[arg(long, value_enum, requires = "layers", default_value_t, hide_short_help = true)]
     class: Class,

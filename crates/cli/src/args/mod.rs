@@ -1,6 +1,7 @@
 //! Options of commands; each comes to a plan that knows nothing of the command line.
 //!
 //! - `network`, `group`, `key`, `signing`, `expect`: options that commands share
+//! - `meeting`: transfers by code, on both sides
 //! - `send`, with `code`, `controllers`, `hosts`, `layers` and `streams`; `receive`, `pipe`, `node`,
 //!   `doctor`: those of one command
 
@@ -13,6 +14,7 @@ pub(crate) mod group;
 mod hosts;
 pub(crate) mod key;
 mod layers;
+mod meeting;
 mod metadata;
 pub(crate) mod monitor;
 pub(crate) mod network;

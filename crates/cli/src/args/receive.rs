@@ -9,17 +9,18 @@ use fanfare_files::{Conflict, PartLimits, ReceiveOptions, SenderFilter, StreamTa
 use fanfare_node::proto::{FeedbackPath, JoinPolicy, ReceiverConfig};
 
 use super::{
+    meeting::VisitArgs,
     metadata::TakeArgs,
     network::{NameArgs, NetArgs, parse_node_id},
     signing::IdentityArgs,
     watch::WatchArgs,
 };
-use crate::receive::ReceivePlan;
+use crate::{meeting::Visiting, receive::ReceivePlan};
 
 const HELP: Help = Help::new(&[
     ("fanfare recv downloads --create-dirs --once", "receive one transfer"),
-    ("fanfare recv /srv/images", "until Ctrl-C, newest files win"),
     ("fanfare recv --to /dev/sda --verify", "an image, onto a disk"),
+    ("fanfare recv 7-otter-granite-river", "by the code of a sender"),
 ])
 .exits(&[
     (Exit::Done, "everything that was announced is there"),
@@ -57,9 +58,16 @@ const DIRECTORY_ONLY: [&str; 9] = [
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct RecvArgs {
-    /// Directory for received files
-    #[arg(default_value = ".", value_name = "DIR")]
+    /// Directory for received files, or a sender's code
+    ///
+    /// A code such as 7-otter-granite-river is what 'fanfare send --code' shows. One transfer is
+    /// received then, into the directory that follows the code, or the present one. Write
+    /// ./7-otter-granite-river for a directory of that name.
+    #[arg(default_value = ".", value_name = "CODE|DIR")]
     dir: PathBuf,
+    /// Directory for received files, after a code
+    #[arg(value_name = "DIR", hide = true)]
+    dir_of_code: Option<PathBuf>,
     /// Exit after the first transfer is complete
     ///
     /// If its sender is silent for 60 s in the middle, exit with code 3 and keep what has come. The
@@ -183,6 +191,8 @@ pub(crate) struct RecvArgs {
     #[command(flatten)]
     file: FileArgs,
     #[command(flatten)]
+    visit: VisitArgs,
+    #[command(flatten)]
     net: NetArgs,
     #[command(flatten)]
     name: NameArgs,
@@ -227,10 +237,23 @@ impl RecvArgs {
         let network = self.net.builder()?.await_interface();
         let network = network.receiver_config(config).feedback(feedback);
         let network = if self.no_unicast { network } else { network.hear_direct() };
+        let visiting = self.visiting()?;
+        let dir = match (&visiting, &self.dir_of_code) {
+            (None, None) => self.dir.clone(),
+            (Some(_), dir) => dir.clone().unwrap_or_else(|| PathBuf::from(".")),
+            (None, Some(dir)) => {
+                let text = format!(
+                    "dir ({}): only a code stands before a directory. Give one of both",
+                    dir.display()
+                );
+                return Err(Failure::usage("code.invalid", text));
+            }
+        };
         Ok(ReceivePlan {
-            dir: self.dir.clone(),
+            dir,
             network,
-            options: self.options()?,
+            options: self.options(visiting.is_some())?,
+            visiting,
             signing: self.identity.signing(),
             timeout: self.timeout.clone().unwrap_or_default(),
             watch: self.watch.plan()?,
@@ -238,9 +261,16 @@ impl RecvArgs {
         })
     }
 
-    fn options(&self) -> Result<ReceiveOptions, Failure> {
+    /// How the sender is met, if a code is given.
+    fn visiting(&self) -> Result<Option<Visiting>, Failure> {
+        let text = self.dir.to_str().unwrap_or_default();
+        self.visit.plan(text, self.net.interface())
+    }
+
+    /// `one`: one transfer is all there is.
+    fn options(&self, one: bool) -> Result<ReceiveOptions, Failure> {
         let to = self.target();
-        let until = match (self.count, self.once || to.is_some()) {
+        let until = match (self.count, one || self.once || to.is_some()) {
             (Some(count), _) => Until::Files(count),
             (None, true) => Until::SenderEnded,
             (None, false) => Until::Stopped,

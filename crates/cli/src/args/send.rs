@@ -14,6 +14,7 @@ use super::{
     expect,
     hosts::HostArgs,
     layers::LayersArgs,
+    meeting::OfferArgs,
     metadata::CarryArgs,
     network::{NameArgs, NetArgs},
     signing::SigningArgs,
@@ -40,7 +41,7 @@ const REQUESTS: u32 = 50;
 const HELP: Help = Help::new(&[
     ("fanfare send disk.img --expect 30", "wait for 30 receivers"),
     ("fanfare send model.bin --to 10.0.3.7,10.0.3.8", "two hosts without multicast"),
-    ("fanfare send /dev/sda --expect 30", "a disk, to receivers with --to"),
+    ("fanfare send holiday.zip --code", "to whoever is told the code"),
 ])
 .exits(&[
     (Exit::Done, "every receiver has every byte"),
@@ -180,6 +181,8 @@ pub(crate) struct SendArgs {
     #[command(flatten)]
     hosts: HostArgs,
     #[command(flatten)]
+    offer: OfferArgs,
+    #[command(flatten)]
     layers: LayersArgs,
     #[command(flatten)]
     pub(crate) streams: StreamsArgs,
@@ -213,7 +216,7 @@ impl SendArgs {
         let hosts = self.hosts.resolve(self.net.group()?.group)?;
         let alone = !hosts.is_empty() && !self.hosts.with_group();
         let only = if alone { &hosts[..] } else { &[] };
-        let (expect, trusted) = expect::expect(self.expect.as_deref(), self.one_way, only)?;
+        let (mut expect, trusted) = expect::expect(self.expect.as_deref(), self.one_way, only)?;
         let patience = match &self.wait {
             Some(text) => units::time("wait", text)?,
             None if expect == Expect::Anyone => ANYONE_WAIT,
@@ -239,6 +242,8 @@ impl SendArgs {
         let builder = self.net.builder()?.sender_config(config);
         let builder = builder.hosts(hosts.clone(), self.hosts.with_group());
         let builder = if self.code.may_fit() { builder.fit_segment() } else { builder };
+        let here = (&builder, self.net.interface(), &*self.name.get());
+        let hosting = self.offer.plan(&mut expect, here, self.layers.lasting.as_deref())?;
         let options = SendOptions {
             expect,
             wait,
@@ -276,6 +281,7 @@ impl SendArgs {
             layered,
             place: (self.net.group()?.group, self.net.interface()),
             hosts: (hosts, self.hosts.with_group()),
+            hosting,
             watch: self.watch.plan()?,
             output: self.output,
         })

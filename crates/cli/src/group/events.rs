@@ -59,7 +59,9 @@ pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
         GroupEvent::InterfaceUp { interface } => {
             output.warn("interface.up", interface_up(interface));
         }
-        GroupEvent::NotOpened { code, text, .. } => output.warn(code, text.clone()),
+        GroupEvent::Reach { code, text } | GroupEvent::NotOpened { code, text, .. } => {
+            output.warn(code, text.clone());
+        }
         GroupEvent::Message(_) | GroupEvent::Batch(_) | GroupEvent::Sent { .. } => return false,
     }
     true

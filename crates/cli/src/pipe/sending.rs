@@ -145,7 +145,9 @@ pub(super) fn warn(trouble: &Trouble, output: &Output) {
             ("interface.down", format!("interface ({name}): is down, or gone"))
         }
         Trouble::InterfaceUp(name) => ("interface.up", format!("interface ({name}): is up again")),
-        Trouble::NotOpened { code, text, .. } => (*code, text.clone()),
+        Trouble::Reach { code, text } | Trouble::NotOpened { code, text, .. } => {
+            (*code, text.clone())
+        }
     };
     output.warn(code, text);
 }

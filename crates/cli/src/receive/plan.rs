@@ -7,7 +7,7 @@ use fanfare_config::Live;
 use fanfare_files::{ReceiveOptions, Transfer};
 use fanfare_node::Network;
 
-use crate::{args::signing::Signing, watching::WatchPlan};
+use crate::{args::signing::Signing, meeting::Visiting, watching::WatchPlan};
 
 /// One receiver.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub(crate) struct ReceivePlan {
     pub(crate) dir: PathBuf,
     pub(crate) network: Network,
     pub(crate) options: ReceiveOptions,
+    /// How the sender is met, if there is a code.
+    pub(crate) visiting: Option<Visiting>,
     /// What signs receipts.
     pub(crate) signing: Signing,
     /// As it was given.

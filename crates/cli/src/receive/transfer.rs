@@ -42,11 +42,14 @@ fn receive(
     reload: Reload<ReceivePlan>,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let ReceivePlan { dir, network, mut options, signing, timeout, .. } = plan;
+    let ReceivePlan { dir, mut network, mut options, visiting, signing, timeout, .. } = plan;
     options.identity = signing.of_receiver()?;
     let keyed = matches!(options.from, SenderFilter::Key(_));
     let name = options.name.clone();
     let place = Place::new(dir, options.to.as_ref());
+    if let Some(visiting) = visiting {
+        network = visiting.meet(network, options.timeout, output)?;
+    }
     let node = Transfer::over(network).receive(&place.dir, options).start()?;
     interrupt::stop_on_interrupt(node.stopper());
     output.event(&Line::Start(Start {

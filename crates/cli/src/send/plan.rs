@@ -13,7 +13,7 @@ use fanfare_files::{
 };
 use fanfare_node::proto::{Bitrate, CongestionControl};
 
-use crate::{args::signing::Signing, watching::WatchPlan};
+use crate::{args::signing::Signing, meeting::Hosting, watching::WatchPlan};
 
 /// One sending.
 #[derive(Debug)]
@@ -45,6 +45,8 @@ pub(crate) struct SendPlan {
     pub(crate) place: (SocketAddr, Option<String>),
     /// Single hosts to send to, and whether the group is sent to, too.
     pub(crate) hosts: (Vec<SocketAddr>, bool),
+    /// How receivers are met that have a code, before all that.
+    pub(crate) hosting: Option<Hosting>,
     /// A page for browsers.
     pub(crate) watch: Option<WatchPlan>,
     pub(crate) output: OutputArgs,

@@ -47,6 +47,7 @@ pub(super) fn send(
     plan.builder.check()?;
     let receipts = Receipts::open(plan.receipts.as_deref())?;
     let sources = gather(&plan, output)?;
+    let plan = meet(plan, output)?;
     let SendPlan { mut options, signing, congestion, rate, builder, layered, hosts, .. } = plan;
     signing.apply(&mut options)?;
     let (files, is_stream) = (sources.file_count(), sources.is_stream());
@@ -102,6 +103,14 @@ pub(super) fn send(
     let doctor = format!("fanfare doctor --group {group}{on_interface}");
     let explain = |failure| watched.keys.explain(failure);
     Ok(conclude(output, finished, explain, &expect, (&waited, &doctor)))
+}
+
+/// Waits for those who have the code, if there is one.
+fn meet(mut plan: SendPlan, output: &Output) -> Result<SendPlan, Failure> {
+    if let Some(hosting) = plan.hosting.take() {
+        plan.builder = Transfer::over(hosting.meet(output)?);
+    }
+    Ok(plan)
 }
 
 fn gather(plan: &SendPlan, output: &Output) -> Result<Sources, Failure> {

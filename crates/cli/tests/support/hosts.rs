@@ -50,6 +50,24 @@ impl Hosts {
         self.ip(&self.bridge(), words);
     }
 
+    /// No multicast reaches this host any more, as behind a switch that has forgotten its members.
+    pub(crate) fn deafen(&self, n: u8) {
+        self.flood(n, "off");
+    }
+
+    /// Multicast reaches it again.
+    pub(crate) fn undeafen(&self, n: u8) {
+        self.flood(n, "on");
+    }
+
+    fn flood(&self, n: u8, flood: &str) {
+        let done = Command::new("ip")
+            .args(["netns", "exec", &self.bridge(), "bridge", "link", "set"])
+            .args(["dev", &format!("p{n}"), "mcast_flood", flood])
+            .status();
+        assert!(done.is_ok_and(|status| status.success()), "{}: bridge", self.prefix);
+    }
+
     /// Changes something on a host.
     pub(crate) fn on(&self, n: u8, line: &str) {
         self.ip(&self.host(n), &line.split(' ').collect::<Vec<_>>());

@@ -2,7 +2,7 @@
 
 use std::net::UdpSocket;
 
-use crate::support::{Running, Stage, assert_same};
+use crate::support::{Running, Stage, assert_same, hosts::Hosts};
 
 /// A port that nobody has now. A receiver takes it for datagrams to this machine alone.
 fn free_port() -> u16 {
@@ -81,4 +81,37 @@ fn a_receiver_that_wants_multicast_alone_hears_no_unicast() {
     assert!(sent.error().contains("no receiver answered on host 127.0.0.1"), "{}", sent.error());
     receiver.interrupt();
     receiver.end();
+}
+
+#[test]
+fn a_host_that_hears_no_multicast_is_named_and_served_and_goes_back_when_it_hears() {
+    let stage = Stage::new();
+    let file = stage.file("model", 12_000_000);
+    let hosts = Hosts::new("df", 3);
+    hosts.deafen(2);
+    let start = |n, args: &[&str]| {
+        hosts.start(n, &args.iter().map(std::ffi::OsStr::new).collect::<Vec<_>>())
+    };
+    let dirs = [2, 3].map(|n| stage.path(&format!("in{n}")));
+    let receive = |n: u8| {
+        let dir = dirs[usize::from(n) - 2].to_str().unwrap();
+        let mut running = start(n, &["recv", dir, "--create-dirs", "--once"]);
+        running.wait_for("start");
+        running
+    };
+    let receivers = [2, 3].map(receive);
+    let to = "10.77.0.2,10.77.0.3";
+    let file_text = file.to_str().unwrap();
+    let args = ["send", file_text, "--to", to, "--with-group", "--expect=2", "--rate=12M"];
+    let mut sender = start(1, &args);
+    let told = sender.wait_for_warning("reach.deaf");
+    assert_eq!(told, "host 10.77.0.2 does not hear the group: it is sent copies");
+    hosts.undeafen(2);
+    let told = sender.wait_for_warning("reach.back");
+    assert_eq!(told, "host 10.77.0.2 hears the group again: no more copies for it");
+    let ended = sender.end().expect(0);
+    let deaf = |line: &&serde_json::Value| line["code"] == "reach.deaf";
+    assert_eq!(ended.all("warning").into_iter().filter(deaf).count(), 1);
+    receivers.into_iter().for_each(|receiver| drop(receiver.end().expect(0)));
+    dirs.iter().for_each(|dir| assert_same(&file, &dir.join("model")));
 }

@@ -3,6 +3,7 @@
 mod archive;
 mod changing;
 mod choice;
+mod codes;
 mod delete;
 mod delta;
 mod durability;

@@ -79,6 +79,8 @@ pub enum GroupEvent {
     InterfaceDown { interface: String },
     /// The interface is up again, as it was.
     InterfaceUp { interface: String },
+    /// A single host does not hear the group, or hears it again.
+    Reach { code: &'static str, text: String },
     /// Datagrams were dropped because of keys. `mistake`: keys, clocks or options have to be changed
     /// somewhere. Told every ten seconds at most.
     NotOpened { code: &'static str, text: String, mistake: bool },
@@ -93,6 +95,7 @@ impl From<Trouble> for GroupEvent {
             Trouble::Rejoined(interface) => Self::Rejoined { interface },
             Trouble::InterfaceDown(interface) => Self::InterfaceDown { interface },
             Trouble::InterfaceUp(interface) => Self::InterfaceUp { interface },
+            Trouble::Reach { code, text } => Self::Reach { code, text },
             Trouble::NotOpened { code, text, mistake } => Self::NotOpened { code, text, mistake },
         }
     }

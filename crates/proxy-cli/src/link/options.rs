@@ -1,6 +1,6 @@
 //! Options of a node: its key, and how long it waits.
 
-use std::{io::ErrorKind, net::SocketAddr, path::PathBuf};
+use std::{io::ErrorKind, net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, units};
@@ -8,6 +8,9 @@ use fanfare_link::{Node, NodeOptions, Peers, liveness::Patience};
 use fanfare_seal::PublicKey;
 
 use crate::identity;
+
+/// Five packets so often are half a megabit a second.
+const MEASURE_LEAST: Duration = Duration::from_millis(100);
 
 /// Options of a node.
 #[derive(Debug, Clone, Args)]
@@ -22,6 +25,9 @@ pub(crate) struct NodeArgs {
     /// Speak after so much silence; a connection is lost after three times that
     #[arg(long, value_name = "TIME", default_value = "10s", hide_short_help = true)]
     keep_alive: String,
+    /// Measure the narrowest link so often; each time costs five packets [default: never]
+    #[arg(long, value_name = "TIME", hide_short_help = true)]
+    measure: Option<String>,
     /// Congestion control of QUIC: cubic, bbr or reno
     #[arg(long, value_name = "NAME", default_value = "cubic", hide_short_help = true)]
     quic_cc: String,
@@ -36,6 +42,17 @@ impl NodeArgs {
     /// The key that others know this machine by.
     pub(crate) fn key(&self) -> Result<PublicKey, Failure> {
         identity::own(self.identity.as_deref()).map(|identity| identity.public())
+    }
+
+    /// How often the narrowest link is measured.
+    fn measure(&self) -> Result<Option<Duration>, Failure> {
+        let Some(text) = &self.measure else { return Ok(None) };
+        let every = units::time("measure", text)?;
+        if every < MEASURE_LEAST {
+            let text = format!("measure ({text}): it would fill the line. Use 100ms or more");
+            return Err(Failure::usage("time.invalid", text));
+        }
+        Ok(Some(every))
     }
 
     /// Starts a node that these may link to.
@@ -57,6 +74,7 @@ impl NodeArgs {
         let options = NodeOptions {
             peers,
             patience: Patience { keep_alive, lost: 3 * keep_alive },
+            measure: self.measure()?,
             persist: units::time("persist", &self.persist)?,
             control,
             ..NodeOptions::new(identity::own(self.identity.as_deref())?, listen)

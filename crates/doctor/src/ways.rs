@@ -1,0 +1,156 @@
+//! By which ways can files get from here to others: the group, unicast, a relay, a code?
+
+use std::net::IpAddr;
+
+use super::finding::Finding;
+use super::peer::PeerReport;
+
+/// What is known after everything else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WayFacts {
+    /// A check was bad.
+    pub(crate) is_bad: bool,
+    /// Other doctors that were heard by the group, and by unicast alone.
+    pub(crate) by_group: usize,
+    pub(crate) by_unicast: usize,
+    /// This machine's address on the interface.
+    pub(crate) address: Option<IpAddr>,
+    /// The relay's program is installed.
+    pub(crate) has_relay: bool,
+}
+
+impl WayFacts {
+    /// How many others were heard, and how.
+    pub(crate) fn of_peers(peers: &[PeerReport]) -> (usize, usize) {
+        let by_group = peers.iter().filter(|peer| peer.heard > 0).count();
+        (by_group, peers.len() - by_group)
+    }
+}
+
+/// A finding for each way.
+pub(crate) fn judge(facts: &WayFacts) -> Vec<Finding> {
+    vec![group(facts), unicast(facts), code(facts), relay(facts)]
+}
+
+fn hears(facts: &WayFacts) -> bool {
+    facts.by_group > 0 || !facts.is_bad && facts.by_unicast == 0
+}
+
+fn group(facts: &WayFacts) -> Finding {
+    match (facts.by_group, hears(facts)) {
+        (0, true) => Finding::ok(
+            "group.alone",
+            "the group can be used from here, though no other machine has proved it",
+        ),
+        (0, false) => Finding::warn(
+            "group.none",
+            "the group cannot be used from here, for the reasons above",
+            "fanfare send --to HOSTS, which needs no multicast",
+        ),
+        (1, _) => Finding::ok("group.ok", "the group can be used: another machine was heard by it"),
+        (n, _) => {
+            Finding::ok("group.ok", format!("the group can be used: {n} others were heard by it"))
+        }
+    }
+}
+
+fn unicast(facts: &WayFacts) -> Finding {
+    match facts.address {
+        None => Finding::warn(
+            "unicast.no_address",
+            "no single host can be sent to: this interface has no address",
+            "give it one: ip address add 10.0.0.2/24 dev NAME",
+        ),
+        Some(address) if is_near(address) => Finding::ok(
+            "unicast.ok",
+            format!("single hosts can be sent to (send --to HOST), and can send to {address}"),
+        ),
+        Some(address) => Finding::warn(
+            "unicast.public",
+            format!(
+                "{address} is a public address: receivers take unicast from private networks only"
+            ),
+            "join the machines by a VPN, and use its addresses",
+        ),
+    }
+}
+
+fn code(facts: &WayFacts) -> Finding {
+    match (hears(facts), facts.address) {
+        (true, _) => Finding::ok("code.ok", "a code finds this machine by multicast (send --code)"),
+        (false, Some(address)) => Finding::ok(
+            "code.at",
+            format!("a code finds this machine by its address: fanfare recv CODE --at {address}"),
+        ),
+        (false, None) => Finding::warn(
+            "code.none",
+            "a code does not find this machine: it has no multicast and no address",
+            "give the interface an address: ip address add 10.0.0.2/24 dev NAME",
+        ),
+    }
+}
+
+fn relay(facts: &WayFacts) -> Finding {
+    match (facts.has_relay, hears(facts)) {
+        (false, _) => Finding::ok(
+            "relay.not_installed",
+            "no relay can run here: fanfare-relay is not installed",
+        ),
+        (true, true) => {
+            Finding::ok("relay.ok", "a relay can run here, and serve this group (fanfare relay)")
+        }
+        (true, false) => Finding::warn(
+            "relay.no_group",
+            "a relay here would reach nobody by the group",
+            "run fanfare relay on a machine that multicast reaches",
+        ),
+    }
+}
+
+/// As receivers decide whom they hear by unicast: RFC 1918, 3927, 4193, 4291, 6598.
+fn is_near(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(ip) => {
+            let [first, second, ..] = ip.octets();
+            let shared = first == 100 && (64..128).contains(&second);
+            ip.is_private() || ip.is_loopback() || ip.is_link_local() || shared
+        }
+        IpAddr::V6(ip) => ip.is_loopback() || ip.is_unicast_link_local() || ip.is_unique_local(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(facts: &WayFacts) -> Vec<&'static str> {
+        judge(facts).iter().map(|finding| finding.code).collect()
+    }
+    fn facts() -> WayFacts {
+        let address = Some(IpAddr::from([10, 0, 0, 2]));
+        WayFacts { is_bad: false, by_group: 2, by_unicast: 0, address, has_relay: true }
+    }
+
+    #[test]
+    fn where_multicast_works_all_ways_are_open() {
+        assert_eq!(codes(&facts()), ["group.ok", "unicast.ok", "code.ok", "relay.ok"]);
+        let alone = WayFacts { by_group: 0, has_relay: false, ..facts() };
+        let all = ["group.alone", "unicast.ok", "code.ok", "relay.not_installed"];
+        assert_eq!(codes(&alone), all);
+    }
+
+    #[test]
+    fn where_it_does_not_unicast_and_codes_by_address_are_left() {
+        let deaf = WayFacts { by_group: 0, by_unicast: 1, ..facts() };
+        assert_eq!(codes(&deaf), ["group.none", "unicast.ok", "code.at", "relay.no_group"]);
+        let nothing = WayFacts { is_bad: true, by_group: 0, address: None, ..facts() };
+        let all = ["group.none", "unicast.no_address", "code.none", "relay.no_group"];
+        assert_eq!(codes(&nothing), all);
+    }
+
+    #[test]
+    fn a_public_address_is_not_heard_by_unicast() {
+        let public = WayFacts { address: Some(IpAddr::from([8, 8, 8, 8])), ..facts() };
+        assert_eq!(codes(&public)[1], "unicast.public");
+    }
+}

@@ -1,0 +1,21 @@
+# Put the release's address and checksum in before it is published: packaging/release.sh prints the latter.
+class Fanfare < Formula
+  desc "Send files and messages to many machines at once, and know who has them"
+  homepage "https://example.invalid/fanfare"
+  url "https://example.invalid/fanfare/fanfare-0.1.0-source.tar.gz"
+  sha256 "0000000000000000000000000000000000000000000000000000000000000000"
+  license any_of: ["MIT", "Apache-2.0"]
+
+  depends_on "rust" => :build
+
+  def install
+    %w[cli relay-cli proxy-cli].each do |crate|
+      system "cargo", "install", "--locked", "--root", prefix, "--path", "crates/#{crate}"
+    end
+    generate_completions_from_executable(bin/"fanfare", "completions")
+  end
+
+  test do
+    assert_match "fanfare", shell_output("#{bin}/fanfare --version")
+  end
+end

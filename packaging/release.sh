@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Makes what is released, from a clean tree, into one folder:
+#   packaging/release.sh OUT [TARGET…]
+# TARGET: x86_64-unknown-linux-musl (default), aarch64-unknown-linux-musl. Each needs 'rustup target add'
+# and a C compiler for musl: musl-gcc for the first (musl-tools), cargo-zigbuild with zig for the other.
+# Set FANFARE_CARGO="cargo zigbuild" to have zig for all.
+#
+# The same tree gives the same bytes on the same toolchain, wherever it lies: paths are left out, and
+# times are those of the last commit. Run it in two folders and compare SHA256SUMS.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=$(mkdir -p "$1" && cd "$1" && pwd)
+shift
+targets=("${@:-x86_64-unknown-linux-musl}")
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
+programs=(fanfare fanfare-relay fanfare-proxy)
+# The folder of this tree and that of cargo's sources are not to be in the programs.
+export RUSTFLAGS="--remap-path-prefix=$PWD=/fanfare --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
+
+# A tar archive that depends on content alone.
+pack() {
+  local name=$1 folder=$2
+  tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" \
+    --format=ustar -C "$folder" -c . | gzip -9n > "$out/$name"
+}
+
+# The folders of an installed system, below $2.
+tree() {
+  local bin=$1 root=$2
+  install -d "$root/usr/bin" "$root/usr/lib/systemd/system" "$root/etc/fanfare" \
+    "$root/usr/share/man/man1" "$root/usr/share/doc/fanfare" \
+    "$root/usr/share/bash-completion/completions" "$root/usr/share/zsh/vendor-completions"
+  for program in "${programs[@]}"; do install -m 755 "$bin/$program" "$root/usr/bin/"; done
+  install -m 644 packaging/*.service "$root/usr/lib/systemd/system/"
+  install -m 644 packaging/fanfare.toml packaging/node.toml "$root/etc/fanfare/"
+  install -m 644 LICENSE-MIT LICENSE-APACHE CHANGELOG.md "$root/usr/share/doc/fanfare/"
+  # Pages and completions come from the program; one of another processor cannot be run here.
+  local own=$3
+  "$own/fanfare" man --dir "$root/usr/share/man/man1" > /dev/null
+  "$own/fanfare" completions bash > "$root/usr/share/bash-completion/completions/fanfare"
+  "$own/fanfare" completions zsh > "$root/usr/share/zsh/vendor-completions/_fanfare"
+  find "$root/usr/share/man" -name '*.1' -exec gzip -9n {} +
+}
+
+# A Debian package of such folders.
+debian() {
+  local architecture=$1 root=$2
+  install -d "$root/DEBIAN"
+  printf '/etc/fanfare/fanfare.toml\n/etc/fanfare/node.toml\n' > "$root/DEBIAN/conffiles"
+  cat > "$root/DEBIAN/control" <<CONTROL
+Package: fanfare
+Version: $version
+Architecture: $architecture
+Maintainer: The Fanfare authors <fanfare@example.invalid>
+Section: net
+Priority: optional
+Installed-Size: $(du -sk --apparent-size "$root" | cut -f1)
+Description: Send files and messages to many machines at once
+ Each packet is sent once and reaches all receivers (multicast), or goes to each
+ of them (unicast). Receivers request what they lost. The sender lists who has
+ every byte.
+CONTROL
+  find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+  dpkg-deb --root-owner-group -Zxz -b "$root" "$out/fanfare_${version}_${architecture}.deb" > /dev/null
+}
+
+first=
+for target in "${targets[@]}"; do
+  # shellcheck disable=SC2086
+  ${FANFARE_CARGO:-cargo} build --release --locked --target "$target" \
+    -p fanfare-cli -p fanfare-relay-cli -p fanfare-proxy-cli
+  bin=${CARGO_TARGET_DIR:-target}/$target/release
+  if "$bin/fanfare" --version > /dev/null 2>&1; then first=$bin; fi
+  [ -n "$first" ] || { echo "error: targets (${targets[*]}): name one first that runs here" >&2; exit 1; }
+  work=$(mktemp -d)
+  tree "$bin" "$work" "$first"
+  pack "fanfare-$version-${target%%-*}-linux.tar.gz" "$work"
+  case $target in
+    x86_64-*) architecture=amd64 ;;
+    aarch64-*) architecture=arm64 ;;
+    *) architecture= ;;
+  esac
+  if [ -n "$architecture" ] && command -v dpkg-deb > /dev/null; then debian "$architecture" "$work"; fi
+  rm -rf "$work"
+done
+
+git archive --format=tar --prefix="fanfare-$version/" HEAD | gzip -9n > "$out/fanfare-$version-source.tar.gz"
+python3 packaging/sbom.py Cargo.lock "$version" > "$out/fanfare-$version.cdx.json"
+(cd "$out" && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%f\n' | LC_ALL=C sort |
+  xargs sha256sum > SHA256SUMS && cat SHA256SUMS)
