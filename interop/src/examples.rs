@@ -3,6 +3,8 @@
 //! Their sources are not here. They come with the source package `norm` (Debian: `apt-get source norm`),
 //! and need the headers of protolib.
 
+pub mod bindings;
+
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

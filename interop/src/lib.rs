@@ -6,7 +6,7 @@
 //! list of them, [`company`] group nodes beside one, [`run`] carries one out, [`matrix`] all of them, [`report`] writes the table,
 //! [`decode`] asks `tshark` whether it understands us, [`efficiency`] counts bytes under loss,
 //! [`congestion`] fills a narrow line, [`streams`] sends what has no end, [`zeromq`] runs ZeroMQ on
-//! our libnorm.so.1, [`examples`] NRL's examples, [`rates`] measures
+//! our libnorm.so.1, [`examples`] NRL's examples and bindings, [`rates`] measures
 //! both libraries, [`power`] fails the power
 //! of a receiver, [`tcp`] compares the simulator's TCP with this kernel's.
 //!

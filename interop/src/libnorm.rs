@@ -1,9 +1,10 @@
 //! Verbs that run programs on our libnorm.so.1: ZeroMQ, NRL's examples, and how fast both libraries are.
 
+use fanfare_interop::examples::{self, bindings};
 use fanfare_interop::report::Head;
 use fanfare_interop::tool::{self, ToolError};
 use fanfare_interop::zeromq::{self, Library};
-use fanfare_interop::{examples, rates, scratch};
+use fanfare_interop::{rates, scratch};
 
 use crate::{StreamsArguments, command, today, write};
 
@@ -23,7 +24,12 @@ pub(crate) fn run_zeromq(arguments: &StreamsArguments) -> Result<bool, ToolError
         (cell.quick || !arguments.quick) && cell.name().contains(&arguments.filter)
     };
     let mut rows = Vec::new();
-    for cell in zeromq::all().into_iter().filter(wanted) {
+    let patched = std::env::var_os(zeromq::PATCHED).is_some();
+    if !patched && !arguments.quick {
+        println!("SKIPPED: messages of more than 2,038 bytes. Set {}", zeromq::PATCHED);
+    }
+    let here = |cell: &zeromq::Cell| patched || !cell.is_patched();
+    for cell in zeromq::all().into_iter().filter(wanted).filter(here) {
         let outcome = zeromq::run(&cell, &peer, &scratch)?;
         match &outcome {
             Ok(rate) => println!("pass  {} {rate:.0} messages/s", cell.name()),
@@ -108,4 +114,27 @@ pub(crate) fn run_examples() -> Result<bool, ToolError> {
         }
     }
     Ok(!failed)
+}
+
+pub(crate) fn run_bindings() -> Result<bool, ToolError> {
+    let programs = match bindings::Programs::find()? {
+        Ok(programs) => programs,
+        Err(zeromq::Skipped(why)) => {
+            println!("SKIPPED: bindings were not run. {why}");
+            return Ok(true);
+        }
+    };
+    let mut good = true;
+    for binding in bindings::ALL {
+        let name = binding.name();
+        match bindings::run(binding, &programs)? {
+            Ok(Ok(())) => println!("pass  {name}"),
+            Ok(Err(why)) => {
+                println!("FAIL  {name}: {why}");
+                good = false;
+            }
+            Err(zeromq::Skipped(why)) => println!("SKIPPED: {name} was not run. {why}"),
+        }
+    }
+    Ok(good)
 }

@@ -49,6 +49,8 @@ enum Verb {
     },
     /// Run NRL's example programs on our libnorm.so.1.
     Examples,
+    /// Run bindings of NRL's library on our libnorm.so.1: pynorm, Java, pyzmq.
+    Bindings,
     /// Capture a lossy run and let tshark decode every packet.
     Decode(DecodeArguments),
     /// Fail the power of a receiver at many moments of a transfer: its disk must be safe to come
@@ -191,6 +193,7 @@ fn main() -> ExitCode {
         Verb::Zeromq(arguments) => libnorm::run_zeromq(&arguments),
         Verb::Rates { runs } => libnorm::run_rates(runs),
         Verb::Examples => libnorm::run_examples(),
+        Verb::Bindings => libnorm::run_bindings(),
         Verb::Decode(arguments) => run_decode(&arguments),
         Verb::Power(arguments) => run_power(&arguments),
         Verb::Tcp(arguments) => run_tcp(&arguments),

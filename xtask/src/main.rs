@@ -14,6 +14,7 @@ mod simulated_crash;
 mod small_files;
 mod source_tree;
 mod step;
+mod stream_property;
 mod tidy;
 mod web;
 
@@ -41,6 +42,7 @@ const USAGE: &str = "usage: cargo xtask <task>
   api-update  not in ci: writes public-api.txt anew
   crash     not in ci: kill sender or receiver and resume, [--rounds 20 | --kills N] [--seed 1]
              [--jobs N] [--scene KIND] [--keep DIR]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
+  stream-property  not in ci: streams over a bad network, [--seeds 100000]
   small-files  not in ci: 100,000 small files beside one large one, [--rate 100M,200M] [--runs 3]";
 
 /// The bridge to NATS is left out unless it is asked for; CI tests it, too.
@@ -195,6 +197,7 @@ enum Asked<'a> {
     ApiUpdate,
     Crash(&'a [String]),
     SmallFiles(&'a [String]),
+    StreamProperty(&'a [String]),
     /// The page is built anew.
     Web,
     /// The header of libfanfare is written anew.
@@ -216,6 +219,7 @@ impl<'a> Asked<'a> {
         let asked = match task.as_str() {
             "crash" => return Ok(Self::Crash(options)),
             "small-files" => return Ok(Self::SmallFiles(options)),
+            "stream-property" => return Ok(Self::StreamProperty(options)),
             "api-update" => Self::ApiUpdate,
             "web" if options == ["--check"] => return Ok(Self::Steps(Some("web"))),
             "web" => Self::Web,
@@ -247,6 +251,7 @@ fn main() -> ExitCode {
             simulated_crash::run(options).unwrap_or_else(|| crash::run(options))
         }
         Ok(Asked::SmallFiles(options)) => small_files::run(options),
+        Ok(Asked::StreamProperty(options)) => stream_property::run(options),
         Ok(Asked::Steps(wanted)) => {
             let chosen = |step: &Step| wanted.is_none_or(|name| step.name == name);
             step::run_all(steps.into_iter().filter(chosen).collect())

@@ -26,7 +26,7 @@
 //! - `run`, `process`, `transfers`: the programs of a scenario; `wait`, `stop`: until what.
 //! - `peer`: the systems that are compared; `reproduce`: the papers' tables, measured again;
 //!   `company`: messages between many, by systems that carry such; `tactical`: from one over a bad
-//!   link; `trials`, `name`: how trials of all three are run and named.
+//!   link; `unicast`: between two hosts; `trials`, `name`: how trials of all three are run and named.
 //! - `bench`: how fast this machine is with them, without an emulator between; `payload`: the file
 //!   that `reproduce` and `bench` send.
 //! - `check`: how exact the laboratory is here; `super_packet`: what `check` and `bench` send.
@@ -54,6 +54,7 @@ mod system;
 mod tactical;
 mod transfers;
 mod trials;
+mod unicast;
 mod wait;
 
 pub use bench::{
@@ -82,3 +83,4 @@ pub use system::namespace::Namespace;
 pub use system::privileges::check as check_rights;
 pub use tactical::{Relay, Situation, Tactical, TacticalRow};
 pub use trials::Trials;
+pub use unicast::{Pattern, Protocol, Unicast, UnicastRow};

@@ -7,7 +7,9 @@
 //!
 //! - `task`: what each has to do; `launch`: how one is started; `tools`: where they are found
 //! - `fanfare`, `norm`, `openpgm`, `jgroups`, `uftp`, `udpcast`, `tcp`: one system each
-//! - `messaging`: systems that carry messages instead of a file
+//! - `unicast_peer`: protocols between two hosts
+//! - `messaging`: systems that carry messages instead of a file; `message_programs`: others, for
+//!   `bench messages`
 //! - `build`: compiles and downloads; `program`: a started program, its output and its resources;
 //!   `delivery`: all programs of one transfer, until every receiver has the file
 
@@ -16,6 +18,7 @@ pub(crate) mod delivery;
 mod fanfare;
 mod jgroups;
 mod launch;
+pub(crate) mod message_programs;
 pub(crate) mod messaging;
 mod norm;
 mod norm_stream;
@@ -26,6 +29,7 @@ mod tcp;
 mod tools;
 mod udpcast;
 mod uftp;
+mod unicast_peer;
 
 use crate::{error::LabError, name};
 pub(crate) use fanfare::{
@@ -38,6 +42,7 @@ use std::{fmt, str::FromStr};
 pub use task::Parity;
 pub(crate) use task::{HEADERS, SEGMENT, Task};
 pub(crate) use tools::Tools;
+pub(crate) use unicast_peer::Library;
 
 /// Packets of at least so many bytes carry data: announcements, joins and requests are shorter.
 pub(crate) const DATA_MIN: usize = 1000;

@@ -2,11 +2,13 @@
 //!
 //! - `client`, `server`: its two ends; `limits`: what it needs of this machine, and lets through
 //! - `gateway`: a near end for a whole network, with `kernel`: rules set and taken back
+//! - `compat`: NRL's norp at the other end
 //! - `ways`: which way connections go
 //! - `sending`: how each end sends, and how that goes
 //! - `password`: files of users; `telling`: what happens to connections
 
 mod client;
+mod compat;
 mod gateway;
 mod kernel;
 mod limits;

@@ -5,6 +5,7 @@
 mod faults;
 mod gateway;
 mod messages;
+mod norp;
 mod programs;
 mod road;
 

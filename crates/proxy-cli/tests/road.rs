@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead as _, BufReader},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     sync::{
         atomic::{AtomicU32, Ordering},
@@ -135,6 +135,17 @@ impl Road {
         let peer = format!("far=10.88.0.2:7001,{}", self.key("far"));
         let words = ["proxy", "client", "--peer", &peer, "--keep-alive", "1s"];
         self.start("near", &[&words[..], more].concat())
+    }
+
+    /// Another program on a host, that says "ready" when it is.
+    pub(crate) fn program(&self, host: &str, program: &Path, words: &[&str]) -> Running {
+        let mut command = self.on(host, program.to_str().unwrap());
+        command.args(words).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let lines = lines(&mut child);
+        let mut running = Running { child, lines };
+        assert_eq!(running.line().as_deref(), Some("ready"));
+        running
     }
 
     /// A script of Python on a host, that says "ready" when it is.

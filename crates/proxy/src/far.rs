@@ -107,15 +107,19 @@ impl Far {
         &self.resolver
     }
 
-    /// Serves a peer until its link ends.
-    pub async fn serve(self: Arc<Self>, peering: Arc<Peering>) {
-        let peer = Arc::new(FarPeer {
-            name: peering.link.name().to_owned(),
+    pub(crate) fn peer(self: &Arc<Self>, name: &str) -> Arc<FarPeer> {
+        Arc::new(FarPeer {
+            name: name.to_owned(),
             connections: Places::new(self.options.connections_max),
             connecting: Places::new(self.options.connecting_max),
             bucket: Mutex::new(Buckets::new(self.options.rate)),
             far: self.clone(),
-        });
+        })
+    }
+
+    /// Serves a peer until its link ends.
+    pub async fn serve(self: Arc<Self>, peering: Arc<Peering>) {
+        let peer = self.peer(peering.link.name());
         let norm = tokio::spawn(peer.clone().accept_norm(peering.clone()));
         while let Some((send, recv)) = peering.link.accept().await {
             tokio::spawn(peer.clone().on_stream(peering.clone(), send, recv));
@@ -194,7 +198,7 @@ impl FarPeer {
         bucket.take(Instant::now(), ()).then(|| self.connections.take()).flatten()
     }
 
-    async fn connect(
+    pub(crate) async fn connect(
         &self,
         open: &Open,
         id: u64,

@@ -8,6 +8,7 @@
 //! - [`peering`]: what both share of one link; [`relay`]: bytes between TCP and the link; [`pipe`]:
 //!   what carries them, and [`ends`]: what comes out; [`flows`]: datagrams, `far_flows`: at the far side
 //! - [`norm`]: many connections in one NORM session, sealed; [`mux`]: who of them may send, without I/O
+//! - [`norp`]: NRL's norp at the other end, with `far_norp`
 //! - without I/O: [`socks5`], [`http_connect`], [`frame`]: what is said; [`destination`], [`code`]:
 //!   where to, and how it ended; [`policy`], [`route`], [`limits`], [`users`]: who may what
 //! - [`connect`], [`resolve`]: TCP and names at the far side
@@ -21,6 +22,7 @@ pub mod ends;
 pub mod event;
 pub mod far;
 mod far_flows;
+mod far_norp;
 pub mod flows;
 pub mod frame;
 pub mod gateway;
@@ -29,6 +31,7 @@ pub mod limits;
 pub mod mux;
 pub mod near;
 pub mod norm;
+pub mod norp;
 pub mod peering;
 pub mod pipe;
 pub mod policy;
@@ -45,6 +48,7 @@ pub use fanfare_proto::CongestionControl;
 pub use far::{Far, FarOptions};
 pub use near::{Carrier, Fallback, Front, GatewayListen, Near, NearOptions};
 pub use norm::Sending;
+pub use norp::{Norp, NorpOptions};
 pub use peering::Peering;
 pub use policy::{Policy, Rule};
 pub use route::{Routes, Via};

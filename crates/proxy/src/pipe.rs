@@ -3,7 +3,7 @@
 use fanfare_link::quinn::{RecvStream, SendStream, VarInt};
 
 pub use crate::ends::{Read, Reset};
-use crate::{frame::FRAME_MAX, norm::Handle};
+use crate::{frame::FRAME_MAX, norm::Handle, norp};
 
 /// The other end's TCP connection was reset, or cannot be written to any more.
 const RESET: VarInt = VarInt::from_u32(1);
@@ -17,6 +17,8 @@ pub enum Writer {
     Quic(SendStream),
     /// Spans of NORM.
     Norm(Handle),
+    /// A stream of NORM, to NRL's norp.
+    Norp(norp::ends::Writer),
 }
 
 /// The direction from the other end.
@@ -26,6 +28,8 @@ pub enum Reader {
     Quic(RecvStream),
     /// Spans of NORM.
     Norm(Handle),
+    /// A stream of NORM, from NRL's norp.
+    Norp(norp::ends::Reader),
 }
 
 impl Writer {
@@ -37,6 +41,7 @@ impl Writer {
         match self {
             Self::Quic(stream) => stream.write_all(bytes).await.map_err(|_| Reset),
             Self::Norm(handle) => handle.write(bytes).await,
+            Self::Norp(writer) => writer.write(bytes).await,
         }
     }
 
@@ -48,6 +53,7 @@ impl Writer {
         match self {
             Self::Quic(stream) => stream.finish().map_err(|_| Reset),
             Self::Norm(handle) => handle.finish(),
+            Self::Norp(writer) => writer.finish(),
         }
     }
 
@@ -57,6 +63,7 @@ impl Writer {
             // It may be over already.
             Self::Quic(stream) => drop(stream.reset(RESET)),
             Self::Norm(handle) => handle.reset(),
+            Self::Norp(writer) => writer.reset(),
         }
     }
 
@@ -65,6 +72,7 @@ impl Writer {
         match self {
             Self::Quic(stream) => matches!(stream.stopped().await, Ok(None)),
             Self::Norm(handle) => handle.stopped().await,
+            Self::Norp(writer) => writer.stopped().await,
         }
     }
 }
@@ -82,6 +90,7 @@ impl Reader {
                 Err(_) => Err(Reset),
             },
             Self::Norm(handle) => handle.read().await,
+            Self::Norp(reader) => reader.read().await,
         }
     }
 
@@ -91,6 +100,7 @@ impl Reader {
             // It may be over already.
             Self::Quic(stream) => drop(stream.stop(RESET)),
             Self::Norm(handle) => handle.reset(),
+            Self::Norp(reader) => reader.stop(),
         }
     }
 }

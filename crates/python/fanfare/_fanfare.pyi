@@ -1,3 +1,4 @@
+import builtins
 from typing import Any, List, Optional, Sequence, Tuple
 
 VERSION: str
@@ -22,7 +23,7 @@ class Event:
     @property
     def seconds(self) -> float: ...
     @property
-    def hash(self) -> bytes: ...
+    def hash(self) -> builtins.bytes: ...
 
 class Message:
     @property

@@ -30,11 +30,11 @@ class _Fetcher(Generic[T]):
         self._fetch = fetch
         self._stop = stop
         self._room = threading.Semaphore(AHEAD)
-        self._queue: "asyncio.Queue[Any]" = asyncio.Queue()
+        self._queue: "Optional[asyncio.Queue[Any]]" = None
         self._thread: Optional[threading.Thread] = None
         self.over = False
 
-    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _run(self, loop: asyncio.AbstractEventLoop, queue: "asyncio.Queue[Any]") -> None:
         while True:
             self._room.acquire()
             try:
@@ -42,7 +42,7 @@ class _Fetcher(Generic[T]):
             except Exception as error:  # it is raised where it is waited for
                 item = error
             try:
-                loop.call_soon_threadsafe(self._queue.put_nowait, item)
+                loop.call_soon_threadsafe(queue.put_nowait, item)
             except RuntimeError:  # the loop is closed
                 return
             if item is None or isinstance(item, Ended):
@@ -52,10 +52,13 @@ class _Fetcher(Generic[T]):
         """The next item; ``None`` when nothing more comes."""
         if self.over:
             return None
-        if self._thread is None:
-            loop = asyncio.get_running_loop()
+        if self._queue is None:
+            self._queue = asyncio.Queue()
             self._thread = threading.Thread(
-                target=self._run, args=(loop,), name="fanfare", daemon=True
+                target=self._run,
+                args=(asyncio.get_running_loop(), self._queue),
+                name="fanfare",
+                daemon=True,
             )
             _fetchers.add(self)
             self._thread.start()
@@ -66,7 +69,8 @@ class _Fetcher(Generic[T]):
             return None
         if isinstance(item, Exception):
             raise item
-        return item
+        found: T = item
+        return found
 
     def end(self) -> None:
         """Stops what it fetches from, and waits for the thread."""

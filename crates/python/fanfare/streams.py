@@ -50,7 +50,7 @@ class StreamWriter(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, data: Data) -> int:  # type: ignore[override]
+    def write(self, data: Data) -> int:
         """Writes all of it; waits for room."""
         return self._open().write(content(data))
 

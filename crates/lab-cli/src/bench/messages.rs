@@ -22,7 +22,10 @@ const HELP: Help = Help::new(&[
     (Exit::Permission, "root is needed"),
     (Exit::Interrupted, "interrupted by Ctrl-C"),
 ])
-.environment(&[("FANFARE_BIN", "another build of fanfare to be measured")]);
+.environment(&[
+    ("FANFARE_BIN", "another build of fanfare to be measured"),
+    ("FANFARE_LIBNORM", "our libnorm.so, if it is not beside this program"),
+]);
 
 /// Whose messages.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -35,6 +38,14 @@ enum Choice {
     Nats,
     /// Mosquitto at QoS 0 with its own commands
     Mosquitto,
+    /// ZeroMQ over TCP
+    ZeromqTcp,
+    /// ZeroMQ over NORM, on NRL's library; 5,000 messages at most
+    ZeromqNorm,
+    /// ZeroMQ over NORM, on our libnorm.so.1
+    ZeromqFanfare,
+    /// JGroups over UDP
+    Jgroups,
 }
 
 /// Measure how many short messages reach all subscribers, and how soon
@@ -49,7 +60,12 @@ pub(super) struct MessagesArgs {
     #[arg(long, default_value = "1,3,10", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=100))]
     receivers: Vec<u16>,
     /// Systems, with commas
-    #[arg(long, value_enum, default_value = "api,lines,nats,mosquitto", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "api,lines,nats,mosquitto,zeromq-tcp,zeromq-norm,zeromq-fanfare,jgroups",
+        value_delimiter = ','
+    )]
     systems: Vec<Choice>,
     /// Messages of a row that is as fast as it goes
     #[arg(long, default_value_t = 300_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -90,7 +106,8 @@ pub(super) fn run(args: &MessagesArgs) -> Exit {
         output.text(&format!("{} is left out: {program} is not installed", system.name()));
     }
     let mut tell = |run: &MessageRun| print(&output, "messages", run);
-    match bench.run(&stop, &mut tell) {
+    let mut without = |what: &str| output.text(what);
+    match bench.run(&stop, &mut tell, &mut without) {
         Ok(runs) => {
             output.data(&table(&runs).to_string());
             end(runs.iter().all(|run| run.why.is_empty()), &output)
@@ -108,6 +125,10 @@ impl MessagesArgs {
             Choice::Lines => Some(MessageSystem::Lines),
             Choice::Nats => cfg!(feature = "nats").then_some(MessageSystem::Nats),
             Choice::Mosquitto => Some(MessageSystem::Mosquitto),
+            Choice::ZeromqTcp => Some(MessageSystem::ZeromqTcp),
+            Choice::ZeromqNorm => Some(MessageSystem::ZeromqNorm),
+            Choice::ZeromqFanfare => Some(MessageSystem::ZeromqFanfare),
+            Choice::Jgroups => Some(MessageSystem::Jgroups),
         });
         Ok(MessageBench {
             systems: systems.collect(),

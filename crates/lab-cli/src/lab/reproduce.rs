@@ -2,6 +2,7 @@
 //!
 //! - `options`: what all experiments are asked alike
 //! - `transfers`: files; `company`: messages between many; `tactical`: a slow, bad link to the sender
+//! - `unicast`: protocols between two hosts
 //! - `plot`: the tables of transfers as pictures
 
 mod company;
@@ -9,6 +10,7 @@ mod options;
 mod plot;
 mod tactical;
 mod transfers;
+mod unicast;
 
 use fanfare_command::{Exit, Output};
 
@@ -19,6 +21,7 @@ pub(super) fn run(args: &ReproduceArgs) -> Exit {
     match args.name.as_str() {
         company::NAME => company::run(args, &output),
         tactical::NAME => tactical::run(args, &output),
+        unicast::NAME => unicast::run(args, &output),
         _ => transfers::run(args, &output),
     }
 }

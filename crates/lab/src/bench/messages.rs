@@ -6,10 +6,12 @@
 //!
 //! - `server`: the broker of a system that has one
 //! - `peers`: by a peer program that is given; `lines`: by commands that take and print lines
+//! - `others`: the peer programs of ZeroMQ and JGroups
 //! - `clients`: what is common to both
 
 mod clients;
 mod lines;
+mod others;
 mod peers;
 mod server;
 
@@ -20,6 +22,7 @@ use crate::{
     system::{privileges, scratch::Scratch},
 };
 use clients::Heard;
+use others::Others;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +38,14 @@ pub enum MessageSystem {
     Nats,
     /// Mosquitto with its own commands, at QoS 0.
     Mosquitto,
+    /// ZeroMQ over TCP.
+    ZeromqTcp,
+    /// ZeroMQ over NORM, on NRL's library.
+    ZeromqNorm,
+    /// ZeroMQ over NORM, on our libnorm.so.1.
+    ZeromqFanfare,
+    /// JGroups with its stack for UDP.
+    Jgroups,
 }
 
 impl MessageSystem {
@@ -46,17 +57,29 @@ impl MessageSystem {
             Self::Lines => "lines",
             Self::Nats => "nats",
             Self::Mosquitto => "mosquitto",
+            Self::ZeromqTcp => "zeromq-tcp",
+            Self::ZeromqNorm => "zeromq-norm",
+            Self::ZeromqFanfare => "zeromq-fanfare",
+            Self::Jgroups => "jgroups",
         }
+    }
+
+    /// NRL's library takes minutes for more under libzmq: it stands still when its buffer is full.
+    fn most(self) -> u64 {
+        if self == Self::ZeromqNorm { 5_000 } else { u64::MAX }
     }
 
     /// Whether its clients stamp messages, so that their latency can be told.
     fn is_stamped(self) -> bool {
-        matches!(self, Self::Api | Self::Nats)
+        !matches!(self, Self::Lines | Self::Mosquitto)
     }
 
     fn needs(self) -> &'static [&'static str] {
         match self {
-            Self::Api | Self::Lines => &[],
+            Self::Api | Self::Lines | Self::ZeromqTcp | Self::ZeromqNorm | Self::ZeromqFanfare => {
+                &[]
+            }
+            Self::Jgroups => &["java", "javac"],
             Self::Nats => &["nats-server"],
             Self::Mosquitto => &["mosquitto", "mosquitto_pub", "mosquitto_sub"],
         }
@@ -124,7 +147,7 @@ struct Cell {
 }
 
 impl MessageBench {
-    /// Measures, one run after another.
+    /// Measures, one run after another. `without` is told of systems that cannot be had.
     ///
     /// # Errors
     /// What is missing or refused, or that the user stopped it.
@@ -132,19 +155,26 @@ impl MessageBench {
         &self,
         stop: &Stop,
         tell: &mut dyn FnMut(&MessageRun),
+        without: &mut dyn FnMut(&str),
     ) -> Result<Vec<MessageRun>, LabError> {
         privileges::check()?;
         crate::lab::clear_leftovers()?;
         let scratch = Scratch::make(&std::env::temp_dir())?;
+        let (others, missing) = Others::make(self);
+        for (system, why) in &missing {
+            without(&format!("{} is left out: {why}", system.name()));
+        }
+        let cells: Vec<Cell> = self.cells();
+        let here = |cell: &&Cell| missing.iter().all(|(system, _)| *system != cell.system);
         let mut runs = Vec::new();
         for &receivers in &self.receivers {
             let star = Star::up(receivers, 1500, false)?;
             for _ in 0..self.repetitions {
-                for cell in self.cells() {
+                for &cell in cells.iter().filter(here) {
                     if stop.is_set() {
                         return Ok(runs);
                     }
-                    let run = self.measure(cell, &star, scratch.path());
+                    let run = self.measure(cell, &star, (scratch.path(), &others));
                     tell(&run);
                     runs.push(run);
                 }
@@ -168,7 +198,8 @@ impl MessageBench {
         let here = |system: &&MessageSystem| missing.iter().all(|(other, _)| other != *system);
         let mut cells = Vec::new();
         for &system in self.systems.iter().filter(here) {
-            cells.push(Cell { system, paced: 0, loss: 0.0, messages: self.messages });
+            let messages = self.messages.min(system.most());
+            cells.push(Cell { system, paced: 0, loss: 0.0, messages });
             for &paced in self.rates.iter().filter(|_| system.is_stamped()) {
                 cells.push(Cell { system, paced, loss: 0.0, messages: self.timed });
                 if system == MessageSystem::Api && self.loss > 0.0 {
@@ -179,10 +210,15 @@ impl MessageBench {
         cells
     }
 
-    fn measure(&self, cell: Cell, star: &Star, directory: &Path) -> MessageRun {
+    fn measure(
+        &self,
+        cell: Cell,
+        star: &Star,
+        (directory, others): (&Path, &Others),
+    ) -> MessageRun {
         let result = match cell.system {
-            MessageSystem::Api | MessageSystem::Nats => self.by_peers(cell, star, directory),
             MessageSystem::Lines | MessageSystem::Mosquitto => self.by_lines(cell, star, directory),
+            _ => self.by_peers(cell, star, (directory, others)),
         };
         let Cell { system, paced, loss, messages: published } = cell;
         let mut run = MessageRun {

@@ -16,7 +16,7 @@ pub(crate) struct AcceptArgs {
     pub(crate) listen: SocketAddr,
     /// A node that may link to this one: NAME=KEY. May be given several times
     #[arg(long, value_name = "NAME=KEY")]
-    accept: Vec<String>,
+    pub(crate) accept: Vec<String>,
     /// File of such nodes, a name and a key a line; SIGHUP reads it again
     #[arg(long, value_name = "FILE")]
     accept_file: Option<PathBuf>,

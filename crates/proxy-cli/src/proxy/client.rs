@@ -7,6 +7,7 @@ use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
 use fanfare_proxy::{Destination, Fallback, Front, Near, NearOptions, Peering, Via, users::Users};
 
 use super::{
+    compat::{self, CompatArgs},
     limits::{raise_descriptors, rule},
     sending::{SendingArgs, peerings_status},
     telling,
@@ -56,6 +57,11 @@ pub(super) struct ClientArgs {
     /// Which way all others go: a PEER, direct or refuse [default: the first --peer]
     #[arg(long, value_name = "WAY")]
     default: Option<String>,
+    /// With --compat nrl, hear the peers' signalling here
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:7001", hide_short_help = true)]
+    compat_listen: SocketAddr,
+    #[command(flatten)]
+    compat: CompatArgs,
     /// What carries connections: one NORM session, or a stream of QUIC each
     #[arg(long, value_enum, default_value_t = CarrierArg::Norm)]
     carrier: CarrierArg,
@@ -134,6 +140,8 @@ impl ClientArgs {
             FallbackArg::Refuse => Fallback::Refuse,
             FallbackArg::Direct => Fallback::Direct,
         };
+        // norp has no keys.
+        let own = if self.compat.is_nrl() { [0; 32] } else { self.node.key()?.0 };
         Ok(NearOptions {
             routes: routes(&self.route, self.default.as_deref(), names)?,
             carrier: self.carrier.into(),
@@ -145,7 +153,7 @@ impl ClientArgs {
             optimistic: self.optimistic,
             connections_max: connections(&self.connections)?,
             listener: telling::listener(output, self.log_destinations),
-            ..NearOptions::new(self.node.key()?.0, Via::Refuse)
+            ..NearOptions::new(own, Via::Refuse)
         })
     }
 
@@ -179,8 +187,12 @@ fn forward(text: &str) -> Result<(SocketAddr, Destination), Failure> {
 }
 
 pub(super) async fn run(args: &ClientArgs, output: Output) -> Result<Exit, Failure> {
-    let (output, mut signals) = (Arc::new(output), Signals::install()?);
+    let (output, signals) = (Arc::new(output), Signals::install()?);
     raise_descriptors();
+    if args.compat.is_nrl() {
+        return run_norp(args, output, signals).await;
+    }
+    let mut signals = signals;
     let mut all = Vec::new();
     for text in &args.peer {
         all.push(peers::peer(text)?);
@@ -198,13 +210,7 @@ pub(super) async fn run(args: &ClientArgs, output: Output) -> Result<Exit, Failu
         peerings.push(peering.clone());
         near.add(peering);
     }
-    for (address, front, what) in fronts {
-        let bound = near.listen(address, front).await.map_err(|error| {
-            let text = format!("{what} ({address}): cannot listen there ({error}). Choose another");
-            Failure::new(Exit::Resource, "listen.failed", text)
-        })?;
-        tell_listening(&output, what, bound);
-    }
+    listen(&near, fronts, &output).await?;
     let told = (node.clone(), near.clone());
     status::serve(args.socket.socket.as_deref(), move || {
         let mut status = links_status(&told.0);
@@ -215,5 +221,56 @@ pub(super) async fn run(args: &ClientArgs, output: Output) -> Result<Exit, Failu
     })?;
     while signals.next().await != Asked::End {}
     node.close().await;
+    Ok(Exit::Interrupted)
+}
+
+async fn listen(
+    near: &Arc<Near>,
+    fronts: Vec<(SocketAddr, Front, &'static str)>,
+    output: &Output,
+) -> Result<(), Failure> {
+    for (address, front, what) in fronts {
+        let bound = near.listen(address, front).await.map_err(|error| {
+            let text = format!("{what} ({address}): cannot listen there ({error}). Choose another");
+            Failure::new(Exit::Resource, "listen.failed", text)
+        })?;
+        tell_listening(output, what, bound);
+    }
+    Ok(())
+}
+
+/// The same with NRL's norps as peers: there are no links, keys or messages.
+async fn run_norp(
+    args: &ClientArgs,
+    output: Arc<Output>,
+    mut signals: Signals,
+) -> Result<Exit, Failure> {
+    let mut peers = Vec::new();
+    for text in &args.peer {
+        peers.push(compat::peer(text)?);
+    }
+    let names: Vec<String> = peers.iter().map(|(name, _)| name.clone()).collect();
+    let near = Near::new(args.options(&names, &output)?);
+    let fronts = args.fronts()?;
+    let mut rules = Vec::new();
+    for (name, address) in &peers {
+        rules.push((name.clone(), rule("peer", &address.ip().to_string())?));
+    }
+    let sending = args.sending.sending()?;
+    // Nobody may ask this side: requests are dropped with what would take them.
+    let (norp, _) = args.compat.start(args.compat_listen, rules, sending, &output).await?;
+    for (name, address) in peers {
+        near.add_norp(&name, norp.clone(), address);
+    }
+    listen(&near, fronts, &output).await?;
+    let told = near.clone();
+    status::serve(args.socket.socket.as_deref(), move || {
+        serde_json::json!({
+            "event": "status",
+            "connections": told.connections(),
+            "requests": told.requests(),
+        })
+    })?;
+    while signals.next().await != Asked::End {}
     Ok(Exit::Interrupted)
 }

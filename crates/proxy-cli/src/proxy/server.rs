@@ -7,6 +7,7 @@ use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
 use fanfare_proxy::{Far, FarOptions, Peering, Policy};
 
 use super::{
+    compat::{self, CompatArgs},
     limits::{raise_descriptors, rule},
     sending::{SendingArgs, peerings_status},
     telling,
@@ -51,6 +52,8 @@ pub(super) struct ServerArgs {
     /// Most connections of a node at once
     #[arg(long, value_name = "N", default_value_t = 10_000, hide_short_help = true)]
     connections: usize,
+    #[command(flatten)]
+    compat: CompatArgs,
     /// Tell in events where connections go
     #[arg(long)]
     log_destinations: bool,
@@ -69,6 +72,8 @@ impl ServerArgs {
         let rules = |option: &str, texts: &[String]| {
             texts.iter().map(|text| rule(option, text)).collect::<Result<Vec<_>, _>>()
         };
+        // norp has no keys.
+        let own = if self.compat.is_nrl() { [0; 32] } else { self.node.key()?.0 };
         Ok(FarOptions {
             policy: Policy {
                 allow: rules("allow", &self.allow)?,
@@ -77,7 +82,7 @@ impl ServerArgs {
             connect_timeout: units::time("connect-timeout", &self.connect_timeout)?,
             connections_max: self.connections,
             listener: telling::listener(output, self.log_destinations),
-            ..FarOptions::new(self.node.key()?.0)
+            ..FarOptions::new(own)
         })
     }
 }
@@ -86,6 +91,9 @@ pub(super) async fn run(args: &ServerArgs, output: Output) -> Result<Exit, Failu
     let (output, mut signals) = (Arc::new(output), Signals::install()?);
     raise_descriptors();
     let far = Far::new(args.options(&output)?);
+    if args.compat.is_nrl() {
+        return run_norp(args, &far, &output, signals).await;
+    }
     let node = args.node.start(args.accepting.listen, args.accepting.all()?)?;
     if args.allow.is_empty() {
         output.warn("allow.missing", "nothing may be connected to: give --allow RULE");
@@ -117,5 +125,22 @@ pub(super) async fn run(args: &ServerArgs, output: Output) -> Result<Exit, Failu
         }
     }
     node.close().await;
+    Ok(Exit::Interrupted)
+}
+
+/// The same for NRL's norps, that have no keys.
+async fn run_norp(
+    args: &ServerArgs,
+    far: &Arc<Far>,
+    output: &Arc<Output>,
+    mut signals: Signals,
+) -> Result<Exit, Failure> {
+    let peers = compat::accepted(&args.accepting.accept)?;
+    let listen = args.accepting.listen;
+    let (norp, asking) = args.compat.start(listen, peers, args.sending.sending()?, output).await?;
+    tell_listening(output, "norp", norp.address().unwrap_or(listen));
+    tokio::spawn(far.clone().serve_norp(asking));
+    status::serve(args.socket.socket.as_deref(), || serde_json::json!({ "event": "status" }))?;
+    while signals.next().await != Asked::End {}
     Ok(Exit::Interrupted)
 }

@@ -20,6 +20,7 @@ use crate::{
     destination::Destination,
     event::Event,
     frame::{Open, Reply},
+    norp::Norp,
     peering::Peering,
     pipe::{Reader, Writer, read_frame, write_frame},
     relay::{How, Traffic, relay},
@@ -53,6 +54,7 @@ impl Near {
         }
         let via = self.options.routes.of(&to).clone();
         let (peer, carrier) = match &via {
+            Via::Peer(peer) if self.norp(peer).is_some() => (Some(peer.clone()), "norp"),
             Via::Peer(peer) => (Some(peer.clone()), self.options.carrier.name()),
             _ => (None, "direct"),
         };
@@ -133,6 +135,9 @@ impl Near {
             Via::Refuse => Err(Code::Refused.into()),
             Via::Direct => self.directly(to).await,
             Via::Peer(name) => {
+                if let Some((norp, peer)) = self.norp(name) {
+                    return self.by_norp(id, (&norp, name, peer), to).await;
+                }
                 let peering = self.peer(name).ok_or(Code::General)?;
                 let falls_back = self.options.fallback == Fallback::Direct;
                 let wait = match falls_back {
@@ -153,6 +158,28 @@ impl Near {
                     },
                 }
             }
+        }
+    }
+
+    /// By NRL's norp, which has no link to be waited for.
+    async fn by_norp(
+        &self,
+        id: u64,
+        (norp, name, peer): (&Arc<Norp>, &str, SocketAddr),
+        to: &Destination,
+    ) -> Result<(There, Option<SocketAddr>), Failure> {
+        let falls_back = self.options.fallback == Fallback::Direct;
+        let patience = self.options.connect_timeout + WAY;
+        let heard = if falls_back { FALLBACK_AFTER } else { patience };
+        match norp.ask(peer, to, (heard, patience)).await {
+            Ok((writer, reader)) => {
+                Ok((There::Linked(Writer::Norp(writer), Reader::Norp(reader)), None))
+            }
+            Err(None) if falls_back => {
+                self.options.listener.tell(Event::Fallback { id, peer: name.to_owned() });
+                self.directly(to).await
+            }
+            Err(code) => Err(code.unwrap_or(Code::TimedOut).into()),
         }
     }
 

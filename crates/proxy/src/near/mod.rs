@@ -33,6 +33,7 @@ use crate::{
     destination::Destination,
     event::{Event, Listener},
     limits::{Places, PlacesOfEach},
+    norp::Norp,
     peering::Peering,
     policy::{Policy, Rule},
     resolve::Resolver,
@@ -139,6 +140,8 @@ impl NearOptions {
 pub struct Near {
     options: NearOptions,
     peers: RwLock<HashMap<String, Arc<Peering>>>,
+    /// NRL's norps, and where they are.
+    norps: RwLock<HashMap<String, (Arc<Norp>, SocketAddr)>>,
     resolver: Resolver,
     /// What may be connected to directly: nothing inside this machine.
     direct: Policy,
@@ -158,6 +161,7 @@ impl Near {
             all: Places::new(all),
             direct,
             peers: RwLock::default(),
+            norps: RwLock::default(),
             resolver: Resolver::default(),
             ids: AtomicU64::new(0),
             options,
@@ -168,6 +172,16 @@ impl Near {
     pub fn add(&self, peering: Arc<Peering>) {
         let mut peers = self.peers.write().unwrap_or_else(PoisonError::into_inner);
         peers.insert(peering.link().name().to_owned(), peering);
+    }
+
+    /// Connections may go by this norp of NRL's.
+    pub fn add_norp(&self, name: &str, norp: Arc<Norp>, at: SocketAddr) {
+        let mut norps = self.norps.write().unwrap_or_else(PoisonError::into_inner);
+        norps.insert(name.to_owned(), (norp, at));
+    }
+
+    fn norp(&self, name: &str) -> Option<(Arc<Norp>, SocketAddr)> {
+        self.norps.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
     /// Connections at present.

@@ -45,19 +45,20 @@ const HELP: Help = Help::new(&[
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct ReproduceArgs {
-    /// s000-table1, s000-table2, s000-table3, s003, s003-gigabit or company
+    /// s000-table1, s000-table2, s000-table3, s002-unicast, s003, s003-gigabit or company
     pub(super) name: String,
     /// Systems, with commas [default: all that are installed]
     ///
     /// fanfare, norm, openpgm, jgroups, uftp, udpcast and tcp. For company: fanfare, nats, mqtt and
-    /// zeromq-norm. For s000-table3: fanfare and norm.
+    /// zeromq-norm. For s000-table3: fanfare and norm. For s002-unicast: cubic, bbr, reno, sctp, udt, srt,
+    /// quinn and fanfare.
     #[arg(long, value_name = "NAMES")]
     pub(super) systems: Option<String>,
     /// Cells, with commas [default: all, or a selection]
     ///
     /// Such as 1024:90; a star, or nothing, stands for all of one half. For company: moving, fixed
     /// and clear [default: all but clear]. For s000-table3: such as deaf:80:1024, or all [default:
-    /// 80 and 50 %, 1024 and 15360 bytes].
+    /// 80 and 50 %, 1024 and 15360 bytes]. For s002-unicast: losses in percent [default: 0,5,10,15].
     #[arg(long, value_name = "KEYS")]
     pub(super) cells: Option<String>,
     /// Size of the file, for a quick look [default: the experiment's]

@@ -1,7 +1,7 @@
 //! By a peer program: it stamps what it publishes, and tells what came of it in its last line.
 
 use super::{
-    Cell, MessageBench,
+    Cell, MessageBench, Others,
     clients::{GROUP, Heard, LIMIT, SETTLE, TOPIC, await_all, said, start_subscriber},
     server::NATS_PORT,
 };
@@ -24,19 +24,23 @@ impl MessageBench {
         &self,
         cell: Cell,
         star: &Star,
-        directory: &Path,
+        (directory, others): (&Path, &Others),
     ) -> Result<Vec<Heard>, String> {
         let mut processes: Vec<Process> =
             Vec::from_iter(self.server(cell.system, star, directory)?);
         let mut outputs = Vec::new();
-        for host in star.receivers() {
-            let command = self.peer(cell, "sub", host, star);
+        let command = |end, host: (&Host, usize)| {
+            let other = others.command((cell, self.size), end, host, star, directory);
+            other.unwrap_or_else(|| self.peer(cell, end, host.0, star))
+        };
+        for (number, host) in star.receivers().iter().enumerate() {
+            let command = command("sub", (host, number + 2));
             outputs.extend(start_subscriber(command, &mut processes)?);
         }
         let readers: Vec<JoinHandle<Option<String>>> =
             outputs.into_iter().map(|output| thread::spawn(move || last_line(output))).collect();
         thread::sleep(SETTLE);
-        let publisher = self.peer(cell, "pub", star.sender(), star);
+        let publisher = command("pub", (star.sender(), 1));
         // It ends with its input.
         let publisher = Process::start_with_input(publisher, Stdio::null(), Stdio::null());
         processes.push(publisher.map_err(said)?);

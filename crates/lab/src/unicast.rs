@@ -1,0 +1,125 @@
+//! The unicast matrix (4.5 of the paper on Mockets) with real programs: eight protocols over one bad
+//! road, four patterns.
+//!
+//! - `protocol`: what is compared; `row`: a measurement
+//! - `trial`: one protocol over one road; `table`: all of them
+
+mod protocol;
+mod row;
+mod table;
+mod trial;
+
+pub use protocol::{Pattern, Protocol};
+pub use row::UnicastRow;
+
+use std::{
+    collections::VecDeque,
+    ops::Range,
+    path::Path,
+    process::Command,
+    sync::{Mutex, PoisonError},
+    thread,
+};
+
+use crate::{
+    error::LabError,
+    peer::Tools,
+    stop::Stop,
+    system::{privileges, scratch::Scratch},
+    trials::{Trials, available},
+};
+use trial::Ready;
+
+/// What is to be measured.
+#[derive(Debug, Clone)]
+pub struct Unicast {
+    /// Which protocols.
+    pub protocols: Vec<Protocol>,
+    /// Losses in both directions, percent.
+    pub losses: Vec<u32>,
+    /// Numbers of the repetitions; each has other losses.
+    pub repetitions: Range<u32>,
+    /// How they are run.
+    pub trials: Trials,
+}
+
+impl Unicast {
+    /// Runs all of it, and writes the tables. Protocols whose library is not installed are told.
+    ///
+    /// # Errors
+    /// When the lab cannot be, or `stop` was set before anything was measured.
+    pub fn run(
+        &self,
+        stop: &Stop,
+        missing: &mut dyn FnMut(Protocol, &LabError),
+        tell: &mut (dyn FnMut(&UnicastRow) + Send),
+    ) -> Result<Vec<UnicastRow>, LabError> {
+        privileges::check()?;
+        crate::lab::clear_leftovers()?;
+        let scratch = Scratch::with_large_pages(&std::env::temp_dir())?;
+        let ready = self.prepare(scratch.path(), missing)?;
+        let mut waiting = VecDeque::new();
+        for repetition in self.repetitions.clone() {
+            for &loss in &self.losses {
+                waiting.extend(ready.iter().map(|ready| (ready, loss, repetition)));
+            }
+        }
+        let (waiting, done) = (Mutex::new(waiting), Mutex::new((Vec::new(), tell)));
+        let work = || -> Result<(), LabError> {
+            while !stop.is_set() {
+                let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+                let Some((ready, loss, repetition)) = next else { return Ok(()) };
+                let rows = trial::run(ready, (loss, repetition), &Pattern::ALL, stop)?;
+                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                for row in rows {
+                    (done.1)(&row);
+                    done.0.push(row);
+                }
+            }
+            Ok(())
+        };
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..self.trials.jobs()).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().try_for_each(|worker| match worker.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+        })?;
+        let (mut rows, _) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        rows.sort_by_key(UnicastRow::order);
+        self.trials.write("s002-unicast", &table::markdown(&rows), &table::csv(&rows))?;
+        Ok(rows)
+    }
+
+    fn prepare(
+        &self,
+        keys: &Path,
+        missing: &mut dyn FnMut(Protocol, &LabError),
+    ) -> Result<Vec<Ready>, LabError> {
+        let tools = self.trials.tools();
+        let shown = [key(&tools, keys, "near")?, key(&tools, keys, "far")?];
+        let ours = format!("fanfare {}", env!("CARGO_PKG_VERSION"));
+        let prepare = |protocol: Protocol| {
+            let (peer, version) = protocol.library().prepare(&tools)?;
+            let version = if protocol.carrier().is_some() { ours.clone() } else { version };
+            let proxy = tools.fanfare.with_file_name("fanfare-proxy");
+            Ok(Ready {
+                protocol,
+                peer,
+                version,
+                proxy,
+                keys: keys.to_owned(),
+                shown: shown.clone(),
+            })
+        };
+        let found = available(&self.protocols, prepare, |_| true, missing)?;
+        Ok(found.into_iter().map(|(_, ready)| ready).collect())
+    }
+}
+
+fn key(tools: &Tools, directory: &Path, name: &str) -> Result<String, LabError> {
+    let shown =
+        Command::new(&tools.fanfare).arg("id").arg("--identity").arg(directory.join(name)).output();
+    let shown = shown.map_err(|error| LabError::system(tools.fanfare.display(), &error))?;
+    Ok(String::from_utf8_lossy(&shown.stdout).trim().to_owned())
+}
