@@ -82,7 +82,7 @@ mod tests {
 *For people who run `fanfare relay`. Afterwards you know every option. This page is made of
 `--help`.*
 
-[Join islands with a relay](../../how-to/join-islands.md) begins with an example. [All
+[Join islands with a relay](../../how-to/reach/join-islands.md) begins with an example. [All
 options](fanfare.md) has the commands of `fanfare`.
 ";
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/options/relay.md");
