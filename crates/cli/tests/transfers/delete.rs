@@ -246,5 +246,5 @@ fn a_receiver_that_may_delete_is_told_where() {
     let words = ["recv", "--allow-delete", "--json"].map(std::ffi::OsStr::new);
     let ended = Running::start(&words, None).end().expect(2);
     let told = ended.all("error")[0]["message"].as_str().unwrap();
-    assert_eq!(told, "error: arguments (<DIR>): are missing. See fanfare recv --help");
+    assert_eq!(told, "error: arguments (<CODE|DIR>): are missing. See fanfare recv --help");
 }
