@@ -59,10 +59,11 @@ pub(super) struct MessagesArgs {
     /// Numbers of subscribers, with commas
     #[arg(long, default_value = "1,3,10", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=100))]
     receivers: Vec<u16>,
-    /// Systems, with commas
+    /// Systems, with commas [default: all]
     #[arg(
         long,
         value_enum,
+        hide_default_value = true,
         default_value = "api,lines,nats,mosquitto,zeromq-tcp,zeromq-norm,zeromq-fanfare,jgroups",
         value_delimiter = ','
     )]
