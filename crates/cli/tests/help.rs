@@ -8,7 +8,7 @@ use crate::documents::{commands, with_help};
 const COLUMNS: usize = 80;
 const LINES: usize = 30;
 /// The list of commands has a line for each.
-const LIST_LINES: usize = 40;
+const LIST_LINES: usize = 43;
 
 fn run(words: &[String]) -> Output {
     let mut command = Command::new(crate::PROGRAM);

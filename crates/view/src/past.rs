@@ -21,13 +21,20 @@ const EXPORT: Help = Help::new(&[
     ("fanfare monitor export --last 24h --series node/base", "one node's last day"),
     ("fanfare monitor export --dir /var/lib/fanfare/history", "of a monitor that does not run"),
 ])
-.exits(EXITS);
+.exits(EXITS)
+.files(FILES);
 
 const REPORT: Help = Help::new(&[
     ("fanfare monitor report", "the last hour"),
     ("fanfare monitor report --last 24h --series link/", "all links' last day"),
 ])
-.exits(EXITS);
+.exits(EXITS)
+.files(FILES);
+
+const FILES: &[(&str, &str)] = &[
+    ("--dir DIR", "what a monitor with --monitor-history has kept"),
+    ("--token FILE", "what a page that is not on this machine asks for"),
+];
 
 const EXITS: &[(Exit, &str)] = &[
     (Exit::Done, "it was printed"),

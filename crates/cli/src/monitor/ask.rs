@@ -38,6 +38,10 @@ const HELP: Help = Help::new(&[
     (Exit::Done, "somebody answered"),
     (Exit::Nobody, "nobody answered"),
     (Exit::Interrupted, "stopped by Ctrl-C or SIGTERM"),
+])
+.files(&[
+    ("--key FILE", "the key that seals the group"),
+    ("--policy FILE", "what members may publish here"),
 ]);
 
 /// Ask a node for its exact numbers
