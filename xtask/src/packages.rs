@@ -17,13 +17,15 @@ const FOR_NAMESPACES: [(&str, &str); 1] = [("ip", "iproute2")];
 
 /// The same for the tests of the command; what is compared in the laboratory is left out there when it is
 /// missing.
-const FOR_TESTS: [(&str, &str); 7] = [
+const FOR_TESTS: [(&str, &str); 9] = [
     ("cmake", "cmake"),
+    ("curl", "curl"),
     ("ffmpeg", "ffmpeg"),
     ("nats-server", "nats-server"),
     ("openssl", "openssl"),
     ("python3", "python3"),
     ("rsync", "rsync"),
+    ("wget", "wget"),
     ("/usr/include/zmq.h", "libzmq3-dev"),
 ];
 
