@@ -13,9 +13,7 @@ const ENDS: [&str; 6] = ["&", "&&", "|", ">", "<", ";"];
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut pages = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
-    let mut folders: Vec<_> = ["tutorial", "how-to", "reference", "explanation"]
-        .map(|kind| root.join("docs").join(kind))
-        .into();
+    let mut folders = vec![root.join("docs")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

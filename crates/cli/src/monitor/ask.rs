@@ -39,10 +39,7 @@ const HELP: Help = Help::new(&[
     (Exit::Nobody, "nobody answered"),
     (Exit::Interrupted, "stopped by Ctrl-C or SIGTERM"),
 ])
-.files(&[
-    ("--key FILE", "the key that seals the group"),
-    ("--policy FILE", "what members may publish here"),
-]);
+.files(&[("--key FILE", "the group's key"), ("--policy FILE", "what members may publish")]);
 
 /// Ask a node for its exact numbers
 ///
