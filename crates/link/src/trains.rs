@@ -3,7 +3,7 @@
 //!
 //! A train of datagrams of one size leaves at once. The narrowest link takes its time for each, so
 //! `C = bytes of all but the first / (arrival of the last - arrival of the first)`. The times of several
-//! trains are summed before dividing: the mean of single rates would be too high, as E[1/x] > 1/E[x].
+//! trains are summed before dividing: the mean of single rates would be too high.
 //!
 //! ```text
 //! train    number (4) | place (1) | count (1) | padding
