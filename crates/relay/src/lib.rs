@@ -14,9 +14,10 @@
 //! - [`Config`], [`Event`], [`Counts`]: how it is set up, and what it tells
 //! - [`Side`]: where messages come from and go to
 //! - [`Relay`]: the machine, without clock or sockets; `source`: one sender, and from where it is heard
-//! - `object`: what is kept of an object; `cache`: of all, within a limit
+//! - `object`: what is kept of an object; `cache`: of all, within a limit;
+//!   `intake`: messages on their way into it, and out again
 //! - `demand`: what a request comes to; `ledger`: repairs on their way, and their rate
-//! - `hello`: what relays tell each other
+//! - `hello`: what relays tell each other; `neighbours`: those that are heard; `outbox`: what waits to go
 //! - [`daemon`]: a relay on real sockets
 
 mod cache;
@@ -24,8 +25,11 @@ mod config;
 pub mod daemon;
 mod demand;
 mod hello;
+mod intake;
 mod ledger;
+mod neighbours;
 mod object;
+mod outbox;
 mod relay;
 mod side;
 mod source;

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_wire::{Data, Info, Message, Nack, NodeId, ObjectFlags, header::SenderFields};
+use fanfare_wire::{Message, Nack, NodeId, header::SenderFields};
 
 use crate::{
     cache::Cache,
@@ -14,46 +14,34 @@ use crate::{
     demand::Demand,
     hello::{HOPS_MAX, Hello},
     ledger::{Ledger, Repair},
+    neighbours::Neighbours,
+    outbox::Outbox,
     side::{From, Side, To},
-    source::{LEASE, Source},
+    source::Source,
 };
 
 /// Between two hellos.
 const HELLO: Duration = Duration::from_secs(1);
 /// A sender that is silent for so long is forgotten, with what is kept of it.
 const SILENCE: Duration = Duration::from_secs(300);
-/// Senders, relays that are heard, and members of a sender.
+/// Senders at once, and addresses that are refused and told of.
 const SOURCES_MAX: usize = 256;
-const NEIGHBOURS_MAX: usize = 256;
-/// Answers that are passed on in a second.
-const FEEDBACK_MAX: u32 = 20_000;
+const REFUSED_MAX: usize = 256;
 /// The least time in which nothing is sent or asked for twice.
 const HOLD: Duration = Duration::from_millis(100);
-/// Datagrams that wait for the sockets.
-const OUTGOING_MAX: usize = 8192;
-
-/// A relay that is heard.
-#[derive(Debug)]
-struct Neighbour {
-    hello: Hello,
-    heard: Duration,
-}
 
 /// The machine. Times are since its beginning.
 #[derive(Debug)]
 pub struct Relay {
     config: Config,
     sources: BTreeMap<u32, Source>,
-    neighbours: BTreeMap<IpAddr, Neighbour>,
+    neighbours: Neighbours,
     cache: Cache,
     ledger: Ledger,
-    /// Bytes that each side may have now, and since when.
-    tokens: BTreeMap<Side, (f64, Duration)>,
-    feedback: (u64, u32),
     refused: Vec<IpAddr>,
     looped: Vec<u32>,
     next_hello: Duration,
-    outgoing: VecDeque<Outgoing>,
+    outbox: Outbox,
     events: VecDeque<Event>,
     counts: Counts,
 }
@@ -63,18 +51,17 @@ impl Relay {
     #[must_use]
     pub fn new(config: Config) -> Self {
         let (cache, ledger) = (Cache::new(config.cache), Ledger::new(config.limit));
+        let outbox = Outbox::new(config.limit);
         Self {
             config,
             sources: BTreeMap::new(),
-            neighbours: BTreeMap::new(),
+            neighbours: Neighbours::default(),
             cache,
             ledger,
-            tokens: BTreeMap::new(),
-            feedback: (0, 0),
             refused: Vec::new(),
             looped: Vec::new(),
             next_hello: Duration::ZERO,
-            outgoing: VecDeque::new(),
+            outbox,
             events: VecDeque::new(),
             counts: Counts::default(),
         }
@@ -127,7 +114,7 @@ impl Relay {
         if self.config.open || self.config.accept.contains(&ip) {
             return Some(Side::Single);
         }
-        if !self.refused.contains(&ip) && self.refused.len() < NEIGHBOURS_MAX {
+        if !self.refused.contains(&ip) && self.refused.len() < REFUSED_MAX {
             self.refused.push(ip);
             self.events.push_back(Event::Refused(from.address));
         }
@@ -135,18 +122,9 @@ impl Relay {
     }
 
     fn on_hello(&mut self, now: Duration, from: From, hello: Hello) {
-        let (ip, room) = (from.address.ip(), self.neighbours.len() < NEIGHBOURS_MAX);
-        if hello.relay != self.config.id && (room || self.neighbours.contains_key(&ip)) {
-            self.neighbours.insert(ip, Neighbour { hello, heard: now });
+        if hello.relay != self.config.id {
+            self.neighbours.on_hello(now, from.address.ip(), hello);
         }
-    }
-
-    /// The relays between a sender and this one, by way of the address that it comes from.
-    fn way(&self, now: Duration, sender: u32, address: SocketAddr) -> Vec<u32> {
-        let neighbour = self.neighbours.get(&address.ip());
-        let neighbour = neighbour.filter(|one| now.saturating_sub(one.heard) < LEASE);
-        let way = neighbour.map(|one| one.hello.way_of(sender).unwrap_or(&[]).to_vec());
-        way.unwrap_or_default()
     }
 
     fn on_sender(
@@ -161,7 +139,7 @@ impl Relay {
         let sender = fields.source_id.0;
         let mut header = [0; 12];
         header.copy_from_slice(&bytes[..12]);
-        let way = self.way(now, sender, from.address);
+        let way = self.neighbours.way(now, sender, from.address.ip());
         if way.contains(&self.config.id) || way.len() >= HOPS_MAX {
             self.counts.elsewhere += 1;
             if !self.looped.contains(&sender) && self.looped.len() < SOURCES_MAX {
@@ -195,62 +173,20 @@ impl Relay {
         source.grtt = Duration::from_nanos(fields.grtt.to_nanos());
         self.ledger.on_heard(now, bytes.len());
         let new = match message {
-            Message::Data(data) => self.keep(now, sender, data),
-            Message::Info(info) => self.keep_info((sender, fields.instance_id.0), info, bytes),
+            Message::Data(data) => self.cache.take_data(now, data, &mut self.ledger),
+            Message::Info(info) => self.cache.take_info(info, bytes),
             _ => true,
         };
         self.forward(now, sender, new, matches!(message, Message::Data(_)), bytes);
     }
 
-    /// Keeps a symbol; whether members may need it.
-    fn keep(&mut self, now: Duration, sender: u32, data: &Data<'_>) -> bool {
-        let instance = data.sender.instance_id.0;
-        let key = (sender, instance, data.object_transport_id.0);
-        let fec_id = data.payload_id.fec_id;
-        let object = self.cache.object(key, fec_id, data.flags);
-        object.learn(data.extensions.fti(fec_id));
-        let id = data.payload_id.unpack(object.field());
-        let (block, symbol) = (id.block.0, id.symbol.0);
-        let was_whole = object.is_whole(block);
-        let wanted = object.blocks.get(&block).is_some_and(|state| {
-            state.asked.contains_key(&symbol) || state.waiting.iter().any(|(_, one)| *one == symbol)
-        });
-        if was_whole && !wanted {
-            return false;
-        }
-        if !self.cache.insert(key, block, symbol, data.payload) {
-            return false;
-        }
-        let Some(object) = self.cache.get(key) else { return true };
-        let is_whole = object.is_whole(block);
-        let Some(state) = object.blocks.get_mut(&block) else { return true };
-        state.waiting.retain(|(_, one)| *one != symbol);
-        if is_whole {
-            for (side, symbol) in std::mem::take(&mut state.waiting) {
-                state.sent.insert((side, symbol), now);
-                self.ledger.push(Repair { side, key, block, symbol });
-            }
-        }
-        true
-    }
-
-    fn keep_info(&mut self, (sender, instance): (u32, u16), info: &Info<'_>, bytes: &[u8]) -> bool {
-        let key = (sender, instance, info.object_transport_id.0);
-        let object = self.cache.object(key, info.fec_id, info.flags);
-        object.learn(info.extensions.fti(info.fec_id));
-        let new = object.info.is_none() || object.info_asked.take().is_some();
-        object.info = Some(bytes.to_vec());
-        new
-    }
-
     /// Somebody else has sent what this sender says to a side.
     fn on_elsewhere(&mut self, now: Duration, sender: u32, side: Side, address: SocketAddr) {
         let id = self.config.id;
-        let neighbour = self.neighbours.get(&address.ip());
-        let relay = neighbour.filter(|one| now.saturating_sub(one.heard) < LEASE);
+        let relay = self.neighbours.at(now, address.ip());
         // Of two relays on one side the one with the lower number serves it. Who is no relay is the sender
         // itself: it needs none there.
-        let yields = relay.is_none_or(|one| one.hello.relay < id);
+        let yields = relay.is_none_or(|one| one.relay < id);
         let Some(source) = self.sources.get_mut(&sender) else { return };
         if !yields || side == source.side || !matches!(side, Side::Group(_)) {
             return;
@@ -264,10 +200,14 @@ impl Relay {
     /// Sides that this sender's messages go to.
     fn targets(&self, now: Duration, sender: u32) -> Vec<Side> {
         let Some(source) = self.sources.get(&sender) else { return Vec::new() };
-        let groups = (0..self.config.groups).map(Side::Group);
-        let peers = (0..self.config.peers.len()).map(Side::Peer);
         let may = |side: &Side| *side != source.side && !source.is_served(now, *side);
-        groups.chain(peers).filter(may).collect()
+        self.sides().filter(may).collect()
+    }
+
+    /// All sides that something is said to.
+    fn sides(&self) -> impl Iterator<Item = Side> + use<> {
+        let groups = (0..self.config.groups).map(Side::Group);
+        groups.chain((0..self.config.peers.len()).map(Side::Peer))
     }
 
     fn to(&self, side: Side) -> Option<To> {
@@ -291,7 +231,7 @@ impl Relay {
             let number = source.numbered(side, source.sequence);
             let mut copy = bytes.to_vec();
             copy[2..4].copy_from_slice(&number.to_be_bytes());
-            if limited && !self.may_send(now, side, copy.len()) {
+            if limited && !self.outbox.may_send(now, side, copy.len()) {
                 self.counts.dropped += 1;
                 continue;
             }
@@ -300,27 +240,15 @@ impl Relay {
         }
     }
 
-    /// Whether a side may have so many bytes now.
-    fn may_send(&mut self, now: Duration, side: Side, bytes: usize) -> bool {
-        let rate = self.config.limit as f64 / 8.0;
-        let burst = (rate / 10.0).max(64_000.0);
-        let (tokens, filled) = self.tokens.entry(side).or_insert((burst, now));
-        *tokens = (*tokens + now.saturating_sub(*filled).as_secs_f64() * rate).min(burst);
-        *filled = now;
-        let may = *tokens >= bytes as f64;
-        if may {
-            *tokens -= bytes as f64;
-        }
-        may
-    }
-
     fn send(&mut self, side: Side, bytes: Vec<u8>) {
         match self.to(side) {
-            Some(to) if self.outgoing.len() < OUTGOING_MAX => {
-                self.outgoing.push_back(Outgoing { to, bytes, member: None });
-            }
-            _ => self.counts.dropped += 1,
+            Some(to) => self.push(Outgoing { to, bytes, member: None }),
+            None => self.counts.dropped += 1,
         }
+    }
+
+    fn push(&mut self, outgoing: Outgoing) {
+        self.counts.dropped += u64::from(!self.outbox.push(outgoing));
     }
 
     /// The side that a member is on, if this relay serves it for this sender.
@@ -382,11 +310,7 @@ impl Relay {
         if self.member_side(now, from, sender).is_none() {
             return;
         }
-        if self.feedback.0 != now.as_secs() {
-            self.feedback = (now.as_secs(), 0);
-        }
-        self.feedback.1 += 1;
-        if self.feedback.1 > FEEDBACK_MAX {
+        if !self.outbox.may_answer(now) {
             self.counts.dropped += 1;
             return;
         }
@@ -401,11 +325,7 @@ impl Relay {
             From { multicast: true, group, .. } => To::Group(group),
             From { group, .. } => To::Address(group, source.address()),
         };
-        if self.outgoing.len() < OUTGOING_MAX {
-            self.outgoing.push_back(Outgoing { to, bytes, member: Some(member.0) });
-        } else {
-            self.counts.dropped += 1;
-        }
+        self.push(Outgoing { to, bytes, member: Some(member.0) });
     }
 
     fn say_hello(&mut self, now: Duration) {
@@ -414,14 +334,12 @@ impl Relay {
         let heard = |source: &&Source| now.saturating_sub(source.heard) < SILENCE;
         let ways =
             self.sources.iter().filter(|(_, source)| heard(source)).map(|(sender, source)| {
-                let mut way = self.way(now, *sender, source.address());
+                let mut way = self.neighbours.way(now, *sender, source.address().ip());
                 way.push(id);
                 (*sender, way)
             });
         let bytes = Hello { relay: id, ways: ways.collect() }.encode();
-        let groups = (0..self.config.groups).map(Side::Group);
-        let peers = (0..self.config.peers.len()).map(Side::Peer);
-        groups.chain(peers).for_each(|side| self.send(side, bytes.clone()));
+        self.sides().for_each(|side| self.send(side, bytes.clone()));
     }
 
     /// It is this late.
@@ -436,7 +354,7 @@ impl Relay {
                 self.cache.forget(sender);
             }
         }
-        while self.outgoing.len() < OUTGOING_MAX / 2
+        while self.outbox.has_room_for_repairs()
             && let Some(repair) = self.ledger.pop(now)
         {
             self.send_repair(repair);
@@ -444,29 +362,11 @@ impl Relay {
     }
 
     fn send_repair(&mut self, repair: Repair) {
-        let Repair { side, key, block, symbol } = repair;
-        let Some(payload) = self.cache.symbol(key, block, symbol) else { return };
-        let (Some(object), Some(source)) = (self.cache.get(key), self.sources.get(&key.0)) else {
-            return;
-        };
-        let fec_id = object.fec_id;
-        let data = Data {
-            sender: source.fields,
-            flags: ObjectFlags(object.flags.0 | ObjectFlags::REPAIR),
-            object_transport_id: fanfare_wire::ObjectTransportId(key.2),
-            payload_id: fanfare_wire::fec::RawPayloadId::pack(
-                fec_id,
-                object.field(),
-                object.name(block, symbol),
-            ),
-            extensions: fanfare_wire::ext::Extensions::default(),
-            payload: &payload,
-        };
-        let mut bytes = Vec::new();
-        data.encode_header(object.fti().as_ref(), &mut bytes);
-        bytes.extend_from_slice(&payload);
+        let sender = repair.key.0;
+        let Some(fields) = self.sources.get(&sender).map(|source| source.fields) else { return };
+        let Some(bytes) = self.cache.again(&repair, fields) else { return };
         self.ledger.on_sent(bytes.len());
-        self.repair(key.0, side, bytes);
+        self.repair(sender, repair.side, bytes);
     }
 
     /// When it has something to do without anything coming.
@@ -477,7 +377,7 @@ impl Relay {
 
     /// What goes out next.
     pub fn poll_transmit(&mut self) -> Option<Outgoing> {
-        self.outgoing.pop_front()
+        self.outbox.pop()
     }
 
     /// What has happened.

@@ -1,0 +1,32 @@
+//! Relays that are heard, and by which ways they have what they pass on.
+
+use std::{collections::BTreeMap, net::IpAddr, time::Duration};
+
+use crate::{hello::Hello, source::LEASE};
+
+/// Relays that are heard at once.
+const NEIGHBOURS_MAX: usize = 256;
+
+/// The last hello of each address, and when it came.
+#[derive(Debug, Default)]
+pub(crate) struct Neighbours(BTreeMap<IpAddr, (Hello, Duration)>);
+
+impl Neighbours {
+    pub(crate) fn on_hello(&mut self, now: Duration, from: IpAddr, hello: Hello) {
+        if self.0.len() < NEIGHBOURS_MAX || self.0.contains_key(&from) {
+            self.0.insert(from, (hello, now));
+        }
+    }
+
+    /// The relay at this address, as long as it says that it is there.
+    pub(crate) fn at(&self, now: Duration, address: IpAddr) -> Option<&Hello> {
+        let (hello, heard) = self.0.get(&address)?;
+        (now.saturating_sub(*heard) < LEASE).then_some(hello)
+    }
+
+    /// The relays between a sender and this one, by way of the address that it comes from.
+    pub(crate) fn way(&self, now: Duration, sender: u32, address: IpAddr) -> Vec<u32> {
+        let way = self.at(now, address).and_then(|hello| hello.way_of(sender));
+        way.unwrap_or_default().to_vec()
+    }
+}
