@@ -1,18 +1,23 @@
 //! One round: everybody is started, killed as planned, started again, and must come to an end.
 //!
+//! `start` has the programs that are called, `judge` whether what they leave is right.
+//!
 //! What travelled again is what the group heard of symbols (parity among them), less what there is
 //! to send, less what went out while a killed receiver was away, which is until it knows an object
 //! again: that it had never had. A crash may cost 8 MiB and one percent of what was there.
 
+mod judge;
+mod start;
+
 use std::{
-    collections::BTreeSet,
-    fs, io,
+    fs,
     io::Read,
     net::SocketAddr,
     path::{Path, PathBuf},
-    process::Command,
     time::{Duration, Instant},
 };
+
+use judge::receipts;
 
 use super::{
     news::News,
@@ -209,51 +214,6 @@ impl<'a> Round<'a> {
         self.repeat()
     }
 
-    fn command(&self, verb: &str) -> Command {
-        let mut command = Command::new(&self.program);
-        command.arg(verb);
-        if let Some((library, set)) = &self.clock {
-            command.env("LD_PRELOAD", library).env("FANFARE_CRASH_CLOCK", set);
-        }
-        match (self.scene.kind, verb) {
-            (Kind::Archive, _) => drop(command.arg("--archive")),
-            (Kind::Parts, "recv") => drop(command.arg("--part-space=8MiB")),
-            _ => {}
-        }
-        command.args(["--json", "--interface", "127.0.0.1", "--group", &self.group]);
-        command
-    }
-
-    fn start_receiver(&mut self, number: usize) -> Result<(), String> {
-        let mut command = self.command("recv");
-        let into = self.dir.join(format!("in-{number}"));
-        command.arg(into).args(["--create-dirs", "--name", &format!("r{number}")]);
-        // Files count again when a sender has been killed and sends again: of several, none waits.
-        if let [_] = &self.scene.files[..] {
-            command.arg("--count=1");
-        }
-        self.receivers[number] = Some(Side::start(&mut command, self.news.clone())?);
-        self.started = Instant::now();
-        // Listening.
-        self.wait_until(|round| {
-            let said = round.receivers[number].as_ref().is_none_or(|side| side.said("start"));
-            said.then_some(())
-        })
-    }
-
-    fn start_sender(&mut self) -> Result<(), String> {
-        let mut command = self.command("send");
-        let sources = self.scene.sources.iter().map(|source| self.dir.join("out").join(source));
-        command.args(sources).arg(format!("--rate={}M", self.scene.mbps));
-        if self.scene.expects {
-            let names: Vec<String> = (0..self.receivers.len()).map(|n| format!("r{n}")).collect();
-            command.arg(format!("--expect={}", names.join(",")));
-        }
-        self.sender = Some(Side::start(&mut command, self.news.clone())?);
-        self.started = Instant::now();
-        Ok(())
-    }
-
     fn wait_until<T>(
         &mut self,
         mut found: impl FnMut(&mut Self) -> Option<T>,
@@ -343,22 +303,6 @@ impl<'a> Round<'a> {
         Ok(false)
     }
 
-    /// At a receiver that has had one, each file is of one version or the other.
-    fn expect_a_version(&self, number: usize, played: &mut Played) -> Result<(), String> {
-        let (old, new) = (self.dir.join("old"), self.dir.join("out/tree"));
-        if !old.exists() {
-            return Ok(());
-        }
-        let lost = tree::lost(&old, &new, &self.dir.join(format!("in-{number}/tree")));
-        match lost.map_err(|e| e.to_string())? {
-            None => Ok(()),
-            Some(name) => {
-                played.wrong = true;
-                Err(format!("receiver {number}: {name} is neither version"))
-            }
-        }
-    }
-
     fn bury(&mut self, side: Option<Side>, name: &str) {
         let Some(mut side) = side else { return };
         side.kill();
@@ -384,26 +328,6 @@ impl<'a> Round<'a> {
         Err("the sender never has its receipts".into())
     }
 
-    /// Whether some life of each receiver has given the sender its receipt.
-    fn has_receipts(&self) -> bool {
-        let said = self.sender.as_ref().map(Side::lines).unwrap_or_default();
-        receipts(&said) >= self.receivers.len()
-    }
-
-    /// The same commands again, of those that have ended.
-    fn repeat(&mut self) -> Result<(), String> {
-        for number in 0..self.receivers.len() {
-            if self.receivers[number].as_mut().is_none_or(|side| side.ended().is_some()) {
-                let gone = self.receivers[number].take();
-                self.bury(gone, &format!("receiver {number}"));
-                self.start_receiver(number)?;
-            }
-        }
-        let gone = self.sender.take();
-        self.bury(gone, "sender");
-        self.start_sender()
-    }
-
     fn expect_receivers(&mut self) -> Result<(), String> {
         for side in self.receivers.iter_mut().flatten() {
             let code = side.ended().flatten();
@@ -426,37 +350,6 @@ impl<'a> Round<'a> {
         })
     }
 
-    fn check(&mut self, played: &mut Played) -> Result<(), String> {
-        for number in 0..self.receivers.len() {
-            // Who waits for more keeps what a killed sender had begun, and marks of what is whole.
-            let waits = self.receivers[number].as_mut().is_none_or(|side| side.ended().is_none());
-            let into = self.dir.join(format!("in-{number}"));
-            for (name, _) in &self.scene.files {
-                if !is_same(&self.dir.join("out").join(name), &into.join(name)) {
-                    played.wrong = into.join(name).exists();
-                    return Err(format!("receiver {number}: {name} is not the same file"));
-                }
-            }
-            if self.scene.kind.is_adorned()
-                && let Some(why) = tree::differs(&self.dir.join("out/tree"), &into)
-            {
-                return Err(format!("receiver {number}: {why}"));
-            }
-            let left = left_over(&into).map_err(|e| e.to_string())?;
-            let expected = |name: &String| {
-                self.scene.sources.contains(name)
-                    || name == ".fanfare-ledger"
-                    || name == "filler"
-                    || (waits && name.starts_with(".fanfare-"))
-            };
-            let left: Vec<String> = left.into_iter().filter(|name| !expected(name)).collect();
-            if !left.is_empty() {
-                return Err(format!("receiver {number}: left over: {left:?}"));
-            }
-        }
-        Ok(())
-    }
-
     /// Writes down what everybody said.
     pub(crate) fn keep(&mut self, dir: &Path) {
         let living = [("sender", self.sender.take())].into_iter();
@@ -472,22 +365,4 @@ impl<'a> Round<'a> {
             eprintln!("error: {}: {error}", dir.display());
         }
     }
-}
-
-/// Receivers, by name, of which a sender has receipts.
-fn receipts(lines: &[String]) -> usize {
-    let receiver = |line: &String| {
-        let rest = line.strip_prefix("{\"event\":\"receipt\",")?.split_once("\"name\":\"")?.1;
-        rest.split('"').next().map(ToOwned::to_owned)
-    };
-    lines.iter().filter_map(receiver).collect::<BTreeSet<String>>().len()
-}
-
-fn is_same(one: &Path, other: &Path) -> bool {
-    matches!((fs::read(one), fs::read(other)), (Ok(one), Ok(other)) if one == other)
-}
-
-fn left_over(dir: &Path) -> io::Result<Vec<String>> {
-    let entries: io::Result<Vec<fs::DirEntry>> = fs::read_dir(dir)?.collect();
-    Ok(entries?.into_iter().map(|e| e.file_name().to_string_lossy().into_owned()).collect())
 }
