@@ -4,7 +4,6 @@ mod auto;
 mod beside_tcp;
 mod layers;
 mod leaving;
-mod long_road;
 mod marks;
 mod pauses;
 mod slow_receiver;

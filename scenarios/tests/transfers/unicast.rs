@@ -18,12 +18,13 @@ const BYTES: u64 = 1_000_000;
 const FROM: Host = Host(0);
 const TO: Host = Host(1);
 
-/// One transfer of 1 MB through a drop-tail queue of one bandwidth-delay product, without loss.
+/// One transfer of 1 MB through a drop-tail queue of one bandwidth-delay product.
 #[derive(Debug, Clone, Copy)]
 struct Transfer {
     unicast: bool,
     congestion: CongestionControl,
     path: (u64, Duration),
+    loss: f64,
     seed: u64,
 }
 
@@ -31,7 +32,7 @@ impl Transfer {
     /// The sender calls the roll and holds its data back.
     fn gathering(self) -> Plan {
         let (mbps, one_way) = self.path;
-        let link = Link::default().delay(one_way).rate(Bitrate::mbps(mbps), 0);
+        let link = Link::default().delay(one_way).rate(Bitrate::mbps(mbps), 0).loss(self.loss);
         let hop = Hop::from(link).queue(Queue::bdp(1.0, one_way * 2));
         let plan = Plan::dumbbell(chosen_seed().unwrap_or(self.seed), 1, hop)
             .adjust(FROM, |config| {
@@ -78,7 +79,7 @@ impl Transfer {
 /// when the receiver is heard, or up to a second later.
 fn worst(unicast: bool, congestion: CongestionControl, path: (u64, Duration)) -> f64 {
     let all = (1..=4).flat_map(|seed| {
-        let transfer = Transfer { unicast, congestion, path, seed };
+        let transfer = Transfer { unicast, congestion, path, loss: 0.0, seed };
         [0, 20, 130, 370, 1000].map(|wait| transfer.seconds(ms(wait)))
     });
     all.fold(0.0, f64::max)
@@ -116,6 +117,27 @@ fn auto_begins_as_fast_by_unicast_whenever_the_receiver_was_heard() {
         let most = line + 4.0 * (2.0 * one_way.as_secs_f64()).max(0.02) + 0.1 * line.max(1.0);
         assert!(seconds <= most, "{mbps} Mbit/s: {seconds} s, at most {most}");
     }
+}
+
+#[test]
+fn a_megabyte_over_a_long_road_that_loses_packets_takes_little_longer_than_the_line() {
+    // 1 Mbit/s and 242 ms one way, seeds 1 to 20: the line's own time, and for the start two round trips
+    // and more where one packet in ten is lost.
+    let path = (1, ms(242));
+    let mut table = Table::new(&["loss", "line s", "mean s", "most s"]);
+    for (loss, late) in [(0.0, 1.0), (0.001, 1.0), (0.01, 1.2), (0.1, 3.0)] {
+        let line = BYTES as f64 * 8.0 * 1468.0 / 1400.0 / 1e6 / (1.0 - loss) + 0.242;
+        let seconds = |seed| {
+            let congestion = CongestionControl::Auto;
+            Transfer { unicast: true, congestion, path, loss, seed }.seconds(ms(100))
+        };
+        let all: Vec<f64> = chosen_seed().map_or(1..=20, |seed| seed..=seed).map(seconds).collect();
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        let most = all.iter().copied().fold(0.0, f64::max);
+        table.row([loss, line, mean, most].map(|figure| format!("{figure:.3}")));
+        assert!(mean <= line + late, "{loss}: {mean} s, the line {line}");
+    }
+    println!("{table}");
 }
 
 /// Two pairs in one group: `a` sends to `r` alone.
