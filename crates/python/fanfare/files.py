@@ -63,8 +63,7 @@ def send_files(
     loss: Optional[float] = None,
 ) -> Transfer:
     """Sends files and folders to a group such as ``"239.255.42.1:6003"``."""
-    options = given(locals())
-    del options["group"], options["paths"]
+    options = given(locals(), "group", "paths")
     return Transfer(Files.send(group, every(paths), **options))
 
 
@@ -83,6 +82,5 @@ def receive_files(
     loss: Optional[float] = None,
 ) -> Transfer:
     """Receives files from a group into a folder, until it is stopped or as ``until`` says."""
-    options = given(locals())
-    del options["group"], options["directory"]
+    options = given(locals(), "group", "directory")
     return Transfer(Files.receive(group, os.fspath(directory), **options))

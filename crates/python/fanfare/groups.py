@@ -39,9 +39,7 @@ class Group:
         node_id: Optional[int] = None,
         loss: Optional[float] = None,
     ) -> None:
-        options = given(locals())
-        for word in ("self", "group"):
-            options.pop(word)
+        options = given(locals(), "group")
         self._member = Member(group, **options)
 
     @property
@@ -60,9 +58,7 @@ class Group:
     ) -> int:
         """Asks for the messages on some topics, such as ``"weather/#"``; gives the number of the
         subscription."""
-        options = given(locals())
-        for word in ("self", "topics"):
-            options.pop(word)
+        options = given(locals(), "topics")
         return self._member.subscribe(topics, **options)
 
     def unsubscribe(self, subscription: int) -> bool:
@@ -81,9 +77,7 @@ class Group:
         receipts: Optional[bool] = None,
     ) -> int:
         """Publishes a message; gives its number, by which :meth:`receipts` names it."""
-        options = given(locals())
-        for word in ("self", "topic", "data"):
-            options.pop(word)
+        options = given(locals(), "topic", "data")
         return self._member.publish(topic, content(data), **options)
 
     def publisher(
@@ -97,9 +91,7 @@ class Group:
         receipts: Optional[bool] = None,
     ) -> Publisher:
         """For many messages on one topic."""
-        options = given(locals())
-        for word in ("self", "topic"):
-            options.pop(word)
+        options = given(locals(), "topic")
         return Publisher(self._member.publisher(topic, **options))
 
     def cancel(self, tag: int) -> int:

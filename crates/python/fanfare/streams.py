@@ -1,14 +1,55 @@
 """Streams: bytes or messages without an end, written here and read on many machines."""
 
 import io
-from typing import Iterator, Optional
+from typing import Generic, Iterator, Optional, TypeVar
 
 from ._fanfare import Event, Report, Status, StreamIn, StreamMessage, StreamOut
 from .errors import Ended
 from .values import Data, Rate, Receivers, Size, Time, content, given
 
 
-class StreamWriter(io.RawIOBase):
+Raw = TypeVar("Raw", StreamIn, StreamOut)
+
+
+class _End(io.RawIOBase, Generic[Raw]):
+    """One end of a stream: what both have in common."""
+
+    # Until the library has begun it: closing one that never began does nothing.
+    _stream: Optional[Raw] = None
+    _report: Optional[Report] = None
+
+    def _is_open(self) -> bool:
+        return self._stream is not None and self._report is None and not self.closed
+
+    def _open(self) -> Raw:
+        if self._stream is None or not self._is_open():
+            raise Ended("stream: has ended")
+        return self._stream
+
+    def next_event(self, timeout: Optional[float] = None) -> Event:
+        """What has happened next: who was heard, stalls or left."""
+        return self._open().next(timeout)
+
+    def _finish(self) -> Report:
+        if self._report is None:
+            self._report = self._open().finish()
+        return self._report
+
+    def stop(self) -> None:
+        """Ends it where it is."""
+        if self._stream is not None:
+            self._stream.stop()
+
+    def close(self) -> None:
+        if self._is_open():
+            try:
+                self._finish()
+            except Ended:
+                pass
+        super().close()
+
+
+class StreamWriter(_End[StreamOut]):
     """The end of a stream at which bytes go in. A file to write, as Python knows them.
 
     ``close`` closes the stream and waits for the receivers that were expected; :meth:`finish` also
@@ -34,18 +75,9 @@ class StreamWriter(io.RawIOBase):
         node_id: Optional[int] = None,
         loss: Optional[float] = None,
     ) -> None:
-        options = given(locals())
-        for name in ("self", "group", "__class__"):
-            options.pop(name, None)
-        self._stream: Optional[StreamOut] = None
-        self._report: Optional[Report] = None
+        options = given(locals(), "group")
         super().__init__()
         self._stream = StreamOut(group, **options)
-
-    def _open(self) -> StreamOut:
-        if self._stream is None or self._report is not None or self.closed:
-            raise Ended("stream: has ended")
-        return self._stream
 
     def writable(self) -> bool:
         return True
@@ -66,36 +98,17 @@ class StreamWriter(io.RawIOBase):
     def flush(self, active: bool = False) -> None:
         """Sends what was written, though it does not fill a packet. ``active``: receivers are told
         at once that nothing follows."""
-        if self._stream is not None and self._report is None and not self.closed:
-            self._stream.flush(active)
+        if self._is_open():
+            self._open().flush(active)
 
     def status(self) -> Status:
         """How it stands: bytes written and acknowledged, receivers, stall, rate."""
         return self._open().status()
 
-    def next_event(self, timeout: Optional[float] = None) -> Event:
-        """What has happened next: receivers that came, stall or left."""
-        return self._open().next(timeout)
-
     def finish(self) -> Report:
         """Closes the stream, waits until the receivers that count have all of it or are given up, and
         says what each came to."""
-        if self._report is None:
-            self._report = self._open().finish()
-        return self._report
-
-    def stop(self) -> None:
-        """Ends it where it is."""
-        if self._stream is not None:
-            self._stream.stop()
-
-    def close(self) -> None:
-        if not self.closed and self._stream is not None and self._report is None:
-            try:
-                self.finish()
-            except Ended:
-                pass
-        super().close()
+        return self._finish()
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:
@@ -108,7 +121,7 @@ class StreamWriter(io.RawIOBase):
         super().__del__()
 
 
-class StreamReader(io.RawIOBase):
+class StreamReader(_End[StreamIn]):
     """The end of a stream at which bytes come out. A file to read, as Python knows them.
 
     Raises ``Gap`` where bytes are lost; reading goes on behind them. Iterate over :meth:`messages` in a
@@ -129,18 +142,9 @@ class StreamReader(io.RawIOBase):
         node_id: Optional[int] = None,
         loss: Optional[float] = None,
     ) -> None:
-        options = given(locals())
-        for word in ("self", "group", "__class__"):
-            options.pop(word, None)
-        self._stream: Optional[StreamIn] = None
-        self._report: Optional[Report] = None
+        options = given(locals(), "group")
         super().__init__()
         self._stream = StreamIn(group, **options)
-
-    def _open(self) -> StreamIn:
-        if self._stream is None or self._report is not None or self.closed:
-            raise Ended("stream: has ended")
-        return self._stream
 
     def readable(self) -> bool:
         return True
@@ -172,25 +176,6 @@ class StreamReader(io.RawIOBase):
         """Position of the next byte; after a late start it does not begin at 0."""
         return self._open().offset()
 
-    def next_event(self, timeout: Optional[float] = None) -> Event:
-        """What has happened next: a sender was heard."""
-        return self._open().next(timeout)
-
     def finish(self) -> Report:
         """What was read is kept: tells the sender, if the stream was read to its end."""
-        if self._report is None:
-            self._report = self._open().finish()
-        return self._report
-
-    def stop(self) -> None:
-        """Ends it where it is."""
-        if self._stream is not None:
-            self._stream.stop()
-
-    def close(self) -> None:
-        if not self.closed and self._stream is not None and self._report is None:
-            try:
-                self.finish()
-            except Ended:
-                pass
-        super().close()
+        return self._finish()

@@ -16,9 +16,14 @@ Receivers = Union[int, str, Sequence[str]]
 """A number, names, ``"anyone"`` or ``"nobody"``."""
 
 
-def given(values: Dict[str, Any]) -> Dict[str, Any]:
-    """The options among arguments: those that were given."""
-    return {name: value for name, value in values.items() if value is not None}
+def given(arguments: Dict[str, Any], *others: str) -> Dict[str, Any]:
+    """The options among ``arguments``: those that were given. ``others`` are none."""
+    left_out = ("self", "__class__", *others)
+    return {
+        name: value
+        for name, value in arguments.items()
+        if value is not None and name not in left_out
+    }
 
 
 def content(data: Data) -> bytes:
