@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::road::Road;
+use crate::road::{AFTER_END, Road};
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../interop/peer/norp_peer.cpp");
 const SOCKS: [&str; 2] = ["--socks5-hostname", "127.0.0.1:7000"];
@@ -57,8 +57,7 @@ fn both_ends_of_ours_speak_norp_with_refusals_uploads_and_ends_in_one_direction(
     assert!(said("http://10.88.0.2:81/").contains("(5)"), "refused by the machine");
     assert!(said("http://10.88.0.9:80/").contains("(2)"), "refused by the policy");
     let _echo = road.python("far", AFTER_END);
-    let output = road.output("near", &["python3", "-c", HALF_CLOSE]);
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "1000000");
+    assert_eq!(road.half_close(1_000_000), "1000000");
 }
 
 #[test]
@@ -109,30 +108,3 @@ fn who_is_not_named_is_not_answered_and_a_norp_that_is_not_there_is_gone_round()
     assert_eq!(road.curl(1000, &SOCKS).0, "200 1000");
     assert_eq!(near.wait_for("fallback")["peer"], "far");
 }
-
-/// Answers when the client has said all.
-const AFTER_END: &str = r#"
-import socket
-server = socket.create_server(("0.0.0.0", 9000))
-print("ready", flush=True)
-while True:
-    client, _ = server.accept()
-    count = 0
-    while block := client.recv(65536): count += len(block)
-    client.sendall(b"y" * count)
-    client.close()
-"#;
-
-/// A client of SOCKS5 by hand that ends its direction first.
-const HALF_CLOSE: &str = r#"
-import socket
-s = socket.create_connection(("127.0.0.1", 7000))
-s.sendall(b"\x05\x01\x00"); assert s.recv(2) == b"\x05\x00"
-s.sendall(b"\x05\x01\x00\x01\x0a\x58\x00\x02\x23\x28")
-assert s.recv(10)[1] == 0
-s.sendall(b"x" * 1_000_000)
-s.shutdown(socket.SHUT_WR)
-count = 0
-while block := s.recv(65536): count += len(block)
-print(count)
-"#;

@@ -1,6 +1,6 @@
 //! curl and Python through both sides of the proxy.
 
-use crate::road::Road;
+use crate::road::{AFTER_END, Road};
 
 const SOCKS: [&str; 2] = ["--socks5-hostname", "127.0.0.1:7000"];
 
@@ -57,9 +57,7 @@ fn a_python_client_that_half_closes_gets_its_answer() {
     let _echo = road.python("far", AFTER_END);
     let mut client = road.client(&[]);
     client.wait_for_link("connected");
-    let output = road.output("near", &["python3", "-c", HALF_CLOSE]);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(said.trim(), "10000000", "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(road.half_close(10_000_000), "10000000");
 }
 
 /// Many idle connections, and one that moves bytes.
@@ -85,33 +83,6 @@ fn a_thousand_idle_connections_do_not_hold_up_one_that_moves() {
     let asked = std::env::var("FANFARE_IDLE").ok().and_then(|count| count.parse().ok());
     idle(asked.unwrap_or(1000));
 }
-
-/// Answers when the client has said all.
-const AFTER_END: &str = r#"
-import socket
-server = socket.create_server(("0.0.0.0", 9000))
-print("ready", flush=True)
-while True:
-    client, _ = server.accept()
-    count = 0
-    while block := client.recv(65536): count += len(block)
-    client.sendall(b"y" * count)
-    client.close()
-"#;
-
-/// A client of SOCKS5 by hand.
-const HALF_CLOSE: &str = r#"
-import socket, threading
-s = socket.create_connection(("127.0.0.1", 7000))
-s.sendall(b"\x05\x01\x00"); assert s.recv(2) == b"\x05\x00"
-s.sendall(b"\x05\x01\x00\x01\x0a\x58\x00\x02\x23\x28")
-assert s.recv(10)[1] == 0
-s.sendall(b"x" * 10_000_000)
-s.shutdown(socket.SHUT_WR)
-count = 0
-while block := s.recv(65536): count += len(block)
-print(count)
-"#;
 
 /// Accepts and keeps.
 const ACCEPTS: &str = r#"

@@ -16,6 +16,33 @@ use serde_json::Value;
 /// Longer than anything takes on a busy machine: a test that waits so long has failed.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
+/// A server on the far side that answers when the client has said all.
+pub(crate) const AFTER_END: &str = r#"
+import socket
+server = socket.create_server(("0.0.0.0", 9000))
+print("ready", flush=True)
+while True:
+    client, _ = server.accept()
+    count = 0
+    while block := client.recv(65536): count += len(block)
+    client.sendall(b"y" * count)
+    client.close()
+"#;
+
+/// A client of SOCKS5 by hand.
+const HALF_CLOSE: &str = r#"
+import socket
+s = socket.create_connection(("127.0.0.1", 7000))
+s.sendall(b"\x05\x01\x00"); assert s.recv(2) == b"\x05\x00"
+s.sendall(b"\x05\x01\x00\x01\x0a\x58\x00\x02\x23\x28")
+assert s.recv(10)[1] == 0
+s.sendall(b"x" * BYTES)
+s.shutdown(socket.SHUT_WR)
+count = 0
+while block := s.recv(65536): count += len(block)
+print(count)
+"#;
+
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// The two hosts: `near` is 10.88.0.1, `far` is 10.88.0.2.
@@ -162,6 +189,15 @@ impl Road {
         let mut running = Running { child, lines };
         assert_eq!(running.line().as_deref(), Some("ready"), "{script}");
         running
+    }
+
+    /// What comes back of so many bytes to [`AFTER_END`], when the client ends its direction first.
+    pub(crate) fn half_close(&self, bytes: u64) -> String {
+        let script = HALF_CLOSE.replace("BYTES", &bytes.to_string());
+        let output = self.output("near", &["python3", "-c", &script]);
+        let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        assert!(!said.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+        said
     }
 
     /// A web server that answers `/N` with N bytes.
