@@ -4,7 +4,6 @@
 //! - `send`, `receive`: files; `pipe`: bytes as they come; `publish`, `subscribe`: messages, and `group`: what they share
 //! - `node`: a member that is always there; `bridge`: to other groups, plain UDP multicast and NATS
 //! - `demo`, `doctor`, `parts`, `norm_exec`: a file per command
-//! - `shims`: command lines of udpcast and UFTP
 //! - `estimate`: how long it will take; `warnings`: what more than one command warns of
 //! - `meeting`: sender and receivers meet by a code
 //! - `watching`: the page of a transfer; `watch`: pages in a terminal
@@ -31,7 +30,6 @@ mod pipe;
 mod publish;
 mod receive;
 mod send;
-mod shims;
 mod subscribe;
 #[cfg(test)]
 mod usage_tests;
@@ -47,7 +45,7 @@ use fanfare_watch::transfer::Kind;
 use watching::watched;
 
 fn main() -> ExitCode {
-    let words = match shims::translate(std::env::args_os().collect()) {
+    let words = match fanfare_shims::translate(std::env::args_os().collect()) {
         Ok(words) => words,
         Err(failure) => {
             eprintln!("{failure}");

@@ -1,7 +1,8 @@
-//! `fanfare lab`, `sim` and `bench` start `fanfare-lab`, `link` and `proxy` start `fanfare-proxy`, or say how to get it.
+//! `fanfare lab` starts `fanfare-lab`, and other commands other programs, or they say how to get them.
 
 use std::{
     fs,
+    io::ErrorKind,
     os::unix::fs::PermissionsExt as _,
     process::{Command, Output},
 };
@@ -12,15 +13,27 @@ use crate::support::Stage;
 fn alone(stage: &Stage, args: &[&str]) -> Output {
     let program = stage.path("fanfare");
     fs::copy(crate::PROGRAM, &program).unwrap();
-    Command::new(program).args(args).env("PATH", "/nowhere").output().unwrap()
+    let mut command = Command::new(program);
+    command.args(args).env("PATH", "/nowhere");
+    // While another test starts a program, that one has what was just written open, too.
+    loop {
+        match command.output() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {}
+            Ok(ended) if String::from_utf8_lossy(&ended.stderr).contains("Text file busy") => {}
+            ended => return ended.unwrap(),
+        }
+        std::thread::yield_now();
+    }
 }
 
 #[test]
 fn without_the_other_program_it_is_said_how_to_get_it() {
-    let lab = ["lab", "sim", "bench"].map(|name| (name, "lab", "laboratory"));
-    let proxy = ["link", "proxy"].map(|name| (name, "proxy", "proxy"));
-    let relay = [("relay", "relay", "relay")];
-    for (command, program, code) in lab.into_iter().chain(proxy).chain(relay) {
+    let lab = ["lab", "sim", "bench"].map(|name| (name, "lab", "lab", "laboratory"));
+    let proxy = ["link", "proxy"].map(|name| (name, "proxy", "proxy", "proxy"));
+    let others = ["relay", "sensor", "video"].map(|name| (name, name, name, name));
+    let group = [("group", "group", "mls", "group")];
+    for (command, program, source, code) in lab.into_iter().chain(proxy).chain(others).chain(group)
+    {
         let stage = Stage::new();
         let ended = alone(&stage, &[command, "up", "x.toml", "--json"]);
         let (told, json) = (ended.stderr, ended.stdout);
@@ -28,7 +41,7 @@ fn without_the_other_program_it_is_said_how_to_get_it() {
         assert_eq!(ended.status.code(), Some(2), "{told}");
         let first = format!("error: command ({command}): needs the program fanfare-{program}");
         assert!(told.starts_with(&first), "{told}");
-        assert!(told.contains(&format!("cargo install --path crates/{program}-cli")), "{told}");
+        assert!(told.contains(&format!("cargo install --path crates/{source}-cli")), "{told}");
         assert!(json.contains(&format!("\"code\":\"{code}.missing\"")), "{json}");
         assert!(json.ends_with("{\"event\":\"result\",\"ok\":false,\"exit\":2}\n"), "{json}");
     }

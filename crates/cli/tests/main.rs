@@ -1,12 +1,12 @@
 //! The tests of the command are one program, so that it is linked once; a file is one part of the command.
 
+mod companions;
 mod config;
 mod demo;
 mod doctor;
 mod documents;
 mod generate;
 mod help;
-mod laboratory;
 mod messages;
 mod norm_exec;
 mod pipe;

@@ -1,16 +1,22 @@
 //! The programs beside `fanfare`: `fanfare lab`, `sim` and `bench`, `link`, `proxy`, `group`, `relay`,
-//! `sensor` and `video` become another program, as git and cargo find theirs.
+//! `sensor` and `video` become another program, as git and cargo find theirs. What those programs begin
+//! with is here, too.
 
 use std::{
     ffi::OsString,
     io::{self, ErrorKind},
     os::unix::process::CommandExt as _,
     path::PathBuf,
-    process::Command,
+    process::{Command, ExitCode},
 };
 
-use crate::{Exit, Failure, Notice, print_line, to_text};
-use clap::Args;
+use clap::{Args, CommandFactory, Parser};
+
+use crate::{
+    Exit, Failure, end,
+    ending::{misunderstood, say_in_json},
+    generate::{self, GenerateCommand},
+};
 
 /// A program that has some of the commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,39 +35,42 @@ pub enum Companion {
     Relay,
 }
 
+/// How it is called, where its source is, and the stable name of its absence.
+type Row = (&'static str, &'static str, &'static str);
+
 impl Companion {
+    const fn row(self) -> Row {
+        match self {
+            Self::Lab => ("fanfare-lab", "crates/lab-cli", "laboratory.missing"),
+            Self::Proxy => ("fanfare-proxy", "crates/proxy-cli", "proxy.missing"),
+            Self::Group => ("fanfare-group", "crates/mls-cli", "group.missing"),
+            Self::Sensor => ("fanfare-sensor", "crates/sensor-cli", "sensor.missing"),
+            Self::Video => ("fanfare-video", "crates/video-cli", "video.missing"),
+            Self::Relay => ("fanfare-relay", "crates/relay-cli", "relay.missing"),
+        }
+    }
+
     const fn name(self) -> &'static str {
-        match self {
-            Self::Lab => "fanfare-lab",
-            Self::Proxy => "fanfare-proxy",
-            Self::Group => "fanfare-group",
-            Self::Sensor => "fanfare-sensor",
-            Self::Video => "fanfare-video",
-            Self::Relay => "fanfare-relay",
+        self.row().0
+    }
+
+    /// The program itself: does what `run` makes of the command line.
+    pub fn main<Asked: Parser>(self, run: impl FnOnce(Asked) -> Exit) -> ExitCode {
+        let args: Vec<OsString> = std::env::args_os().collect();
+        match Asked::try_parse_from(&args) {
+            Ok(asked) => end(run(asked)).into(),
+            Err(error) => misunderstood(&error, &args),
         }
     }
 
-    /// Where its source is.
-    const fn source(self) -> &'static str {
-        match self {
-            Self::Lab => "crates/lab-cli",
-            Self::Proxy => "crates/proxy-cli",
-            Self::Group => "crates/mls-cli",
-            Self::Sensor => "crates/sensor-cli",
-            Self::Video => "crates/video-cli",
-            Self::Relay => "crates/relay-cli",
-        }
-    }
-
-    /// Stable name of its absence.
-    const fn missing(self) -> &'static str {
-        match self {
-            Self::Lab => "laboratory.missing",
-            Self::Proxy => "proxy.missing",
-            Self::Group => "group.missing",
-            Self::Sensor => "sensor.missing",
-            Self::Video => "video.missing",
-            Self::Relay => "relay.missing",
+    /// Prints its completions or man pages. It is called as its file is in them: those of `fanfare` are
+    /// another program's.
+    #[must_use]
+    pub fn generate<Asked: CommandFactory>(self, command: &GenerateCommand) -> Exit {
+        let program = Asked::command().name(self.name()).bin_name(self.name());
+        match command {
+            GenerateCommand::Completions(args) => generate::completions(args, program),
+            GenerateCommand::Man(args) => generate::man(args, program),
         }
     }
 
@@ -87,16 +96,12 @@ impl Companion {
         }
         let failure = self.failure(command, refused.as_ref());
         eprintln!("{failure}");
-        if args.args.iter().any(|arg| arg == "--json") {
-            let message = failure.to_string();
-            print_line(&to_text(&Notice::Error { code: failure.code, message: &message }));
-            print_line(&to_text(&Notice::result(failure.exit as u8)));
-        }
+        say_in_json(&failure, &args.args);
         failure.exit
     }
 
     fn failure(self, command: &str, refused: Option<&io::Error>) -> Failure {
-        let (program, source) = (self.name(), self.source());
+        let (program, source, missing) = self.row();
         let text = match refused {
             None => format!(
                 "command ({command}): needs the program {program}, which is not installed. Install it with: \
@@ -106,7 +111,7 @@ impl Companion {
                 format!("program ({program}): cannot be started ({error}). Make it executable")
             }
         };
-        Failure::usage(self.missing(), text)
+        Failure::usage(missing, text)
     }
 }
 

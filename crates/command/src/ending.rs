@@ -24,12 +24,17 @@ pub fn misunderstood(error: &clap::Error, args: &[OsString]) -> ExitCode {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => drop(error.print()),
         _ => eprintln!("{failure}"),
     }
+    say_in_json(&Failure { exit: Exit::Usage, ..failure }, args);
+    Exit::Usage.into()
+}
+
+/// The same in JSON, where these arguments ask for it.
+pub(crate) fn say_in_json(failure: &Failure, args: &[OsString]) {
     if args.iter().any(|arg| arg == "--json") {
         let message = failure.to_string();
         print_line(&to_text(&Notice::Error { code: failure.code, message: &message }));
-        print_line(&to_text(&Notice::result(Exit::Usage as u8)));
+        print_line(&to_text(&Notice::result(failure.exit as u8)));
     }
-    Exit::Usage.into()
 }
 
 /// Shows why nothing came of it.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Command};
+use clap::{Args, Command, Subcommand};
 use clap_complete::Shell;
 
 use crate::{
@@ -45,6 +45,17 @@ pub struct ManArgs {
     /// Write the pages of all commands into this directory
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
+}
+
+/// Both, in a program beside `fanfare`: not shown where that one is called as `fanfare` is.
+#[derive(Debug, Subcommand)]
+pub enum GenerateCommand {
+    /// Print completions for a shell
+    #[command(hide = true)]
+    Completions(CompletionsArgs),
+    /// Print the manual page of a command, or write all of them
+    #[command(hide = true)]
+    Man(ManArgs),
 }
 
 /// Prints the completions of `program`.

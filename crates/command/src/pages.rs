@@ -67,8 +67,9 @@ pub fn reference(mut program: Command, head: &str) -> String {
 /// `FANFARE_UPDATE` is set.
 ///
 /// # Panics
-/// They differ.
+/// They differ, or the command line contradicts itself.
 pub fn check_reference(program: Command, head: &str, path: &Path) {
+    program.clone().debug_assert();
     let page = reference(program, head);
     if std::env::var_os("FANFARE_UPDATE").is_some() {
         let written = fs::write(path, &page);

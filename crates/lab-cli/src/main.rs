@@ -7,9 +7,9 @@
 //! - `scenario_files`: what both read; `choice`: systems and cells by name; `drawing`: what plots share
 //! - `fanfare`: the program that is measured; `ending`: how commands of the laboratory end
 
-use std::{ffi::OsString, process::ExitCode};
+use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 #[cfg(target_os = "linux")]
 mod bench;
@@ -25,11 +25,7 @@ mod lab;
 mod scenario_files;
 mod sim;
 
-use fanfare_command::{
-    Help, end,
-    generate::{self, CompletionsArgs, ManArgs},
-    interrupt, misunderstood,
-};
+use fanfare_command::{Companion, Help, generate::GenerateCommand, interrupt};
 
 const HELP: Help = Help::new(&[
     ("fanfare lab up scenarios/files/classroom.toml", "31 hosts on this machine"),
@@ -58,46 +54,30 @@ enum Command {
     Sim(sim::SimArgs),
     #[cfg(target_os = "linux")]
     Bench(bench::BenchArgs),
-    #[command(hide = true)]
-    Completions(CompletionsArgs),
-    #[command(hide = true)]
-    Man(ManArgs),
+    #[command(flatten)]
+    Generate(GenerateCommand),
 }
 
 fn main() -> ExitCode {
-    let args: Vec<OsString> = std::env::args_os().collect();
-    let cli = match Cli::try_parse_from(&args) {
-        Ok(cli) => cli,
-        Err(error) => return misunderstood(&error, &args),
-    };
-    interrupt::install(false);
-    let exit = match cli.command {
-        #[cfg(target_os = "linux")]
-        Command::Lab(args) => lab::run(&args),
-        Command::Sim(args) => sim::run(&args),
-        #[cfg(target_os = "linux")]
-        Command::Bench(args) => bench::run(&args),
-        Command::Completions(args) => generate::completions(&args, program()),
-        Command::Man(args) => generate::man(&args, program()),
-    };
-    end(exit).into()
-}
-
-/// The whole command line, called as its file is: completions and pages of `fanfare` are another's.
-fn program() -> clap::Command {
-    Cli::command().name("fanfare-lab").bin_name("fanfare-lab")
+    Companion::Lab.main(|cli: Cli| {
+        interrupt::install(false);
+        match cli.command {
+            #[cfg(target_os = "linux")]
+            Command::Lab(args) => lab::run(&args),
+            Command::Sim(args) => sim::run(&args),
+            #[cfg(target_os = "linux")]
+            Command::Bench(args) => bench::run(&args),
+            Command::Generate(command) => Companion::Lab.generate::<Cli>(&command),
+        }
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
     use fanfare_command::pages;
 
     use super::*;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
 
     #[test]
     fn the_page_of_reference_is_what_the_program_says() {

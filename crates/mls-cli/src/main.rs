@@ -18,13 +18,12 @@ mod members;
 mod orders;
 mod place;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use fanfare_command::{
-    Exit, Failure, Help, Notice, Output, OutputArgs, end,
-    generate::{self, CompletionsArgs, ManArgs},
-    give_up, interrupt, misunderstood,
+    Companion, Exit, Failure, Help, Notice, Output, OutputArgs, generate::GenerateCommand, give_up,
+    interrupt,
 };
 
 const HELP: Help = Help::new(&[
@@ -51,10 +50,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Group(GroupArgs),
-    #[command(hide = true)]
-    Completions(CompletionsArgs),
-    #[command(hide = true)]
-    Man(ManArgs),
+    #[command(flatten)]
+    Generate(GenerateCommand),
 }
 
 /// Change who is in a group, and keep its key
@@ -82,18 +79,13 @@ enum What {
 }
 
 fn main() -> ExitCode {
-    let args: Vec<OsString> = std::env::args_os().collect();
-    let cli = match Cli::try_parse_from(&args) {
-        Ok(cli) => cli,
-        Err(error) => return misunderstood(&error, &args),
-    };
-    interrupt::install(false);
-    let exit = match cli.command {
-        Command::Group(args) => run(&args.what),
-        Command::Completions(args) => generate::completions(&args, program()),
-        Command::Man(args) => generate::man(&args, program()),
-    };
-    end(exit).into()
+    Companion::Group.main(|cli: Cli| {
+        interrupt::install(false);
+        match cli.command {
+            Command::Group(args) => run(&args.what),
+            Command::Generate(command) => Companion::Group.generate::<Cli>(&command),
+        }
+    })
 }
 
 fn run(what: &What) -> Exit {
@@ -122,21 +114,12 @@ fn done(args: OutputArgs, work: impl FnOnce(&Output) -> Result<Exit, Failure>) -
     }
 }
 
-/// The whole command line, called as its file is.
-fn program() -> clap::Command {
-    Cli::command().name("fanfare-group").bin_name("fanfare-group")
-}
-
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
     use fanfare_command::pages;
 
     use super::*;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
 
     #[test]
     fn the_page_of_reference_is_what_the_program_says() {

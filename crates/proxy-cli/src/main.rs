@@ -17,14 +17,10 @@ mod running;
 mod status;
 
 use exits::EXITS;
-use std::{ffi::OsString, process::ExitCode};
+use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
-use fanfare_command::{
-    Help, end,
-    generate::{self, CompletionsArgs, ManArgs},
-    misunderstood,
-};
+use clap::{Parser, Subcommand};
+use fanfare_command::{Companion, Help, generate::GenerateCommand};
 
 const HELP: Help = Help::new(&[
     ("fanfare proxy server --accept ship=KEY --allow 10.0.0.0/8", "on the far side"),
@@ -50,42 +46,24 @@ struct Cli {
 enum Command {
     Link(Box<link::LinkArgs>),
     Proxy(Box<proxy::ProxyArgs>),
-    #[command(hide = true)]
-    Completions(CompletionsArgs),
-    #[command(hide = true)]
-    Man(ManArgs),
+    #[command(flatten)]
+    Generate(GenerateCommand),
 }
 
 fn main() -> ExitCode {
-    let args: Vec<OsString> = std::env::args_os().collect();
-    let cli = match Cli::try_parse_from(&args) {
-        Ok(cli) => cli,
-        Err(error) => return misunderstood(&error, &args),
-    };
-    let exit = match cli.command {
+    Companion::Proxy.main(|cli: Cli| match cli.command {
         Command::Link(args) => link::run(&args),
         Command::Proxy(args) => proxy::run(&args),
-        Command::Completions(args) => generate::completions(&args, program()),
-        Command::Man(args) => generate::man(&args, program()),
-    };
-    end(exit).into()
-}
-
-/// The whole command line, called as its file is.
-fn program() -> clap::Command {
-    Cli::command().name("fanfare-proxy").bin_name("fanfare-proxy")
+        Command::Generate(command) => Companion::Proxy.generate::<Cli>(&command),
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
     use fanfare_command::pages;
 
     use super::*;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
 
     #[test]
     fn the_page_of_reference_is_what_the_program_says() {

@@ -7,14 +7,10 @@ mod lines;
 mod options;
 mod serving;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
-use fanfare_command::{
-    Help, end,
-    generate::{self, CompletionsArgs, ManArgs},
-    interrupt, misunderstood,
-};
+use clap::{Parser, Subcommand};
+use fanfare_command::{Companion, Help, generate::GenerateCommand, interrupt};
 
 const HELP: Help = Help::new(&[
     ("fanfare relay --join 239.255.42.1:6003 --accept 10.0.1.5", "beside the receivers"),
@@ -38,42 +34,26 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Relay(options::RelayArgs),
-    #[command(hide = true)]
-    Completions(CompletionsArgs),
-    #[command(hide = true)]
-    Man(ManArgs),
+    #[command(flatten)]
+    Generate(GenerateCommand),
 }
 
 fn main() -> ExitCode {
-    let args: Vec<OsString> = std::env::args_os().collect();
-    let cli = match Cli::try_parse_from(&args) {
-        Ok(cli) => cli,
-        Err(error) => return misunderstood(&error, &args),
-    };
-    interrupt::install(false);
-    let exit = match cli.command {
-        Command::Relay(args) => serving::run(&args),
-        Command::Completions(args) => generate::completions(&args, program()),
-        Command::Man(args) => generate::man(&args, program()),
-    };
-    end(exit).into()
-}
-
-/// The whole command line, called as its file is.
-fn program() -> clap::Command {
-    Cli::command().name("fanfare-relay").bin_name("fanfare-relay")
+    Companion::Relay.main(|cli: Cli| {
+        interrupt::install(false);
+        match cli.command {
+            Command::Relay(args) => serving::run(&args),
+            Command::Generate(command) => Companion::Relay.generate::<Cli>(&command),
+        }
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
     use fanfare_command::pages;
 
     use super::*;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
 
     #[test]
     fn the_page_of_reference_is_what_the_program_says() {

@@ -12,14 +12,10 @@ mod options;
 mod said;
 mod sensor;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
-use fanfare_command::{
-    Help, end,
-    generate::{self, CompletionsArgs, ManArgs},
-    misunderstood,
-};
+use clap::{Parser, Subcommand};
+use fanfare_command::{Companion, Help, generate::GenerateCommand};
 
 const HELP: Help = Help::new(&[
     ("sudo fanfare sensor", "what passes by on this machine's interfaces"),
@@ -43,41 +39,23 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Sensor(Box<options::SensorArgs>),
-    #[command(hide = true)]
-    Completions(CompletionsArgs),
-    #[command(hide = true)]
-    Man(ManArgs),
+    #[command(flatten)]
+    Generate(GenerateCommand),
 }
 
 fn main() -> ExitCode {
-    let args: Vec<OsString> = std::env::args_os().collect();
-    let cli = match Cli::try_parse_from(&args) {
-        Ok(cli) => cli,
-        Err(error) => return misunderstood(&error, &args),
-    };
-    let exit = match cli.command {
+    Companion::Sensor.main(|cli: Cli| match cli.command {
         Command::Sensor(args) => sensor::run(&args),
-        Command::Completions(args) => generate::completions(&args, program()),
-        Command::Man(args) => generate::man(&args, program()),
-    };
-    end(exit).into()
-}
-
-/// The whole command line, called as its file is.
-fn program() -> clap::Command {
-    Cli::command().name("fanfare-sensor").bin_name("fanfare-sensor")
+        Command::Generate(command) => Companion::Sensor.generate::<Cli>(&command),
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
     use fanfare_command::pages;
 
     use super::*;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
 
     #[test]
     fn the_page_of_reference_is_what_the_program_says() {

@@ -21,7 +21,7 @@ use fanfare_command::{Exit, Failure};
 ///
 /// # Errors
 /// When an option has no meaning here. It names the one that has.
-pub(crate) fn translate(words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+pub fn translate(words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     let name = words.first().map(|word| Path::new(word).file_name().unwrap_or(word).to_owned());
     let name = name.as_deref().and_then(OsStr::to_str).unwrap_or_default();
     let rest = words.get(1..).unwrap_or_default();

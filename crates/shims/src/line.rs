@@ -85,6 +85,21 @@ pub(super) fn refused(program: &str, option: &str, instead: &str) -> Failure {
     Failure::usage("shim.refused", text)
 }
 
+/// An option of theirs that nobody has met.
+pub(super) fn unknown(program: &str, option: &str) -> Failure {
+    refused(program, option, "docs/reference/shims.md lists what is understood")
+}
+
+/// Words of `fanfare`.
+pub(super) fn all(words: impl IntoIterator<Item = String>) -> Vec<OsString> {
+    words.into_iter().map(OsString::from).collect()
+}
+
+/// Where they meet: a multicast group and its port.
+pub(super) fn group(group: &str, port: u64) -> [String; 2] {
+    ["--group".to_owned(), format!("{group}:{port}")]
+}
+
 /// A number of this unit.
 pub(super) fn number(option: &str, text: &str) -> Result<u64, Failure> {
     text.parse().map_err(|_| {

@@ -4,7 +4,7 @@ use std::{ffi::OsString, time::Duration};
 
 use fanfare_command::Failure;
 
-use super::line::{Options, Shim, Word, number, quoted, refused};
+use super::line::{self, Options, Shim, Word, all, number, quoted, refused, unknown};
 
 const GROUP: &str = "239.255.42.1";
 /// Theirs.
@@ -41,18 +41,8 @@ impl Both {
     }
 
     fn group(&self) -> [String; 2] {
-        let (group, port) = (self.group.as_deref().unwrap_or(GROUP), self.port.unwrap_or(PORT));
-        ["--group".to_owned(), format!("{group}:{port}")]
+        line::group(self.group.as_deref().unwrap_or(GROUP), self.port.unwrap_or(PORT))
     }
-}
-
-fn all(words: impl IntoIterator<Item = String>) -> Vec<OsString> {
-    words.into_iter().map(OsString::from).collect()
-}
-
-fn unknown(program: &str, option: &str) -> Failure {
-    let page = "docs/reference/shims.md lists what is understood";
-    refused(program, option, page)
 }
 
 /// `udp-sender`: a stream.

@@ -4,7 +4,7 @@ use std::{ffi::OsString, time::Duration};
 
 use fanfare_command::Failure;
 
-use super::line::{Options, Shim, Word, number, quoted, refused};
+use super::line::{self, Options, Shim, Word, all, number, quoted, refused, unknown};
 
 /// Theirs.
 const GROUP: &str = "230.4.4.1";
@@ -39,17 +39,8 @@ impl Both {
     }
 
     fn group(&self) -> [String; 2] {
-        let (group, port) = (self.group.as_deref().unwrap_or(GROUP), self.port.unwrap_or(PORT));
-        ["--group".to_owned(), format!("{group}:{port}")]
+        line::group(self.group.as_deref().unwrap_or(GROUP), self.port.unwrap_or(PORT))
     }
-}
-
-fn all(words: impl IntoIterator<Item = String>) -> Vec<OsString> {
-    words.into_iter().map(OsString::from).collect()
-}
-
-fn unknown(program: &str, option: &str) -> Failure {
-    refused(program, option, "docs/reference/shims.md lists what is understood")
 }
 
 /// `uftp`: files.

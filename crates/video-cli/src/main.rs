@@ -14,14 +14,10 @@ mod send;
 mod serve;
 
 use exits::EXITS;
-use std::{ffi::OsString, process::ExitCode};
+use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
-use fanfare_command::{
-    Help, end,
-    generate::{self, CompletionsArgs, ManArgs},
-    interrupt, misunderstood,
-};
+use clap::{Parser, Subcommand};
+use fanfare_command::{Companion, Help, generate::GenerateCommand, interrupt};
 
 const HELP: Help = Help::new(&[
     ("fanfare video send test --name gate", "bars, a running number and a tone"),
@@ -48,10 +44,8 @@ enum Command {
     /// Video to a group, and a server for players
     #[command(subcommand)]
     Video(VideoCommand),
-    #[command(hide = true)]
-    Completions(CompletionsArgs),
-    #[command(hide = true)]
-    Man(ManArgs),
+    #[command(flatten)]
+    Generate(GenerateCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -61,36 +55,22 @@ enum VideoCommand {
 }
 
 fn main() -> ExitCode {
-    interrupt::install(false);
-    let args: Vec<OsString> = std::env::args_os().collect();
-    let cli = match Cli::try_parse_from(&args) {
-        Ok(cli) => cli,
-        Err(error) => return misunderstood(&error, &args),
-    };
-    let exit = match cli.command {
-        Command::Video(VideoCommand::Send(args)) => send::run(&args),
-        Command::Video(VideoCommand::Serve(args)) => serve::run(&args),
-        Command::Completions(args) => generate::completions(&args, program()),
-        Command::Man(args) => generate::man(&args, program()),
-    };
-    end(exit).into()
-}
-
-/// The whole command line, called as its file is.
-fn program() -> clap::Command {
-    Cli::command().name("fanfare-video").bin_name("fanfare-video")
+    Companion::Video.main(|cli: Cli| {
+        interrupt::install(false);
+        match cli.command {
+            Command::Video(VideoCommand::Send(args)) => send::run(&args),
+            Command::Video(VideoCommand::Serve(args)) => serve::run(&args),
+            Command::Generate(command) => Companion::Video.generate::<Cli>(&command),
+        }
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
     use fanfare_command::pages;
 
     use super::*;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
 
     #[test]
     fn the_page_of_reference_is_what_the_program_says() {
