@@ -37,6 +37,8 @@ static PRINTING: Mutex<()> = Mutex::new(());
 /// How a last line begins, and what one of several streams or groups has in it.
 const RESULT: &str = "{\"event\":\"result\"";
 const OF_ONE: [&str; 2] = ["\"stream\":", "\"in\":"];
+/// Many lines are printed in pieces of about so many bytes: what a pipe holds (pipe(7)).
+const BLOCK_BYTES: usize = 64 << 10;
 /// Who ends in a hurry waits so long for a line that is being printed.
 const HURRY: Duration = Duration::from_millis(300);
 
@@ -161,6 +163,29 @@ impl Output {
         }
     }
 
+    /// Many events at once, printed with few writes.
+    pub fn events<L: Serialize>(&self, lines: impl IntoIterator<Item = L>) {
+        if self.listener.is_some() || self.shows_events() {
+            lines.into_iter().for_each(|line| self.event(&line));
+            return;
+        }
+        if !self.args.json {
+            return;
+        }
+        let mut block = String::new();
+        for line in lines {
+            if block.len() > BLOCK_BYTES {
+                print_line(&std::mem::take(&mut block));
+            }
+            let line = self.line_text(&line);
+            block += if block.is_empty() { "" } else { "\n" };
+            block += &line;
+        }
+        if !block.is_empty() {
+            print_line(&block);
+        }
+    }
+
     fn shows_events(&self) -> bool {
         self.verbose.load(Ordering::Relaxed) >= self.events_from && !self.args.json
     }
@@ -210,7 +235,9 @@ impl Output {
     pub fn text(&self, text: &str) {
         if !self.args.quiet {
             let stream = self.stream.as_ref().map_or_else(String::new, |name| format!("{name}: "));
-            self.bar.suspend(|| eprintln!("{stream}{}", Printable(text)));
+            // Standard error has no buffer: one text is one write, and no other line gets into it.
+            let line = format!("{stream}{}\n", Printable(text));
+            self.bar.suspend(|| eprint!("{line}"));
         }
     }
 

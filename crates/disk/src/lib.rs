@@ -11,7 +11,8 @@
 //!   without a name
 //! - [`name`]: which names from the network may become files
 //! - [`placement`]: what happens where a file of the same name is already
-//! - [`directory`]: the directory that takes received files, and nothing outside it
+//! - [`directory`]: the directory that takes received files, and nothing outside it; [`parents`]:
+//!   directories below it, of which the last one is kept open
 //! - `simulated`: the disk that loses power, and `scratch`: a directory for one test (both only with
 //!   the feature `simulated`)
 
@@ -19,6 +20,7 @@ pub mod directory;
 pub mod name;
 mod os;
 mod own_file;
+pub mod parents;
 pub mod placement;
 #[cfg(any(test, feature = "simulated"))]
 pub mod scratch;
@@ -70,8 +72,12 @@ pub trait DirectoryHandle: Debug + Send + Sync {
     fn unlink(&self, name: &str) -> Result<(), Errno>;
     /// Names in it.
     fn list(&self) -> Result<Vec<String>, Errno>;
+    /// What has that name, without opening it.
+    fn metadata_of(&self, name: &str) -> Result<Metadata, Errno>;
     /// Bytes of the regular file of that name; `None`: there is none.
-    fn file_size(&self, name: &str) -> Option<u64>;
+    fn file_size(&self, name: &str) -> Option<u64> {
+        self.metadata_of(name).ok().filter(|meta| meta.is_file).map(|meta| meta.len)
+    }
     /// Bytes that this user may still write.
     fn free(&self) -> u64;
     /// Bytes of its whole volume, used ones among them.

@@ -11,7 +11,7 @@ use std::{
 use rustix::{
     fs::{
         AtFlags, Dir, FallocateFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags,
-        ResolveFlags, Timespec, Timestamps,
+        ResolveFlags, Stat, Timespec, Timestamps,
     },
     io::Errno,
 };
@@ -98,10 +98,9 @@ impl<D: AsFd + Debug + Send + Sync> DirectoryHandle for D {
         Ok(entries.map(|entry| text_of(entry.file_name().to_bytes())).collect())
     }
 
-    fn file_size(&self, name: &str) -> Option<u64> {
-        let stat = rustix::fs::statat(self, &*bytes_of(name), AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        let is_file = FileType::from_raw_mode(stat.st_mode).is_file();
-        u64::try_from(stat.st_size).ok().filter(|_| is_file)
+    fn metadata_of(&self, name: &str) -> Result<Metadata, Errno> {
+        let stat = rustix::fs::statat(self, &*bytes_of(name), AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(metadata(&stat))
     }
 
     fn free(&self) -> u64 {
@@ -155,18 +154,7 @@ impl FileHandle for File {
     }
 
     fn metadata(&self) -> Result<Metadata, Errno> {
-        let stat = rustix::fs::fstat(self)?;
-        let is_file = FileType::from_raw_mode(stat.st_mode).is_file();
-        let len = u64::try_from(stat.st_size).unwrap_or(0);
-        let (is_linked_twice, number) = (stat.st_nlink > 1, stat.st_ino);
-        // Their widths differ between machines.
-        let nanoseconds = |ns| i64::try_from(ns).unwrap_or(0);
-        let (mtime_ns, ctime_ns) =
-            (nanoseconds(stat.st_mtime_nsec), nanoseconds(stat.st_ctime_nsec));
-        let times = [stat.st_mtime, mtime_ns, stat.st_ctime, ctime_ns];
-        let mode = Some(stat.st_mode & 0o7777);
-        let taken = u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(STAT_BLOCK);
-        Ok(Metadata { is_file, len, taken, mode, is_linked_twice, number, times })
+        Ok(metadata(&rustix::fs::fstat(self)?))
     }
 
     fn lock(&self) -> Result<(), Errno> {
@@ -185,6 +173,19 @@ impl FileHandle for File {
         // A time that this file system cannot hold is no reason to lose the file.
         let _ = rustix::fs::futimens(self, &times);
     }
+}
+
+fn metadata(stat: &Stat) -> Metadata {
+    let is_file = FileType::from_raw_mode(stat.st_mode).is_file();
+    let len = u64::try_from(stat.st_size).unwrap_or(0);
+    let (is_linked_twice, number) = (stat.st_nlink > 1, stat.st_ino);
+    // Their widths differ between machines.
+    let nanoseconds = |ns| i64::try_from(ns).unwrap_or(0);
+    let (mtime_ns, ctime_ns) = (nanoseconds(stat.st_mtime_nsec), nanoseconds(stat.st_ctime_nsec));
+    let times = [stat.st_mtime, mtime_ns, stat.st_ctime, ctime_ns];
+    let mode = Some(stat.st_mode & 0o7777);
+    let taken = u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(STAT_BLOCK);
+    Metadata { is_file, len, taken, mode, is_linked_twice, number, times }
 }
 
 fn open_file(directory: BorrowedFd<'_>, name: &str, how: Open) -> Result<File, Errno> {

@@ -26,6 +26,7 @@ use fanfare_content::{
 use fanfare_disk::{
     directory::{Directory, How},
     name::{PART_PREFIX, SafeName},
+    parents::Parents,
     {FileHandle, Metadata, Reader},
 };
 use fanfare_proto::ObjectKey;
@@ -255,17 +256,18 @@ struct Listed {
 
 impl Listed {
     fn files(&self, directory: &Directory) -> Option<Vec<Placed>> {
-        self.text.lines().skip(1).map(|line| find_file(directory, line)).collect()
+        let mut parents = Parents::existing(directory);
+        self.text.lines().skip(1).map(|line| find_file(&mut parents, line)).collect()
     }
 }
 
-fn find_file(directory: &Directory, line: &str) -> Option<Placed> {
+fn find_file(parents: &mut Parents<'_>, line: &str) -> Option<Placed> {
     let mut fields = line.strip_prefix("f ")?.splitn(3, ' ');
     let hash = blake3::Hash::from_hex(fields.next()?).ok()?;
     let size: u64 = fields.next()?.parse().ok()?;
     let (times, name) = split_name(fields.next()?)?;
     let name = SafeName::of_text(&unescape(name)?).ok()?;
-    let meta = directory.open_received(&name, size)?.metadata().ok()?;
+    let meta = look_at(parents, &name, size)?;
     (times == stamp(&meta)).then_some(Placed {
         name,
         size,
@@ -274,6 +276,13 @@ fn find_file(directory: &Directory, line: &str) -> Option<Placed> {
         how: How::Already,
         name_rejected: None,
     })
+}
+
+/// The received file that has `size` bytes, as it is now.
+fn look_at(parents: &mut Parents<'_>, name: &SafeName, size: u64) -> Option<Metadata> {
+    let (directories, file) = name.split();
+    let meta = parents.get(directories).ok()?.metadata_of(file).ok()?;
+    (meta.is_file && meta.len == size).then_some(meta)
 }
 
 /// A record to be added.
@@ -306,12 +315,13 @@ fn text_of(directory: &Directory, head: &Record, files: &[Placed]) -> Option<Str
     if files.is_empty() {
         return None;
     }
+    let mut parents = Parents::existing(directory);
     for placed in files {
         // A file under another name than its own is to be reported each time.
         if placed.name_rejected.is_some() {
             return None;
         }
-        let meta = directory.open_received(&placed.name, placed.size)?.metadata().ok()?;
+        let meta = look_at(&mut parents, &placed.name, placed.size)?;
         let (hash, times) = (blake3::Hash::from_bytes(placed.hash).to_hex(), stamp(&meta));
         let name = escape(&placed.name.to_string());
         // Writing into memory cannot fail.

@@ -236,11 +236,11 @@ fn show(event: &SendEvent, output: &Output, watched: &mut Watched) {
 /// A line for each file: nobody knows what is in a pack.
 fn show_receipt(receipt: &Receipt, output: &Output, receipts: &mut Receipts) {
     let who = receipt.receiver.label();
-    if output.tells_events() || receipts.are_kept() {
-        for line in Line::receipts(receipt) {
-            output.event(&line);
-            receipts.write(&output.line_text(&line));
-        }
+    if output.tells_events() {
+        output.events(Line::receipts(receipt));
+    }
+    if receipts.are_kept() {
+        Line::receipts(receipt).for_each(|line| receipts.write(&output.line_text(&line)));
     }
     match &receipt.packed {
         None => output.detail(|| format!("{who} has '{}'", receipt.file)),

@@ -8,10 +8,10 @@ use std::{
     io,
 };
 
-use fanfare_disk::{directory::Directory, in_writable, name::SafeName};
+use fanfare_disk::{directory::Directory, in_writable, name::SafeName, parents::Parents};
 use rustix::io::Errno;
 
-use super::{parents::Parents, staging::Staging};
+use super::staging::Staging;
 
 /// Directories under way, by number. Nothing in them is looked at before it is in its place.
 #[derive(Debug, Default)]

@@ -8,6 +8,7 @@ use std::{io, sync::Arc};
 use fanfare_disk::{
     directory::Directory,
     name::SafeName,
+    parents::Parents,
     placement, {DirectoryHandle, FileHandle, OwnFile},
 };
 use minicbor::{Decode, Encode};
@@ -15,7 +16,6 @@ use minicbor::{Decode, Encode};
 use super::{
     graft::Grafts,
     head::Head,
-    parents::Parents,
     part_name::pack_part_name,
     rebuild::{copy, open_in_place},
     staging::{self, Staging},

@@ -16,7 +16,7 @@
 //! - `packer`: small files gathered into packs; `alone`: one of a long name; `packed`: a pack that is read from its files;
 //!   `retake`: those files as they are now
 //! - `unpack`: a verified pack becomes files on disk; `staging`: where they wait until
-//!   synced; `parents`: the directories they go to; `graft`: new directories as a whole
+//!   synced; `graft`: new directories as a whole
 //! - `head`: reading it; `rebuild`: what of a pack is on disk already
 //! - `leftover`: packs that a killed receiver had under way; `part_name`: what their parts are called
 //! - `samples`: packs of a few bytes, for tests
@@ -29,7 +29,6 @@ mod index;
 mod leftover;
 mod packed;
 mod packer;
-mod parents;
 mod part_name;
 mod rebuild;
 mod retake;
@@ -44,7 +43,6 @@ pub use leftover::recover;
 pub(crate) use packed::{Finished, Packed, Root};
 pub use packed::{PackedFile, PackedFiles};
 pub(crate) use packer::{Packer, Rest, Taken};
-pub(crate) use parents::Parents;
 pub use part_name::{PACK_PART, pack_part_name};
 pub use rebuild::{fill, wrong};
 pub use staging::Staging;

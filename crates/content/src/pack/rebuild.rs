@@ -6,12 +6,11 @@
 
 use std::{io, sync::Arc};
 
-use fanfare_disk::{FileHandle, directory::Directory, name::SafeName, placement};
+use fanfare_disk::{FileHandle, directory::Directory, name::SafeName, parents::Parents, placement};
 
 use super::{
     format::{GROUP_BYTES, HASH, HEAD_MAX},
     head::{Head, HeadError},
-    parents::Parents,
 };
 use crate::{announcement::PackHead, receipt::Reason};
 

@@ -11,6 +11,7 @@ use fanfare_disk::{
     descriptor,
     directory::Directory,
     name::{SafeName, bytes_of},
+    parents::Parents,
 };
 use rustix::{
     fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat},
@@ -25,7 +26,7 @@ use super::{
     restoration::{Restored, Rules},
     stays_inside,
 };
-use crate::{pack::Parents, receipt::Reason};
+use crate::receipt::Reason;
 
 /// Most names that are told with what became of them.
 const TOLD_MAX: usize = 1000;

@@ -275,9 +275,9 @@ impl DirectoryHandle for SimDirectory {
         Ok(self.fs.look(|state| state.seen.directories[&self.number].keys().cloned().collect()))
     }
 
-    fn file_size(&self, name: &str) -> Option<u64> {
-        let number = self.child(name)?;
-        self.fs.look(|state| state.seen.files.get(&number).map(|bytes| bytes.len() as u64))
+    fn metadata_of(&self, name: &str) -> Result<Metadata, Errno> {
+        let number = self.child(name).ok_or(Errno::NOENT)?;
+        self.fs.look(|state| state.metadata(number))
     }
 
     fn free(&self) -> u64 {
@@ -360,15 +360,7 @@ impl FileHandle for SimFile {
     }
 
     fn metadata(&self) -> Result<Metadata, Errno> {
-        Ok(self.fs.look(|state| Metadata {
-            is_file: true,
-            len: state.seen.files[&self.number].len() as u64,
-            taken: state.seen.files[&self.number].len() as u64,
-            mode: None,
-            is_linked_twice: state.seen.links(self.number) > 1,
-            number: self.number,
-            times: [state.time_of(self.number), 0, 0, 0],
-        }))
+        self.fs.look(|state| state.metadata(self.number))
     }
 
     fn lock(&self) -> Result<(), Errno> {

@@ -9,6 +9,7 @@ use fanfare_proto::rng::Rng;
 use rustix::io::Errno;
 
 use super::tree::{Change, ROOT, Tree};
+use crate::Metadata;
 
 /// What goes wrong, and what this file system cannot.
 #[derive(Debug, Clone)]
@@ -148,6 +149,20 @@ impl State {
     /// When a file was last changed, its content or its name.
     pub(super) fn time_of(&self, file: u64) -> i64 {
         self.times.get(&file).copied().unwrap_or(0)
+    }
+
+    /// What a file or directory is.
+    pub(super) fn metadata(&self, number: u64) -> Result<Metadata, Errno> {
+        let len = self.seen.files.get(&number).map(|bytes| bytes.len() as u64);
+        Ok(Metadata {
+            is_file: len.is_some(),
+            len: len.unwrap_or(0),
+            taken: len.unwrap_or(0),
+            mode: None,
+            is_linked_twice: self.seen.links(number) > 1,
+            number,
+            times: [self.time_of(number), 0, 0, 0],
+        })
     }
 
     pub(super) fn create(

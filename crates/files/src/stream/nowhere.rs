@@ -2,7 +2,9 @@
 
 use std::{fs::File, os::fd::AsFd as _, sync::Arc};
 
-use fanfare_disk::{DirectoryHandle, DirectoryId, FileHandle, Open, directory::Directory};
+use fanfare_disk::{
+    DirectoryHandle, DirectoryId, FileHandle, Metadata, Open, directory::Directory,
+};
 use rustix::io::Errno;
 
 #[derive(Debug)]
@@ -68,8 +70,8 @@ impl DirectoryHandle for Nowhere {
         Ok(Vec::new())
     }
 
-    fn file_size(&self, _: &str) -> Option<u64> {
-        None
+    fn metadata_of(&self, _: &str) -> Result<Metadata, Errno> {
+        Err(Errno::NOENT)
     }
 
     fn free(&self) -> u64 {

@@ -13,11 +13,12 @@ use std::{io, sync::Arc};
 
 pub use write::stage;
 
-use super::{graft::Grafts, index::Entry, leftover::Note, parents::Parents, staging::Staging};
+use super::{graft::Grafts, index::Entry, leftover::Note, staging::Staging};
 use fanfare_disk::{
     FileHandle,
     directory::{Directory, How, permissions},
     name::{NameError, SafeName},
+    parents::Parents,
     placement::open_equal,
 };
 

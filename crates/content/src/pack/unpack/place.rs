@@ -5,12 +5,13 @@ use std::io;
 use fanfare_disk::{
     directory::How,
     name::{NameError, SafeName},
+    parents::Parents,
     placement::{Conflict, Finished, Place},
 };
 
 use super::{At, Staged, StagedFile, Unpacked};
 use crate::{
-    pack::{graft::Grafts, parents::Parents, staging::Staging},
+    pack::{graft::Grafts, staging::Staging},
     placed::{Placed, is_in_the_way, unnamed},
     receipt::Reason,
 };

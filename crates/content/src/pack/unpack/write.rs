@@ -6,6 +6,7 @@ use fanfare_disk::{
     FileHandle,
     directory::{Directory, umask},
     name::SafeName,
+    parents::Parents,
 };
 use fanfare_proto::ObjectKey;
 use rustix::fs::Mode;
@@ -15,7 +16,6 @@ use crate::{
     pack::{
         graft::Grafts,
         head::{Head, HeadError},
-        parents::Parents,
         staging::Staging,
     },
     receipt::Reason,
@@ -41,7 +41,8 @@ pub fn stage(
     let mut offset = head_bytes;
     let staging = Staging::create(directory, key).map_err(|e| Reason::of_disk(&e))?;
     let mut stager = Stager {
-        existing: Parents::existing(directory),
+        // A directory that comes meanwhile is a matter for placing.
+        existing: Parents::noticed(directory),
         promised,
         grafts: Grafts::default(),
         inside: Parents::created(staging.directory()),
