@@ -74,6 +74,8 @@ pub struct Output {
     is_group: bool,
     /// Who is told each event, too.
     listener: Option<Listener>,
+    /// Lines of standard output that wait for more of their kind.
+    held: Mutex<String>,
 }
 
 /// Is given lines as `--json` prints them.
@@ -102,6 +104,7 @@ impl Output {
             stream: None,
             is_group: false,
             listener: None,
+            held: Mutex::default(),
         }
     }
 
@@ -245,6 +248,40 @@ impl Output {
     pub fn data(&self, text: &str) {
         if !self.args.json {
             self.bar.suspend(|| print_line(text));
+        }
+    }
+
+    /// What one of many files has to say: `line` with `--json`, else `text`. It is printed with
+    /// those that follow, at the next [`Self::flush`].
+    pub fn file<L: Serialize>(&self, line: &L, text: Option<&str>) {
+        if self.listener.is_some() || self.shows_events() {
+            text.into_iter().for_each(|text| self.data(text));
+            self.event(line);
+        } else if self.args.json {
+            self.hold(&self.line_text(line));
+        } else {
+            text.into_iter().for_each(|text| self.hold(text));
+        }
+    }
+
+    fn hold(&self, text: &str) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if !held.is_empty() {
+            held.push('\n');
+        }
+        held.push_str(text);
+        let is_full = held.len() > BLOCK_BYTES;
+        drop(held);
+        if is_full {
+            self.flush();
+        }
+    }
+
+    /// Prints the files that wait.
+    pub fn flush(&self) {
+        let held = std::mem::take(&mut *self.held.lock().unwrap_or_else(PoisonError::into_inner));
+        if !held.is_empty() {
+            self.bar.suspend(|| print_line(&held));
         }
     }
 

@@ -81,7 +81,7 @@ fn watch(
     let mut keys = KeyMistake::default();
     loop {
         reload.on_hangup(node, output);
-        match node.next_event(POLL) {
+        match next_event(node, output) {
             Ok(TransferEvent::Receive(ReceiveEvent::Progress(progress))) => {
                 show_progress(&progress, &mut estimate, output);
             }
@@ -101,8 +101,22 @@ fn watch(
                 warnings::of_transfer(&event, output);
             }
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return keys,
+            Err(RecvTimeoutError::Disconnected) => {
+                output.flush();
+                return keys;
+            }
         }
+    }
+}
+
+/// What happens next. Files are printed together as long as one follows the other.
+fn next_event(node: &Transfer, output: &Output) -> Result<TransferEvent, RecvTimeoutError> {
+    match node.next_event(Duration::ZERO) {
+        Err(RecvTimeoutError::Timeout) => {
+            output.flush();
+            node.next_event(POLL)
+        }
+        event => event,
     }
 }
 
@@ -194,9 +208,7 @@ fn show_progress(progress: &ReceiveProgress, estimate: &mut Estimate, output: &O
 
 fn show_file(key: ObjectKey, placed: &Placed, seconds: f64, place: &Place, output: &Output) {
     let path = place.of(placed);
-    if place.tells() {
-        output.data(&path);
-    }
+    output.file(&Line::file(key, placed, path.clone(), seconds), place.tells().then_some(&*path));
     match placed.how {
         How::Already => output.text(&format!("'{path}' is already here")),
         How::Beside => {
@@ -207,7 +219,6 @@ fn show_file(key: ObjectKey, placed: &Placed, seconds: f64, place: &Place, outpu
     if let Some(why) = placed.name_rejected {
         output.text(&format!("warning: '{path}' has not its sender's name: {why}"));
     }
-    output.event(&Line::file(key, placed, path, seconds));
 }
 
 /// Who is heard, and who is not.
