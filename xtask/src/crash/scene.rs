@@ -68,9 +68,10 @@ impl Kind {
         matches!(self, Self::Full | Self::Clock)
     }
 
-    /// How much travels again is no promise: parts are let go, or the disk was full.
+    /// How much travels again is no promise: parts are let go, or the disk was full, or a receiver
+    /// that comes back in the middle has not yet said which files of a pack it has.
     pub(crate) fn may_cost_more(self) -> bool {
-        matches!(self, Self::Parts | Self::Full)
+        matches!(self, Self::Parts | Self::Full | Self::Again)
     }
 
     pub(crate) fn name(self) -> &'static str {

@@ -201,7 +201,7 @@ fn what_an_interrupted_image_has_left_in_its_place_does_not_travel_again() {
         };
         targets.iter().map(|target| same(target)).min().unwrap()
     };
-    let (receivers, sender) = start(&["--rate=40M"]);
+    let (receivers, sender) = start(&["--rate=15M"]);
     let begun = std::time::Instant::now();
     while written() < 6 * MIB && begun.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(50));
