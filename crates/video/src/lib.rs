@@ -10,7 +10,8 @@
 //!   a rendition as a message; [`want`]: which rendition a viewer wants; `topics`: where they go
 //! - [`demand`]: which renditions anybody wants
 //! - [`shelf`]: what a node has of a stream
-//! - [`hls`] and [`dash`]: playlists of it; `hls` also reads those of ffmpeg
+//! - [`hls`] and [`dash`]: playlists of it; `hls` also reads those of ffmpeg; [`track`]: picture and
+//!   sound apart, as DASH wants them
 //! - [`choice`]: which rendition a viewer's path bears
 
 pub mod about;
@@ -23,6 +24,7 @@ pub mod ladder;
 pub mod segment;
 pub mod shelf;
 pub mod topics;
+pub mod track;
 pub mod want;
 
 pub use about::About;

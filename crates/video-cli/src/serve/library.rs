@@ -2,11 +2,12 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use fanfare_node::group::Body;
-use fanfare_video::{About, Segment, Shelf, hls::Part, segment::HEAD};
+use fanfare_video::{About, Segment, Shelf, dash::AHEAD, hls::Part, segment::HEAD};
 use serde::Serialize;
 
 /// Streams of a group: beyond that somebody makes names up.
@@ -17,6 +18,8 @@ const STREAMS_MAX: usize = 64;
 pub(crate) struct Library {
     bytes_max: u64,
     streams: Mutex<BTreeMap<String, Stream>>,
+    /// A segment has come.
+    came: Condvar,
 }
 
 #[derive(Debug)]
@@ -40,7 +43,7 @@ pub(crate) struct Listed {
 
 impl Library {
     pub(crate) fn new(bytes_max: u64) -> Self {
-        Self { bytes_max, streams: Mutex::default() }
+        Self { bytes_max, streams: Mutex::default(), came: Condvar::new() }
     }
     fn streams(&self) -> MutexGuard<'_, BTreeMap<String, Stream>> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
@@ -68,7 +71,9 @@ impl Library {
         let Some(stream) = streams.get_mut(name) else { return false };
         let Some(place) = stream.shelf.about().find(rendition) else { return false };
         let bytes = body.len();
-        stream.shelf.put(place, segment, bytes, body)
+        let is_new = stream.shelf.put(place, segment, bytes, body);
+        self.came.notify_all();
+        is_new
     }
     pub(crate) fn set_chosen(&self, name: &str, rendition: &str) {
         if let Some(stream) = self.streams().get_mut(name) {
@@ -114,6 +119,27 @@ impl Library {
         bytes.drain(..HEAD.min(bytes.len()));
         Some(bytes)
     }
+    /// The same; one that is about to come is waited for. Players of DASH go by the clock: without
+    /// that, ffmpeg asks for one after the other that is not there yet.
+    pub(crate) fn wait_for(
+        &self,
+        name: &str,
+        rendition: &str,
+        number: u32,
+        patience: Duration,
+    ) -> Option<Vec<u8>> {
+        let is_ahead = |streams: &mut BTreeMap<String, Stream>| {
+            streams.get(name).is_some_and(|stream| {
+                let newest = stream.shelf.newest().unwrap_or(0);
+                let next = newest.saturating_add(1)..=newest.saturating_add(AHEAD);
+                !stream.shelf.has_ended() && next.contains(&number)
+            })
+        };
+        let waited = self.came.wait_timeout_while(self.streams(), patience, is_ahead);
+        drop(waited);
+        self.file(name, rendition, number)
+    }
+
     /// The beginning of a rendition's files, of this life of the sender.
     pub(crate) fn init(&self, name: &str, rendition: &str, life: u64) -> Option<Vec<u8>> {
         self.read(name, |shelf| {

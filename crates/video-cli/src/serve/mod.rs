@@ -27,9 +27,8 @@ const HELP: Help = Help::new(&[
 
 /// Receive the video of a group, and give it to players of this machine
 ///
-/// Every stream is kept, repaired for others, and served as HLS. There is a DASH manifest, too, for
-/// players that take picture and sound from one representation: ffmpeg does not. The rendition is
-/// the best that the path from the sender carries.
+/// Every stream is kept, repaired for others, and served as HLS and DASH. The rendition is the best
+/// that the path from the sender carries.
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct ServeArgs {

@@ -1,14 +1,20 @@
 //! What players ask for: the page, lists, manifests, segments.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use fanfare_video::{dash, hls, hls::Part};
+use fanfare_video::{
+    dash, hls,
+    hls::Part,
+    track::{self, Kind},
+};
 use fanfare_watch::{PageFile, Pages};
 
 use super::library::Library;
 
 const LIST: &str = "application/vnd.apple.mpegurl";
 const FILE: &str = "video/mp4";
+/// A player that asks for the next segment waits so long for it: three segments of the usual length.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The page's own files, of which hls.js is somebody else's.
 const ASSETS: [(&str, &str, &[u8]); 5] = [
@@ -48,18 +54,36 @@ impl Site {
                 let life = self.library.read(name, |shelf| shelf.about().life)?;
                 self.init(name, rendition, life)
             }
-            [rendition, file] => {
-                if let Some(life) = file.strip_prefix("init-") {
-                    let life = life.strip_suffix(".mp4")?.parse().ok()?;
-                    return self.init(name, rendition, life);
+            [rendition, file] => match file.split_once('-') {
+                Some(("init", life)) => {
+                    self.init(name, rendition, life.strip_suffix(".mp4")?.parse().ok()?)
                 }
-                let number = file.strip_suffix(".m4s")?.parse().ok()?;
-                let bytes = self.library.file(name, rendition, number)?;
-                Some(PageFile { kind: FILE, bytes })
-            }
+                Some((track, rest)) => self.of_track(name, rendition, dash::kind_of(track)?, rest),
+                None => {
+                    let number = file.strip_suffix(".m4s")?.parse().ok()?;
+                    let bytes = self.library.file(name, rendition, number)?;
+                    Some(PageFile { kind: FILE, bytes })
+                }
+            },
             _ => None,
         }
     }
+
+    /// Picture or sound only: the beginning of a rendition's files, or a segment.
+    fn of_track(&self, name: &str, rendition: &str, kind: Kind, file: &str) -> Option<PageFile> {
+        let bytes = if let Some(life) = file.strip_suffix(".mp4") {
+            let init = self.library.init(name, rendition, life.parse().ok()?)?;
+            track::init(&init, track::find(&init, kind)?)?
+        } else {
+            let number = file.strip_suffix(".m4s")?.parse().ok()?;
+            let life = self.library.read(name, |shelf| shelf.about().life)?;
+            let init = self.library.init(name, rendition, life)?;
+            let bytes = self.library.wait_for(name, rendition, number, PATIENCE)?;
+            track::segment(&bytes, track::find(&init, kind)?)?
+        };
+        Some(PageFile { kind: FILE, bytes })
+    }
+
     fn init(&self, name: &str, rendition: &str, life: u64) -> Option<PageFile> {
         let bytes = self.library.init(name, rendition, life)?;
         Some(PageFile { kind: FILE, bytes })
@@ -113,7 +137,7 @@ mod tests {
         assert_eq!(text(&site, "/gate/64k/init-7.mp4"), "ftyp");
         assert!(text(&site, "/gate/live.m3u8").contains("400k/3.m4s"));
         assert!(text(&site, "/gate/index.m3u8").ends_with("live.m3u8\n"));
-        assert!(text(&site, "/gate/manifest.mpd").contains("bandwidth=\"400000\""));
+        assert!(text(&site, "/gate/manifest.mpd").contains("<Period id=\"7-400k-3000\""));
         assert!(text(&site, "/api/streams").contains("\"segments\":1"));
         for path in [
             "/gate/64k/3.m4s",
@@ -124,6 +148,9 @@ mod tests {
             "/gate/../x",
             "/gate/400k/3.m4s/x",
             "/gate/400k/x.m4s",
+            "/gate/400k/picture-3.m4s",
+            "/gate/400k/smell-3.m4s",
+            "/gate/400k/sound-8.mp4",
         ] {
             assert!(site.find(path).is_none(), "{path}");
         }
