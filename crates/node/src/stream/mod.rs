@@ -24,7 +24,7 @@
 //! # Map, in reading order
 //! - `options`: how a stream is sent and received; `report`: what it came to
 //! - `sender`, `receiver`: the application's ends, `asynchronous`: with the traits of tokio;
-//!   `framing`: messages in a stream
+//!   `framing`: messages in a stream; `messages`: those that arrive, `patchwork`: in any order
 //! - `mailbox`, `delivery`: what the two threads share
 //! - `sending`, `receiving`: what the driver drives; `writing`: from what was written to symbols;
 //!   `audience`: who is waited for
@@ -36,7 +36,9 @@ mod audience;
 mod delivery;
 mod framing;
 mod mailbox;
+mod messages;
 mod options;
+mod patchwork;
 mod receipt;
 mod receiver;
 mod receiving;

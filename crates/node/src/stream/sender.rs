@@ -166,16 +166,15 @@ impl StreamSender {
         message: &[u8],
         lifetime: Option<Duration>,
     ) -> io::Result<()> {
-        let head = self.framing.head(message.len());
-        let head = head.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        let frame = self.framing.frame(message);
+        let (head, tail) = frame.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         let until = lifetime.map(|lifetime| Instant::now() + lifetime);
         if until.is_some() {
             // Nobody knows what of it will have been sent.
             self.hasher = None;
         }
-        self.mailbox.write_message(&head, message, until)?;
-        self.hash(&head);
-        self.hash(message);
+        self.mailbox.write_message((&head, message, tail), until)?;
+        [&head[..], message, tail].into_iter().for_each(|part| self.hash(part));
         Ok(())
     }
 
