@@ -83,8 +83,8 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
-    use crate::config::Role;
     use crate::config::EndpointConfig;
+    use crate::config::Role;
     use crate::follow::loopback_interface;
 
     #[test]

@@ -120,9 +120,7 @@ impl Framing {
         };
         match frame {
             Some((_, bytes, _)) if bytes > max => Err(FramingError::TooLong { bytes, max }),
-            Some((head, length, tail)) => {
-                Ok(Some(Frame { head, length: length as usize, tail }))
-            }
+            Some((head, length, tail)) => Ok(Some(Frame { head, length: length as usize, tail })),
             None => Ok(None),
         }
     }
@@ -182,6 +180,10 @@ impl Unframer {
 
     pub(super) fn set_framing(&mut self, framing: Framing) {
         self.framing = framing;
+    }
+
+    pub(super) fn framing(&self) -> Framing {
+        self.framing
     }
 
     /// Bytes arrived, of which the first marked message begins at `msg_start`.

@@ -62,6 +62,13 @@ impl Messages {
         }))
     }
 
+    pub(super) fn framing(&self) -> Framing {
+        match self {
+            Self::InOrder(unframer) => unframer.framing(),
+            Self::AnyOrder(patchwork) => patchwork.framing(),
+        }
+    }
+
     /// The stream has ended. A stream that is received without order waits for word of its framing
     /// until then.
     pub(super) fn end(&self) -> io::Result<()> {

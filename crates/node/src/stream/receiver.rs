@@ -14,6 +14,7 @@ use fanfare_proto::{JoinPolicy, ReceiverConfig, Session};
 
 use super::{
     delivery::{Delivery, Item},
+    framing::Framing,
     messages::Messages,
     options::{ReceiveOptions, Start},
     receipt,
@@ -251,6 +252,12 @@ impl StreamReceiver {
                 item => self.messages.take(item),
             }
         }
+    }
+
+    /// Whether it is known how messages are told apart: from the options, or from the sender.
+    #[must_use]
+    pub fn has_framing(&self) -> bool {
+        self.messages.framing() != Framing::Raw
     }
 
     /// Position of the next byte to be read; after a late start it does not begin at 0.

@@ -157,8 +157,7 @@ impl Receiving {
         while self.length.is_none() && self.delivery.has_room() {
             let mut bytes = Vec::new();
             let mut receiver = self.session.receiver();
-            let read =
-                receiver.read_stream_early(now, key, CHUNK, &mut self.rings, &mut bytes);
+            let read = receiver.read_stream_early(now, key, CHUNK, &mut self.rings, &mut bytes);
             let StreamRead::Data { offset, msg_start, .. } = read else { return };
             if !bytes.is_empty() {
                 self.delivery.push(Item::Early { bytes, offset, msg_start });

@@ -54,7 +54,8 @@ impl ReceiveObject {
                 let header = Header::read(ctx, *key, format, stream, at)?;
                 let bytes = out.len() - start;
                 // What says that it is elsewhere is a run of its own.
-                if bytes >= most || run.is_some_and(|(from, _)| from + bytes as u64 != header.offset)
+                if bytes >= most
+                    || run.is_some_and(|(from, _)| from + bytes as u64 != header.offset)
                 {
                     break;
                 }
