@@ -49,7 +49,7 @@ macro_rules! option {
 }
 
 /// In the order of the documentation.
-pub(crate) const ALL: [Known; 33] = [
+pub(crate) const ALL: [Known; 34] = [
     option!("rate", SENDERS, rate, |name, text| Ok(Some(units::rate_of(name, text)?))),
     option!("cc", SEND_FILES | SEND_STREAM, control, |name, text| Ok(Some(words::control(
         name, text
