@@ -1,7 +1,7 @@
 //! Sums over several objects: how they are written, solved, sent and kept.
 
-pub(crate) mod coded_packet;
-pub(crate) mod equations;
-pub(crate) mod linear_system;
-pub(crate) mod proactive;
-pub(crate) mod sum_cache;
+pub mod coded_packet;
+pub mod equations;
+pub mod linear_system;
+pub mod proactive;
+pub mod sum_cache;
