@@ -210,7 +210,8 @@ fn interop() -> Outcome {
         Ok(program) => program,
         Err(outcome) => return outcome,
     };
-    let verbs = [&["matrix", "--quick"][..], &["decode"], &["zeromq", "--quick"], &["norp"]];
+    let verbs: [&[&str]; 4] =
+        [&["matrix", "--quick"], &["decode"], &["zeromq", "--quick"], &["norp"]];
     for verb in verbs {
         let outcome = step::run(&program, verb, &[]);
         if !matches!(outcome, Outcome::Passed) {
