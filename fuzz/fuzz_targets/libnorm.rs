@@ -94,8 +94,9 @@ impl Program<'_> {
                 let address = [c"239.255.42.9", c"127.0.0.1", c"nowhere.invalid", c"::1"]
                     [usize::from(self.byte()) % 2];
                 let (instance, id) = (self.instance(), self.number() % 4);
-                let session =
-                    unsafe { NormCreateSession(instance, address.as_ptr(), self.port, id) };
+                // Port 0 is any.
+                let port = if id == 3 { 0 } else { self.port };
+                let session = unsafe { NormCreateSession(instance, address.as_ptr(), port, id) };
                 unsafe { NormSetMulticastInterface(session, c"lo".as_ptr()) };
                 NormSetLoopback(session, true);
                 self.keep(session);
@@ -111,7 +112,7 @@ impl Program<'_> {
 
     fn set(&mut self) {
         let (session, real, number) = (self.any(), self.real(), self.number());
-        match self.byte() % 22 {
+        match self.byte() % 25 {
             0 => NormSetTxRate(session, real),
             1 => NormSetTxRateBounds(session, real, self.real()),
             2 => NormSetCongestionControl(session, number & 1 == 0, number & 2 == 0),
@@ -133,6 +134,18 @@ impl Program<'_> {
             18 => NormRemoveAckingNode(session, number % 5),
             19 => NormSetAutoAckingNodes(session, number as i32),
             20 => NormSetId(session, number),
+            21 => {
+                let address = [c"239.255.42.9", c"127.0.0.1", c"127.0.0.2"][number as usize % 3];
+                let port = self.port + (number >> 2) as u16 % 3;
+                unsafe { NormChangeDestination(session, address.as_ptr(), port, number & 1 == 0) };
+            }
+            22 => {
+                let port = self.port + number as u16 % 3;
+                unsafe { NormSetTxPort(session, port, number & 1 == 0, ptr::null()) };
+            }
+            23 => unsafe {
+                NormSetRxPortReuse(session, number & 1 == 0, ptr::null(), ptr::null(), 0);
+            },
             _ => NormSetUserTimer(session, real),
         }
     }

@@ -4,6 +4,7 @@
 //! and need the headers of protolib.
 
 pub mod bindings;
+pub mod norp;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -50,6 +50,8 @@ enum Verb {
     },
     /// Run NRL's example programs on our libnorm.so.1.
     Examples,
+    /// Run NRL's proxy norp on our libnorm.so.1 and on NRL's; writes results/norm/norp.md.
+    Norp,
     /// Run bindings of NRL's library on our libnorm.so.1: pynorm, Java, pyzmq.
     Bindings,
     /// Capture a lossy run and let tshark decode every packet.
@@ -199,6 +201,7 @@ fn main() -> ExitCode {
         Verb::Zeromq(arguments) => libnorm::run_zeromq(&arguments),
         Verb::Rates { runs } => libnorm::run_rates(runs),
         Verb::Examples => libnorm::run_examples(),
+        Verb::Norp => libnorm::run_norp(),
         Verb::Bindings => libnorm::run_bindings(),
         Verb::Decode(arguments) => run_decode(&arguments),
         Verb::Power(arguments) => run_power(&arguments),

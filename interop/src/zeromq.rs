@@ -33,7 +33,8 @@ pub enum Library {
 }
 
 impl Library {
-    fn name(self) -> &'static str {
+    /// As it is called in tables.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Ours => "fanfare",
             Self::Nrl => "norm",

@@ -210,7 +210,9 @@ fn interop() -> Outcome {
         Ok(program) => program,
         Err(outcome) => return outcome,
     };
-    for verb in [&["matrix", "--quick"][..], &["decode"], &["zeromq", "--quick"]] {
+    let verbs: [&[&str]; 4] =
+        [&["matrix", "--quick"], &["decode"], &["zeromq", "--quick"], &["norp"]];
+    for verb in verbs {
         let outcome = step::run(&program, verb, &[]);
         if !matches!(outcome, Outcome::Passed) {
             return outcome;

@@ -10,6 +10,7 @@ const CORE: [&str; 9] = [
     "fanfare-types",
     "fanfare-sender",
     "fanfare-proto",
+    "fanfare-message",
     "fanfare-group",
     "fanfare-monitor",
 ];

@@ -71,6 +71,7 @@ pub struct Options {
     pub(crate) framing: Framing,
     pub(crate) lifetime: Option<Duration>,
     pub(crate) start: Start,
+    pub(crate) unordered: bool,
     pub(crate) message_max: Option<u64>,
     pub(crate) cache_dir: Option<PathBuf>,
     pub(crate) priority: Option<u8>,

@@ -167,6 +167,7 @@ impl Options {
             name: self.name.clone(),
             start: self.start,
             framing: self.framing,
+            unordered: self.unordered,
             lifetime: self.lifetime,
             message_max: most.unwrap_or(defaults.message_max),
             ..defaults

@@ -49,7 +49,7 @@ macro_rules! option {
 }
 
 /// In the order of the documentation.
-pub(crate) const ALL: [Known; 33] = [
+pub(crate) const ALL: [Known; 34] = [
     option!("rate", SENDERS, rate, |name, text| Ok(Some(units::rate_of(name, text)?))),
     option!("cc", SEND_FILES | SEND_STREAM, control, |name, text| Ok(Some(words::control(
         name, text
@@ -79,6 +79,7 @@ pub(crate) const ALL: [Known; 33] = [
     option!("framing", STREAMS, framing, |name, text| words::framing(name, text)),
     option!("lifetime", STREAMS, lifetime, |name, text| words::time_or_never(name, text)),
     option!("start", RECEIVE_STREAM, start, |name, text| words::start(name, text)),
+    option!("unordered", RECEIVE_STREAM, unordered, |name, text| words::flag(name, text)),
     option!("message-max", RECEIVE_STREAM | JOIN, message_max, |name, text| Ok(Some(
         units::bytes(name, text)?
     ))),

@@ -88,7 +88,12 @@ pub(crate) fn policy(name: &str, text: &str) -> Read<StreamPolicy> {
 }
 
 pub(crate) fn framing(name: &str, text: &str) -> Read<Framing> {
-    let words = [("raw", Framing::Raw), ("u16", Framing::U16), ("varint", Framing::Varint)];
+    let words = [
+        ("raw", Framing::Raw),
+        ("u16", Framing::U16),
+        ("varint", Framing::Varint),
+        ("line", Framing::Line),
+    ];
     one_of(name, text, &words)
 }
 

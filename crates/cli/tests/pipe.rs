@@ -112,6 +112,92 @@ fn lines_arrive_as_they_are_written() {
 }
 
 #[test]
+fn without_order_every_line_comes_once_though_packets_are_lost() {
+    let stage = Stage::new();
+    let options = ["--unordered", "--test-drop", "0.1"];
+    let receiver = collect(recv(&stage, "a", &options));
+    let mut sender = pipe(&stage, "send", &["--expect", "1", "--flush", "line"]);
+    let mut lines: Vec<String> = (0..2000).map(|n| format!("{n} {}", "x".repeat(n % 90))).collect();
+    let feeder = feed(&mut sender, (lines.join("\n") + "\n").into_bytes());
+    assert_eq!(code(&collect(sender).join().unwrap()), 0);
+    feeder.join().unwrap();
+    let receiver = receiver.join().unwrap();
+    assert_eq!(code(&receiver), 0, "{}", stderr(&receiver));
+    let come = String::from_utf8(receiver.stdout).unwrap();
+    let mut come: Vec<String> = come.lines().map(str::to_owned).collect();
+    come.sort();
+    lines.sort();
+    assert!(come == lines, "{} lines", come.len());
+}
+
+#[test]
+fn without_order_a_stream_that_has_no_lines_is_refused() {
+    let stage = Stage::new();
+    let receiver = collect(recv(&stage, "a", &["--unordered"]));
+    let mut sender = pipe(&stage, "send", &["--expect", "1"]);
+    drop(feed(&mut sender, b"no line".to_vec()));
+    collect(sender).join().unwrap();
+    let receiver = receiver.join().unwrap();
+    assert_eq!(code(&receiver), 3, "{}", stderr(&receiver));
+    assert!(stderr(&receiver).contains("--flush line"), "{}", stderr(&receiver));
+}
+
+#[test]
+fn an_output_that_is_full_ends_the_receiver_and_the_sender_names_it() {
+    let stage = Stage::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let receiver = Command::new(crate::PROGRAM)
+        .args(["pipe", "recv", "--group", &stage.group, "--interface", "127.0.0.1"])
+        .args(["--name", "full"])
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let receiver = collect(receiver);
+    let mut sender = pipe(&stage, "send", &["--expect", "1"]);
+    let feeder = feed(&mut sender, bytes(MIB));
+    let sender = collect(sender).join().unwrap();
+    feeder.join().unwrap();
+    let receiver = receiver.join().unwrap();
+    assert_eq!(code(&receiver), 5, "{}", stderr(&receiver));
+    assert_eq!(code(&sender), 3, "{}", stderr(&sender));
+    assert!(stderr(&sender).contains("full"), "{}", stderr(&sender));
+}
+
+#[test]
+fn a_receiver_that_is_stopped_holds_a_lossless_stream_which_says_so_and_goes_on_afterwards() {
+    let stage = Stage::new();
+    let stopped = recv(&stage, "sleeper", &[]);
+    let signal = |name: &str| {
+        let id = stopped.id().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+    };
+    let mut sender = pipe(&stage, "send", &["--expect", "1", "--buffer", "1MiB", "--wait", "60s"]);
+    let mut told = sender.stderr.take().unwrap();
+    let mut input = sender.stdin.take().unwrap();
+    input.write_all(&bytes(1000)).unwrap();
+    let sent = bytes(20 * MIB);
+    signal("-STOP");
+    let feeder = thread::spawn({
+        let sent = sent.clone();
+        move || input.write_all(&sent).unwrap()
+    });
+    let (mut text, mut piece) = (String::new(), [0; 256]);
+    while !text.contains("waiting for sleeper to read") {
+        let count = told.read(&mut piece).unwrap();
+        assert!(count > 0, "{text}");
+        text.push_str(&String::from_utf8_lossy(&piece[..count]));
+    }
+    signal("-CONT");
+    let receiver = collect(stopped);
+    feeder.join().unwrap();
+    assert_eq!(code(&collect(sender).join().unwrap()), 0);
+    let receiver = receiver.join().unwrap();
+    assert_eq!(code(&receiver), 0, "{}", stderr(&receiver));
+    assert!(receiver.stdout[1000..] == sent);
+}
+
+#[test]
 fn a_sender_for_whom_nobody_comes_says_so() {
     let stage = Stage::new();
     let mut sender = pipe(&stage, "send", &["--expect", "1", "--wait", "500ms"]);

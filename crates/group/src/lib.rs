@@ -5,20 +5,17 @@
 //! tells it what happened, and asks what it wants. Time, randomness and storage are arguments.
 //!
 //! # Map, in reading order
-//! - [`topic`], [`description`], [`publisher`](PublishError): what is published, and how it is
-//!   described; [`batch`], [`batcher`]: short messages that travel together
+//! - `fanfare_message`, a crate of its own: [`topic`], [`description`], [`batch`], [`batcher`]; frames
+//!   between nodes, and sums over several objects
+//! - [`publisher`](PublishError): how a message becomes an object
 //! - [`subscription`], `delivery`, `order`, `lru_map`: who gets a message, in which order, and what
 //!   must be remembered for that
 //! - [`cache`]: which objects of others are kept; `source_log`: the state of each object; `age`: how
 //!   long ago messages were published
-//! - `frames`: what group nodes say to each other: `frame`, `nack` (a compact request),
-//!   `compact_info` (a compact message), `bitmap`, `varint`
 //! - `repair`: for a message of a silent origin: `requester` requests; `repairer` answers, by what
 //!   `demand`, `outstanding` and `rank` say is missing, after `origin_timeout`, with what `slice` and
 //!   `symbol_choice` select, within a `token_bucket`. `request_pool`: the same for many objects at
 //!   once. `repair_round`: requests for a node's own messages
-//! - `coding`: sums over several objects: `coded_packet`, `equations` and `linear_system`,
-//!   `proactive` and `sum_cache`
 //! - `forwarding`: messages forwarded without a request: `relay`, `coverage`
 //! - `membership`: `members`, `member`, `lost_members`, `node_set`, `delivery_ratio`, `state`,
 //!   `trickle` and `flood` (announcements), `holders`
@@ -36,46 +33,37 @@ extern crate alloc;
 extern crate std;
 
 mod age;
-pub mod batch;
-pub mod batcher;
 pub mod cache;
-mod coding;
 pub mod config;
 mod delivery;
-pub mod description;
 pub mod event;
 mod forwarding;
-mod frames;
 pub mod gateway;
-mod lru_map;
 mod membership;
 mod monitoring;
 pub mod node;
 mod occupancy;
 mod order;
-mod origin;
 mod publisher;
 mod repair;
 mod source_log;
 pub mod stats;
 pub mod subscription;
-pub mod topic;
 
-pub use batch::Batch;
-pub use batcher::Batcher;
 pub use cache::{CachePolicy, Cached, PriorityThenAge};
 pub use config::GroupConfig;
-pub use description::{ContentHash, Description, Options};
 pub use event::{Delivered, Event};
-pub use frames::frame::frame_name;
+pub use fanfare_message::{
+    Batch, Batcher, ContentHash, Description, Filter, Identity, Options, Origin, Topic, TopicError,
+    batch, batcher, description, frames::frame::frame_name, topic,
+};
+use fanfare_message::{coding, frames, lru_map, origin};
 pub use gateway::{
     ForwardedMessage, Gateway, GatewayConfig, GatewayStats, GroupIndex, IncomingMessage, Route,
 };
 pub use membership::holders::Standing;
 pub use node::{GroupNode, Published, Wake};
 pub use occupancy::{DEADLINES_MAX, Load, OBJECTS_IN_VIEW, PUBLISHERS_MAX, SENDERS_IN_VIEW};
-pub use origin::{Identity, Origin};
 pub use publisher::PublishError;
 pub use stats::GroupStats;
 pub use subscription::{History, Ordering, Subscription, SubscriptionId};
-pub use topic::{Filter, Topic, TopicError};

@@ -6,10 +6,7 @@ use fanfare_proto::{ObjectTransportId, RunSet};
 /// One turn of transport ids is left below the first one heard, for what came earlier.
 const FIRST: u64 = 0x1_0000;
 
-/// The id of the object with this number.
-pub(crate) fn id_of(index: u64) -> ObjectTransportId {
-    ObjectTransportId((index & 0xffff) as u16)
-}
+pub(crate) use crate::coding::coded_packet::id_of;
 
 /// The objects of one instance, counted on where ids wrap.
 #[derive(Debug)]

@@ -154,6 +154,31 @@ fn messages_arrive_whole_and_in_order_however_short_they_are() {
 }
 
 #[test]
+fn without_order_a_message_does_not_wait_for_what_is_missing_before_it_and_each_comes_once() {
+    let network = network(10);
+    let options = ReceiveOptions { unordered: true, ..options("a") };
+    let mut receiver = network.clone().test_drop(0.1).receive_stream(options).unwrap();
+    receiver.set_timeout(Some(Duration::from_secs(30)));
+    let options = SendOptions { framing: Framing::Varint, ..lossless(1) };
+    let mut sender = network.send_stream(options).unwrap();
+    let message = |n: usize| [&(n as u32).to_be_bytes()[..], &bytes(n % 3000)].concat();
+    let writer = thread::spawn(move || {
+        (0..5000).for_each(|n| sender.write_message(&message(n)).unwrap());
+        sender.finish()
+    });
+    let (mut came, mut early) = (vec![false; 5000], 0);
+    while let Some(got) = receiver.read_message().unwrap() {
+        let number = u32::from_be_bytes(got.bytes[..4].try_into().unwrap()) as usize;
+        assert!(got.bytes == message(number) && !got.gap_before, "message {number}");
+        assert!(!std::mem::replace(&mut came[number], true), "message {number} came twice");
+        early += usize::from(got.early);
+    }
+    assert!(came.iter().all(|came| *came) && early > 0, "{early} before their turn");
+    receiver.finish();
+    assert!(writer.join().unwrap().is_complete());
+}
+
+#[test]
 fn a_live_stream_does_not_wait_for_a_slow_reader_which_is_told_what_it_missed() {
     let network = network(6);
     let mut receiver = network.clone().receive_stream(options("slow")).unwrap();

@@ -115,6 +115,25 @@ impl ReceiverHandle<'_> {
         receiver.read_stream(&mut ctx, stream, most, out)
     }
 
+    /// Appends to `out` bytes of a stream that are here behind what is missing, each of them once and
+    /// in any order: for messages that need not wait for each other. [`Self::read_stream`] gives the
+    /// same bytes again, in order, when what is missing has come or is lost, and only that is
+    /// acknowledged. [`StreamRead::Empty`]: there are none.
+    pub fn read_stream_early(
+        &mut self,
+        now: Time,
+        stream: ObjectKey,
+        most: usize,
+        storage: &mut dyn Storage,
+        out: &mut Vec<u8>,
+    ) -> StreamRead {
+        self.session.advance(now);
+        let session = &mut *self.session;
+        let mut ctx = context!(session, storage);
+        let Some(receiver) = &mut session.receiver else { return StreamRead::Gone };
+        receiver.read_stream_early(&mut ctx, stream, most, out)
+    }
+
     /// A stream was read to its end, and is done with: it is complete, and that is acknowledged.
     pub fn finish_stream(&mut self, now: Time, stream: ObjectKey, storage: &mut dyn Storage) {
         self.session.advance(now);

@@ -34,6 +34,7 @@ fn plan(policy: StreamPolicy) -> Plan {
         bytes: 3000,
         line: Line { loss: 0.05, twice: 0.02, spread: Duration::from_micros(700) },
         reads: true,
+        early: false,
         late: None,
     }
 }
@@ -94,6 +95,27 @@ fn a_late_joiner_begins_where_it_was_told_to() {
             assert_eq!(world.receivers[0].ended(), Some(3000), "seed {seed}");
         }
     }
+}
+
+#[test]
+fn what_is_read_before_its_turn_is_what_was_written_and_order_is_kept_beside_it() {
+    let mut early = 0;
+    for seed in seeds(100) {
+        let loss = [0.05, 0.1, 0.3][seed as usize % 3];
+        let policy = [StreamPolicy::Lossless, StreamPolicy::Repaired][seed as usize % 2];
+        let line = Line { loss, ..plan(policy).line };
+        let late = (seed % 5 == 4).then_some(Duration::from_millis(40));
+        let late = late.filter(|_| policy == StreamPolicy::Repaired);
+        let mut world = World::new(seed, Plan { line, early: true, late, ..plan(policy) });
+        world.run();
+        let receiver = &world.receivers[0];
+        receiver.check(&world.sent, seed);
+        receiver.check_early(&world.sent, seed);
+        assert_eq!(receiver.ended(), Some(3000), "seed {seed}");
+        assert!(policy == StreamPolicy::Repaired || receiver.gaps() == 0, "seed {seed}");
+        early += receiver.early();
+    }
+    assert!(early > 100 * 50, "{early} bytes in all");
 }
 
 #[test]

@@ -53,6 +53,9 @@ pub struct EndpointConfig {
     pub listen: Option<SocketAddr>,
     /// The port that everything is sent from; 0 leaves it to the system. Default 0.
     pub sending_port: u16,
+    /// Whether other sockets of this machine may have the sending port, too. Of several the last one
+    /// hears what no [`crate::Endpoint::aim`] has given to another. Default false.
+    pub shared_port: bool,
     /// Upper six bits of the traffic class (RFC 2474), 0 to 63. Default 0.
     pub dscp: u8,
     /// Bytes asked for each receiving socket; the system may give less (Linux:
@@ -83,6 +86,7 @@ impl Default for EndpointConfig {
             hears_direct: false,
             listen: None,
             sending_port: 0,
+            shared_port: false,
             dscp: 0,
             receive_buffer: 4 << 20,
             send_buffer: 1 << 20,

@@ -1,11 +1,28 @@
 //! What changes while an endpoint is open, and its descriptors for whoever waits for several endpoints.
 
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
 use crate::endpoint::Endpoint;
 
 impl Endpoint {
+    /// Another host or port takes the place of the unicast address it was opened for. `only`: nobody else
+    /// is heard at the sending port any more.
+    ///
+    /// # Errors
+    /// What the system says; a multicast group, before or after.
+    pub fn aim(&mut self, to: SocketAddr, only: bool) -> io::Result<()> {
+        if self.config.group.ip().is_multicast() || to.ip().is_multicast() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        self.config.group = to;
+        match only {
+            true => self.transmitter.receive_socket.socket.connect(&to.into()),
+            false => Ok(()),
+        }
+    }
+
     /// Routers plus one that multicast datagrams may pass from now on.
     ///
     /// # Errors
@@ -63,10 +80,11 @@ impl Endpoint {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{Ipv4Addr, SocketAddr};
+    use std::net::Ipv4Addr;
 
     use super::*;
     use crate::config::EndpointConfig;
+    use crate::config::Role;
     use crate::follow::loopback_interface;
 
     #[test]
@@ -84,5 +102,38 @@ mod tests {
         assert_eq!(socket.multicast_ttl_v4().unwrap(), 7);
         assert!(!socket.multicast_loop_v4().unwrap());
         assert_eq!(endpoint.descriptors().count(), 2);
+    }
+
+    /// A socket that sends to `to`, and hears at a port that others may have, too.
+    fn sharing(to: SocketAddr, port: u16) -> Endpoint {
+        let config = EndpointConfig {
+            group: to,
+            role: Role::Sender,
+            sending_port: port,
+            shared_port: true,
+            ..EndpointConfig::default()
+        };
+        Endpoint::open(&config).unwrap()
+    }
+
+    #[test]
+    fn of_two_that_share_a_port_each_hears_the_host_that_it_aims_at() {
+        let local = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let peers = [(); 2].map(|()| std::net::UdpSocket::bind(local(0)).unwrap());
+        let places = [0, 1].map(|n: usize| peers[n].local_addr().unwrap());
+        let mut first = sharing(places[0], 0);
+        let port = first.local_addr().unwrap().port();
+        first.aim(places[0], true).unwrap();
+        let mut second = sharing(places[0], port);
+        second.aim(places[1], true).unwrap();
+        assert_eq!(second.group(), places[1]);
+        for (n, endpoint) in [&mut first, &mut second].into_iter().enumerate() {
+            peers[n].send_to(&[n as u8], local(port)).unwrap();
+            let mut heard = Vec::new();
+            endpoint.receive(|_, bytes| heard.extend_from_slice(bytes)).unwrap();
+            assert_eq!(heard, [n as u8]);
+            endpoint.send(endpoint.group(), 1, None, &[7]).unwrap();
+            assert_eq!(peers[n].recv_from(&mut [0; 9]).unwrap(), (1, local(port)));
+        }
     }
 }

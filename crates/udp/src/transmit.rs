@@ -54,6 +54,11 @@ impl Transmitter {
             Socket::new(Domain::for_address(config.group), Type::DGRAM, Some(Protocol::UDP))
                 .map_err(|source| OpenError::Socket { source })?;
         configure(&socket, config, interface)?;
+        if config.shared_port {
+            socket
+                .set_reuse_address(true)
+                .map_err(|source| OpenError::Configure { what: "shared port", source })?;
+        }
         socket.bind(&local.into()).map_err(|source| OpenError::Bind { address: local, source })?;
         let receive_socket = ReceiveSocket::new(socket, config.gro)?;
         let segmentation = config.gso && receive_socket.state.max_gso_segments() > 1;

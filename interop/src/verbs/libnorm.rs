@@ -1,6 +1,6 @@
 //! Verbs that run programs on our libnorm.so.1: ZeroMQ, NRL's examples, and how fast both libraries are.
 
-use fanfare_interop::examples::{self, bindings};
+use fanfare_interop::examples::{self, bindings, norp};
 use fanfare_interop::report::Head;
 use fanfare_interop::tool::{self, ToolError};
 use fanfare_interop::zeromq::{self, Library};
@@ -114,6 +114,28 @@ pub(crate) fn run_examples() -> Result<bool, ToolError> {
         }
     }
     Ok(!failed)
+}
+
+pub(crate) fn run_norp() -> Result<bool, ToolError> {
+    let programs = match norp::Programs::build()? {
+        Ok(programs) => programs,
+        Err(zeromq::Skipped(why)) => {
+            println!("SKIPPED: norp was not run. {why}");
+            return Ok(true);
+        }
+    };
+    let mut rows = Vec::new();
+    for cell in norp::all() {
+        let outcome = norp::run(cell, &programs)?;
+        match &outcome {
+            Ok(seconds) => println!("pass  {} {seconds:.1} s", cell.name()),
+            Err(why) => println!("FAIL  {}: {why}", cell.name()),
+        }
+        rows.push((cell, outcome));
+    }
+    let head = Head { command: command(), date: today()?, nrl_version: nrl_version() };
+    write(&norp::place(), &norp::page(&head, &rows))?;
+    Ok(rows.iter().all(|(_, outcome)| outcome.is_ok()))
 }
 
 pub(crate) fn run_bindings() -> Result<bool, ToolError> {

@@ -50,7 +50,8 @@ pub extern "C" fn NormSetTxOnly(session: Word, only: bool, _connect: bool) {
     on("NormSetTxOnly", session, (), |at| at.session.settings.tx_only = only);
 }
 
-/// Sends to another address: before the session begins.
+/// Sends to another address: to another host at any time, to another group before the session begins.
+/// With `connect` that host alone is heard, where one socket sends and hears.
 ///
 /// # Safety
 /// `address` is null or a string.
@@ -59,7 +60,7 @@ pub unsafe extern "C" fn NormChangeDestination(
     session: Word,
     address: *const c_char,
     port: u16,
-    _connect: bool,
+    connect: bool,
 ) -> bool {
     // SAFETY: what the caller says.
     let address = unsafe { text(address) };
@@ -68,7 +69,8 @@ pub unsafe extern "C" fn NormChangeDestination(
             set_errno(libc::EINVAL);
             return false;
         };
-        let done = at.session.set_group(group);
+        let done = at.session.set_group(group, connect);
+        at.wakes |= done;
         if !done {
             set_errno(libc::EBUSY);
         }
@@ -76,14 +78,15 @@ pub unsafe extern "C" fn NormChangeDestination(
     })
 }
 
-/// The port of a group is always shared. With `sender` only that host is heard.
+/// The port of a group is always shared, and that of one socket that sends and hears where `reuse` says
+/// so. With `sender` only that host is heard.
 ///
 /// # Safety
 /// Each string is null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn NormSetRxPortReuse(
     session: Word,
-    _reuse: bool,
+    reuse: bool,
     _bind: *const c_char,
     sender: *const c_char,
     _sender_port: u16,
@@ -91,6 +94,7 @@ pub unsafe extern "C" fn NormSetRxPortReuse(
     // SAFETY: what the caller says.
     let sender = unsafe { text(sender) };
     on("NormSetRxPortReuse", session, (), |at| {
+        at.session.settings.reuse = reuse;
         if let Some(sender) = sender.filter(|sender| !sender.is_empty()) {
             at.session.settings.only_from = resolve(sender, 0).map(|address| address.ip());
         }

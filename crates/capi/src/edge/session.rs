@@ -227,7 +227,7 @@ pub unsafe extern "C" fn NormGetAddress(
 /// The port that is listened at.
 #[unsafe(no_mangle)]
 pub extern "C" fn NormGetRxPort(session: Word) -> u16 {
-    on("NormGetRxPort", session, 0, |at| at.session.group.port())
+    on("NormGetRxPort", session, 0, |at| at.session.listening_port())
 }
 
 /// The address that is listened at, once sockets are open.

@@ -51,7 +51,7 @@ fn adopt(state: &mut State, ports: &mut Vec<Port>) {
             ports.push(Port::new(handle, endpoint));
         }
         if let Some(port) = ports.iter_mut().find(|port| port.session == handle) {
-            session.apply_changes(&port.endpoint);
+            session.apply_changes(&mut port.endpoint);
             port.loss = session.settings.tx_loss;
         }
     }

@@ -20,6 +20,12 @@ pub(crate) struct Opening {
     pub(super) fresh: Option<Endpoint>,
     /// What they hear and where they send from, once they are open.
     pub(super) open: Option<(Hears, SocketAddr)>,
+    /// One socket sends and hears: of a session with a single host, where the program wants it so.
+    pub(super) single: bool,
+    /// The port that is listened at.
+    pub(super) port: u16,
+    /// Another host to send to, and whether nobody else is heard, for the thread to pass on.
+    pub(super) aim: Option<(SocketAddr, bool)>,
     /// Settings that the thread has to pass on.
     pub(super) changed: bool,
 }
@@ -33,6 +39,6 @@ pub(super) enum Hears {
 
 impl Opening {
     pub(crate) fn has_news(&self) -> bool {
-        self.fresh.is_some() || self.changed
+        self.fresh.is_some() || self.changed || self.aim.is_some()
     }
 }

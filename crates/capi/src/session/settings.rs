@@ -44,6 +44,8 @@ pub struct Settings {
     pub(crate) loopback: bool,
     pub(crate) multicast_loopback: bool,
     pub(crate) tx_port: u16,
+    /// Others may have the port, too.
+    pub(crate) reuse: bool,
     pub(crate) tx_only: bool,
     pub(crate) tx_buffer: Option<usize>,
     pub(crate) rx_buffer: Option<usize>,
@@ -92,6 +94,7 @@ impl Default for Settings {
             loopback: false,
             multicast_loopback: false,
             tx_port: 0,
+            reuse: false,
             tx_only: false,
             tx_buffer: None,
             rx_buffer: None,

@@ -5,7 +5,7 @@ use super::{
     opening::{Hears, Opening, Refusal},
     settings::{FLOW_CONTROL, SenderStart},
 };
-use crate::{handle::Handle, instance::desk::Desk};
+use crate::{handle::Handle, instance::desk::Desk, log};
 use fanfare_proto::{FeedbackPath, OnlyFrom, Time};
 use fanfare_udp::{Endpoint, EndpointConfig, OpenError, Role, choose_interface};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -32,7 +32,12 @@ impl Session {
     }
 
     /// Passes changed settings on. What the system refuses stays as it was.
-    pub(crate) fn apply_changes(&mut self, endpoint: &Endpoint) {
+    pub(crate) fn apply_changes(&mut self, endpoint: &mut Endpoint) {
+        if let Some((to, only)) = self.opening.aim.take()
+            && let Err(error) = endpoint.aim(to, only)
+        {
+            log::line(log::ERROR, &format!("NormChangeDestination ({to}): {error}"));
+        }
         if !std::mem::take(&mut self.opening.changed) {
             return;
         }
@@ -50,6 +55,18 @@ impl Session {
         }
     }
 
+    /// The port that is listened at.
+    pub(crate) fn listening_port(&self) -> u16 {
+        if self.is_open() { self.opening.port } else { self.group.port() }
+    }
+
+    /// Whether one socket sends and hears: a session with a host whose two ports are the same, or with
+    /// port 0, which is any.
+    fn is_single(&self) -> bool {
+        let port = self.group.port();
+        !self.group.ip().is_multicast() && (port == 0 || port == self.settings.tx_port)
+    }
+
     fn endpoint_config(&self, hears: Hears) -> Result<EndpointConfig, OpenError> {
         let (settings, group) = (&self.settings, self.group);
         let multicast = group.ip().is_multicast();
@@ -64,7 +81,11 @@ impl Session {
         let default = EndpointConfig::default();
         Ok(EndpointConfig {
             group,
-            role: if hears == Hears::Group { Role::Member } else { Role::Sender },
+            role: match hears == Hears::Group && !self.is_single() {
+                true => Role::Member,
+                false => Role::Sender,
+            },
+            shared_port: self.is_single() && settings.reuse,
             interface,
             source: settings.source.filter(|_| multicast),
             ttl: settings.ttl,
@@ -81,16 +102,18 @@ impl Session {
 
     /// Opens its sockets, or opens them anew where they have to hear more.
     fn open(&mut self, hears: Hears) -> Result<(), OpenError> {
-        if self.opening.open.is_some_and(|(heard, _)| heard >= hears) {
+        if self.opening.open.is_some_and(|(heard, _)| heard >= hears || self.opening.single) {
             return Ok(());
         }
+        let single = self.is_single();
         let config = self.endpoint_config(hears)?;
         let endpoint = Endpoint::open(&config)?;
         let local = endpoint.local_addr().unwrap_or(config.group);
         self.sending.proto.set_address(local);
         self.receiving.proto.set_address(local);
-        self.opening =
-            Opening { fresh: Some(endpoint), open: Some((hears, local)), changed: false };
+        let port = if single { local.port() } else { self.group.port() };
+        let (fresh, open) = (Some(endpoint), Some((hears, local)));
+        self.opening = Opening { fresh, open, single, port, ..Opening::default() };
         Ok(())
     }
 
@@ -145,12 +168,19 @@ impl Session {
         nodes.into_iter().filter(|node| !self.acking.names(*node)).for_each(|n| desk.end_node(n));
     }
 
-    /// Sends to another place from now on: only before its sockets are open.
-    pub(crate) fn set_group(&mut self, group: SocketAddr) -> bool {
-        if self.is_open() || group.ip().is_multicast() != self.group.ip().is_multicast() {
+    /// Sends to another place from now on; to another group only before its sockets are open. `only`:
+    /// from now on no other host is heard, where one socket sends and hears.
+    pub(crate) fn set_group(&mut self, group: SocketAddr, only: bool) -> bool {
+        let multicast = self.group.ip().is_multicast();
+        if group.ip().is_multicast() != multicast
+            || self.is_open() && (multicast || group.is_ipv4() != self.group.is_ipv4())
+        {
             return false;
         }
         self.group = group;
+        if self.is_open() {
+            self.opening.aim = Some((group, only && self.opening.single));
+        }
         true
     }
 }

@@ -1,5 +1,6 @@
 //! Two instances of this process, as a program sees them: what one sends comes to the other.
 
+mod one_port;
 mod program;
 
 use std::{fs, path::Path};
@@ -160,4 +161,33 @@ fn a_receiver_that_requests_nothing_goes_on_behind_what_is_lost() {
     let (bytes, breaks) = receiver.read_stream_until(50_000);
     assert!(breaks > 0 && bytes >= 50_000, "{bytes} bytes, {breaks} breaks");
     assert_eq!(receiver.events_of(E::RxObjectAborted), 0);
+}
+
+#[test]
+fn writing_to_a_stream_that_is_received_takes_nothing() {
+    let (sender, receiver) = (sender(52, ID), receiver(52, OTHER));
+    let stream = sender.open_stream(100_000);
+    program::write(stream, b"to be read");
+    program::flush(stream, true, 2);
+    let event = receiver.await_event(E::RxObjectUpdated);
+    assert_eq!(program::write(event.object, b"no"), 0);
+    assert_eq!(program::read(event.object, 100).unwrap(), b"to be read");
+}
+
+#[test]
+fn a_program_that_fetches_no_events_finds_few_of_them_and_every_byte() {
+    let (sender, receiver) = (sender(53, ID), receiver(53, OTHER));
+    let stream = sender.open_stream(100_000);
+    // As many symbols as the stream surely takes.
+    for _ in 0..60 {
+        assert_eq!(program::write(stream, b"ten bytes."), 10);
+        program::flush(stream, true, 2);
+    }
+    program::flush(stream, true, 2);
+    sender.await_event(E::TxFlushCompleted);
+    let event = receiver.await_event(E::RxObjectUpdated);
+    let bytes = program::read(event.object, 10_000).unwrap();
+    assert_eq!(bytes, b"ten bytes.".repeat(60));
+    while receiver.next_event().is_some() {}
+    assert!(receiver.events_of(E::RxObjectUpdated) <= 2);
 }

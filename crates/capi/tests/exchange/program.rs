@@ -64,6 +64,14 @@ impl Program {
         Self { instance, session, seen: RefCell::default() }
     }
 
+    /// With a session that is made so.
+    pub(crate) fn of(make: fn(Word, u16, u32) -> Word, port: u16, id: u32) -> Self {
+        let instance = NormCreateInstance(false);
+        let session = make(instance, port, id);
+        assert!(!session.is_null());
+        Self { instance, session, seen: RefCell::default() }
+    }
+
     pub(crate) fn send(&self) {
         NormSetTxRate(self.session, 50e6);
         NormSetGrttEstimate(self.session, 0.005);

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
 use fanfare_node::{
     proto::{Bitrate, CongestionControl, FecConfig, ReceiverConfig, SenderConfig, StreamPolicy},
-    stream::{Expect, Flush, ReceiveOptions, SendOptions, Start},
+    stream::{Expect, Flush, Framing, ReceiveOptions, SendOptions, Start},
 };
 
 use super::network::{NameArgs, NetArgs};
@@ -44,6 +44,7 @@ const SEND: Help = Help::new(&[
 const RECV: Help = Help::new(&[
     ("fanfare pipe recv | tar x", "until the stream has ended"),
     ("fanfare pipe recv --from now --gaps skip", "a feed, from now on"),
+    ("fanfare pipe recv --unordered", "lines that do not wait for each other"),
 ])
 .exits(&[
     (Exit::Done, "the stream arrived whole, or nobody reads the output any more"),
@@ -151,6 +152,12 @@ pub(crate) struct PipeRecvArgs {
     /// What to do about bytes that are lost for good
     #[arg(long, value_enum, default_value = "stop")]
     gaps: Lost,
+    /// Write each line as soon as it is here, in whatever order
+    ///
+    /// A line that is lost on the way and repaired does not hold back the lines behind it. The sender
+    /// needs --flush line.
+    #[arg(long, hide_short_help = true)]
+    unordered: bool,
     /// Write the stream to the standard input of this shell command
     #[arg(long, value_name = "COMMAND")]
     exec: Option<String>,
@@ -249,6 +256,7 @@ impl PipeSendArgs {
             policy,
             buffer: units::bytes("buffer", &self.buffer)?,
             flush,
+            framing: if lines { Framing::Line } else { Framing::Raw },
             lifetime: lifetime.transpose()?,
             wait,
             ..SendOptions::default()
@@ -342,6 +350,11 @@ impl PipeRecvArgs {
             let text = "json (true): the stream goes to standard output. Add --exec COMMAND";
             return Err(Failure::usage("json.invalid", text));
         }
+        if self.unordered && self.gaps == Lost::Mark {
+            let text =
+                "gaps (mark): has no place without order. Use skip, or leave out --unordered";
+            return Err(Failure::usage("gaps.invalid", text));
+        }
         let buffer = units::bytes("buffer", &self.buffer)?;
         let config = ReceiverConfig {
             stream_buffer: usize::try_from(buffer).unwrap_or(usize::MAX),
@@ -354,6 +367,7 @@ impl PipeRecvArgs {
                 From::Start => Start::Earliest,
                 From::Now => Start::Now,
             },
+            unordered: self.unordered,
             ..ReceiveOptions::default()
         };
         Ok(PipeReceivePlan {
@@ -403,6 +417,7 @@ mod tests {
         let flush = |text| plan(&["--flush", text]).map(|plan| (plan.options.flush, plan.lines));
         assert_eq!(flush("idle").unwrap(), (Flush::Idle, false));
         assert_eq!(flush("line").unwrap(), (Flush::Asked, true));
+        assert_eq!(plan(&["--flush", "line"]).unwrap().options.framing, Framing::Line);
         assert_eq!(flush("none").unwrap(), (Flush::Asked, false));
         assert_eq!(flush("20ms").unwrap().0, Flush::After(Duration::from_millis(20)));
         let error = flush("often").unwrap_err().text;

@@ -24,6 +24,8 @@ enum End {
     Timeout,
     /// The stream does not go on.
     Broken(String),
+    /// It has no lines.
+    Unframed,
     /// The output takes nothing.
     Output(io::Error),
 }
@@ -34,6 +36,16 @@ struct Tally {
     bytes: u64,
     lost: u64,
     begun: bool,
+    /// Lines are lost, or what came were none.
+    unreadable: bool,
+}
+
+/// How a stream is written.
+#[derive(Debug, Clone, Copy)]
+struct How {
+    gaps: Gaps,
+    from_start: bool,
+    unordered: bool,
 }
 
 /// Writes a stream to standard output, or to a command.
@@ -46,7 +58,8 @@ pub(crate) fn receive(plan: PipeReceivePlan, output: &Output) -> Exit {
 
 fn run(plan: PipeReceivePlan, output: &Output) -> Result<Exit, Failure> {
     let PipeReceivePlan { network, options, gaps, command, timeout, .. } = plan;
-    let from_start = options.start == Start::Earliest;
+    let how =
+        How { gaps, from_start: options.start == Start::Earliest, unordered: options.unordered };
     let mut receiver = network.receive_stream(options)?;
     interrupt::stop_on_interrupt(receiver.stopper());
     receiver.set_timeout(timeout);
@@ -68,12 +81,10 @@ fn run(plan: PipeReceivePlan, output: &Output) -> Result<Exit, Failure> {
             });
         }
         let end = match child.as_mut().and_then(|child| child.stdin.take()) {
-            Some(mut pipe) => {
-                copy(&mut receiver, &mut pipe, (gaps, from_start), &mut tally, output)
-            }
+            Some(mut pipe) => copy(&mut receiver, &mut pipe, how, &mut tally, output),
             None => {
                 let mut stdout = io::stdout().lock();
-                copy(&mut receiver, &mut stdout, (gaps, from_start), &mut tally, output)
+                copy(&mut receiver, &mut stdout, how, &mut tally, output)
             }
         };
         // What was written is kept before the sender is told that it is.
@@ -98,10 +109,14 @@ fn start(command: &str) -> Result<Child, Failure> {
 fn copy(
     receiver: &mut StreamReceiver,
     into: &mut impl Write,
-    (gaps, from_start): (Gaps, bool),
+    how: How,
     tally: &mut Tally,
     output: &Output,
 ) -> End {
+    if how.unordered {
+        return copy_lines(receiver, into, how.gaps, tally, output);
+    }
+    let How { gaps, from_start, .. } = how;
     loop {
         let (bytes, lost) = match receiver.read_chunk() {
             Ok(bytes) if bytes.is_empty() => {
@@ -140,6 +155,45 @@ fn copy(
     }
 }
 
+/// Each line as soon as it is here.
+fn copy_lines(
+    receiver: &mut StreamReceiver,
+    into: &mut impl Write,
+    gaps: Gaps,
+    tally: &mut Tally,
+    output: &Output,
+) -> End {
+    loop {
+        let message = match receiver.read_message() {
+            Ok(Some(message)) => message,
+            Ok(None) => return into.flush().map_or_else(output_end, |()| End::Ended),
+            Err(error) if error.kind() == ErrorKind::TimedOut => return End::Timeout,
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                output.text(&error.to_string());
+                tally.unreadable = true;
+                match receiver.has_framing() {
+                    true => continue,
+                    false => return End::Unframed,
+                }
+            }
+            Err(error) => return End::Broken(error.to_string()),
+        };
+        if message.gap_before {
+            tally.unreadable = true;
+            output.text("lines are lost");
+            if gaps == Gaps::Stop {
+                return End::Gap;
+            }
+        }
+        tally.begun = true;
+        tally.bytes += message.bytes.len() as u64 + 1;
+        let written = into.write_all(&message.bytes).and_then(|()| into.write_all(b"\n"));
+        if let Err(error) = written.and_then(|()| into.flush()) {
+            return output_end(error);
+        }
+    }
+}
+
 fn fill(into: &mut impl Write, mut bytes: u64) -> io::Result<()> {
     let zeros = [0; 4096];
     while bytes > 0 {
@@ -166,10 +220,10 @@ fn conclude(
     let exit = match &end {
         _ if interrupt::is_asked() => Exit::Interrupted,
         _ if failed.is_some() => Exit::Failed,
-        End::Ended if tally.lost == 0 => Exit::Done,
+        End::Ended if tally.lost == 0 && !tally.unreadable => Exit::Done,
         End::Unread => Exit::Done,
         End::Timeout if !tally.begun => Exit::Nobody,
-        End::Ended | End::Gap | End::Timeout | End::Broken(_) => Exit::Partial,
+        End::Ended | End::Gap | End::Timeout | End::Broken(_) | End::Unframed => Exit::Partial,
         End::Output(_) => Exit::Resource,
     };
     let failure = |code, text| Err(Failure::new(exit, code, text));
@@ -192,6 +246,11 @@ fn conclude(
             return failure("stream.silent", text.to_owned());
         }
         (End::Broken(why), _) => return failure("stream.broken", format!("{why}. Start it again")),
+        (End::Unframed, _) => {
+            let text = "unordered (true): the stream is not one of lines. Start the sender with \
+                        --flush line, or leave out --unordered";
+            return failure("stream.lines", text.to_owned());
+        }
         (End::Output(error), _) => {
             let text = format!("output ({error}): cannot be written. Make room there");
             return failure("output", text);
@@ -202,7 +261,7 @@ fn conclude(
         ok: exit == Exit::Done,
         exit: exit as u8,
         bytes: tally.bytes,
-        lost: tally.lost,
+        lost: tally.lost.max(report.receipt.map_or(0, |receipt| receipt.lost)),
         hash: report.receipt.map(|receipt| hex(&receipt.hash)),
     });
     Ok(exit)

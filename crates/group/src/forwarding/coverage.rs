@@ -6,9 +6,9 @@
 //! would get it from here with another.
 
 use crate::{
+    frames::slice,
     membership::delivery_ratio::{self, DeliveryRatio, DeliveryRatios},
     membership::members::Members,
-    repair::slice,
 };
 use alloc::vec::Vec;
 use fanfare_proto::{NodeId, ObjectKey, Time};

@@ -25,9 +25,9 @@
 //! objects. A node for which the check does not match learns only who hears whom.
 
 use crate::{
+    frames::slice,
     frames::varint::{array, put, take},
     membership::delivery_ratio::{DeliveryRatio, HeardNode},
-    repair::slice,
 };
 use alloc::{collections::BTreeMap, vec::Vec};
 use fanfare_proto::{NodeId, ObjectKey, RunSet, SenderSummary};

@@ -8,11 +8,11 @@ use crate::{
     },
     frames::compact_info,
     frames::frame::{HEADER, Kind},
+    frames::slice,
     repair::demand::{Part, Piece, Request, Wanted},
     repair::outstanding,
     repair::repairer::OriginTiming,
     repair::request_pool,
-    repair::slice,
     source_log::id_of,
 };
 use alloc::{collections::BTreeMap, vec, vec::Vec};

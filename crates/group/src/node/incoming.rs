@@ -10,12 +10,12 @@ use crate::{
     frames::compact_info::{self, CompactInfo, Envelope},
     frames::frame::{Frame, Sum},
     frames::nack,
+    frames::slice,
     membership::members::Heard,
     membership::state::State,
     repair::demand::{Part, Piece, Wanted},
     repair::origin_timeout::OriginTimeout,
     repair::repairer::{OriginTiming, SymbolSource},
-    repair::slice,
 };
 use fanfare_proto::{Duration, Incarnation, NodeId, ObjectKey, RecvMeta, RunSet, Storage, Time};
 use fanfare_wire::{

@@ -6,7 +6,7 @@ use crate::{
     coding::coded_packet::{self, Class, CodedPacket, key_of, place_of, term_of},
     coding::proactive::SizeClass,
     frames::frame::HEADER,
-    repair::slice,
+    frames::slice,
 };
 use alloc::vec::Vec;
 use fanfare_proto::{Duration, ObjectKey, SUM_SYMBOLS_MAX, Storage, Time, enqueue::FirstPass};

@@ -8,6 +8,5 @@ pub(crate) mod repair_round;
 pub(crate) mod repairer;
 pub(crate) mod request_pool;
 pub(crate) mod requester;
-pub(crate) mod slice;
 pub(crate) mod symbol_choice;
 pub(crate) mod token_bucket;

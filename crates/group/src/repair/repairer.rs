@@ -6,9 +6,9 @@
 //! slice of its own.
 
 use crate::{
+    frames::slice,
     repair::demand::{Demand, Part, Piece, Request, Wanted},
     repair::origin_timeout::OriginTimeout,
-    repair::slice,
     repair::symbol_choice::choose,
     repair::token_bucket::TokenBucket,
     stats::GroupStats,

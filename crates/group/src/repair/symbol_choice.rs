@@ -1,8 +1,8 @@
 //! What a repairer sends of a block: parity of its slice, named symbols, or a sum.
 
 use crate::{
+    frames::slice,
     repair::demand::{Demand, Piece},
-    repair::slice,
 };
 use alloc::vec::Vec;
 use fanfare_proto::{HeldBlock, NodeId, ObjectKey, RunSet, SUM_SYMBOLS_MAX};

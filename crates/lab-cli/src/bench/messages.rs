@@ -1,5 +1,9 @@
 //! `fanfare bench messages`: how many short messages reach all subscribers, and how soon.
 
+mod page;
+
+use std::{path::PathBuf, process::Command};
+
 use clap::{Args, ValueEnum};
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
 use fanfare_lab::{MessageBench, MessageRun, MessageSystem};
@@ -22,6 +26,7 @@ const HELP: Help = Help::new(&[
     (Exit::Permission, "root is needed"),
     (Exit::Interrupted, "interrupted by Ctrl-C"),
 ])
+.files(&[("--out FILE", "a page of results, in Markdown")])
 .environment(&[
     ("FANFARE_BIN", "another build of fanfare to be measured"),
     ("FANFARE_LIBNORM", "our libnorm.so, if it is not beside this program"),
@@ -89,6 +94,9 @@ pub(super) struct MessagesArgs {
     /// How often each is measured
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     repetitions: u32,
+    /// Write a page of results to this file, such as results/messages.md
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    out: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -108,16 +116,43 @@ pub(super) fn run(args: &MessagesArgs) -> Exit {
     }
     let mut tell = |run: &MessageRun| print(&output, "messages", run);
     let mut without = |what: &str| output.text(what);
+    let before = load();
     match bench.run(&stop, &mut tell, &mut without) {
         Ok(runs) => {
             output.data(&table(&runs).to_string());
+            if let Some(file) = &args.out {
+                let text = page::page(&args.head([before, load()]), &runs);
+                if let Err(error) = std::fs::write(file, text) {
+                    let text = format!("out ({}): {error}. Choose another", file.display());
+                    let failure = Failure::new(Exit::Resource, "out", text);
+                    return fanfare_command::give_up(&output, &failure);
+                }
+            }
             end(runs.iter().all(|run| run.why.is_empty()), &output)
         }
         Err(error) => ended_early(&output, &error, &stop),
     }
 }
 
+/// The load average of the last minute.
+fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().filter(|load| !load.is_empty()).unwrap_or("unknown").to_owned()
+}
+
 impl MessagesArgs {
+    fn head(&self, load: [String; 2]) -> page::Head {
+        let words: Vec<String> = std::env::args().skip(1).collect();
+        let date = Command::new("date").args(["-u", "+%F"]).output();
+        let date = date.map(|told| String::from_utf8_lossy(&told.stdout).trim().to_owned());
+        page::Head {
+            command: format!("fanfare-lab {}", words.join(" ")),
+            date: date.unwrap_or_default(),
+            load,
+            size: self.size,
+        }
+    }
+
     fn bench(&self) -> Result<MessageBench, Failure> {
         let peer = std::env::current_exe()
             .map_err(|error| Failure::new(Exit::Failed, "system", error.to_string()))?;

@@ -20,6 +20,12 @@ pub(super) enum Item {
         offset: u64,
         msg_start: Option<usize>,
     },
+    /// Bytes before their turn, which come in order, too.
+    Early {
+        bytes: Vec<u8>,
+        offset: u64,
+        msg_start: Option<usize>,
+    },
     Gap {
         from: u64,
         to: u64,
@@ -30,6 +36,16 @@ pub(super) enum Item {
     },
     /// It will not go on, and why.
     Broken(String),
+}
+
+impl Item {
+    /// Bytes that wait in it.
+    fn held(&self) -> usize {
+        match self {
+            Self::Bytes { bytes, .. } | Self::Early { bytes, .. } => bytes.len(),
+            _ => 0,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -76,9 +92,7 @@ impl Delivery {
 
     pub(super) fn push(&self, item: Item) {
         let mut state = self.lock();
-        if let Item::Bytes { bytes, .. } = &item {
-            state.held += bytes.len();
-        }
+        state.held += item.held();
         state.items.push_back(item);
         let task = state.task.take();
         drop(state);
@@ -91,9 +105,7 @@ impl Delivery {
         let mut state = self.lock();
         loop {
             if let Some(item) = state.items.pop_front() {
-                if let Item::Bytes { bytes, .. } = &item {
-                    state.held -= bytes.len();
-                }
+                state.held -= item.held();
                 let wake = state.full && state.held < self.max / 2 + 1;
                 state.full &= !wake;
                 drop(state);

@@ -14,6 +14,8 @@ pub enum Framing {
     U16,
     /// The length in groups of seven bits, the lowest first (LEB128): any length.
     Varint,
+    /// A line each: a newline ends it, and is no part of it.
+    Line,
 }
 
 /// Why a message cannot be framed, or what arrived is none.
@@ -30,6 +32,8 @@ pub enum FramingError {
     },
     /// A length that no message has.
     Length,
+    /// A message of several lines cannot be one line.
+    Newline,
 }
 
 impl fmt::Display for FramingError {
@@ -40,6 +44,7 @@ impl fmt::Display for FramingError {
                 write!(f, "message ({bytes} bytes): is longer than messages may be here ({max})")
             }
             Self::Length => write!(f, "stream: has a length that no message has"),
+            Self::Newline => write!(f, "message: has a newline. Leave it out, or choose varint"),
         }
     }
 }
@@ -57,6 +62,7 @@ impl Framing {
             Self::Raw => 0,
             Self::U16 => 1,
             Self::Varint => 2,
+            Self::Line => 3,
         }
     }
 
@@ -65,18 +71,20 @@ impl Framing {
             0 => Some(Self::Raw),
             1 => Some(Self::U16),
             2 => Some(Self::Varint),
+            3 => Some(Self::Line),
             _ => None,
         }
     }
 
-    /// What goes ahead of a message of so many bytes.
-    pub(super) fn head(self, bytes: usize) -> Result<Vec<u8>, FramingError> {
+    /// What goes ahead of a message, and behind it.
+    pub(super) fn frame(self, message: &[u8]) -> Result<(Vec<u8>, &'static [u8]), FramingError> {
+        let bytes = message.len();
         match self {
             Self::Raw => Err(FramingError::Raw),
             Self::U16 if bytes > U16_MAX => {
                 Err(FramingError::TooLong { bytes: bytes as u64, max: U16_MAX as u64 })
             }
-            Self::U16 => Ok(((bytes + 2) as u16).to_be_bytes().to_vec()),
+            Self::U16 => Ok((((bytes + 2) as u16).to_be_bytes().to_vec(), b"")),
             Self::Varint => {
                 let (mut head, mut left) = (Vec::new(), bytes as u64);
                 while left >= 0x80 {
@@ -84,33 +92,57 @@ impl Framing {
                     left >>= 7;
                 }
                 head.push(left as u8);
-                Ok(head)
+                Ok((head, b""))
             }
+            Self::Line if message.contains(&b'\n') => Err(FramingError::Newline),
+            Self::Line => Ok((Vec::new(), b"\n")),
         }
     }
 
-    /// The length at the front of `bytes`: of the head and of the message behind it. `None`: more is
-    /// needed.
-    fn read(self, bytes: &[u8]) -> Result<Option<(usize, u64)>, FramingError> {
-        match (self, bytes) {
-            (Self::Raw, _) => Err(FramingError::Raw),
-            (Self::U16, [high, low, ..]) => {
-                let all = u64::from(u16::from_be_bytes([*high, *low]));
-                Ok(Some((2, all.checked_sub(2).ok_or(FramingError::Length)?)))
-            }
-            (Self::U16, _) => Ok(None),
-            (Self::Varint, bytes) => {
-                let mut length = 0_u64;
-                for (at, byte) in bytes.iter().enumerate().take(VARINT_MAX) {
-                    length |= u64::from(byte & 0x7f) << (7 * at).min(63);
-                    if byte & 0x80 == 0 {
-                        return Ok(Some((at + 1, length)));
-                    }
+    /// The message at the front of `bytes`, of which the end may still be to come. `None`: more is
+    /// needed to say how long it is.
+    pub(super) fn read(self, bytes: &[u8], max: u64) -> Result<Option<Frame>, FramingError> {
+        let frame = match self {
+            Self::Raw => return Err(FramingError::Raw),
+            Self::U16 => match bytes {
+                [high, low, ..] => {
+                    let all = u64::from(u16::from_be_bytes([*high, *low]));
+                    Some((2, all.checked_sub(2).ok_or(FramingError::Length)?, 0))
                 }
-                if bytes.len() < VARINT_MAX { Ok(None) } else { Err(FramingError::Length) }
-            }
+                _ => None,
+            },
+            Self::Varint => read_varint(bytes)?.map(|(head, length)| (head, length, 0)),
+            Self::Line => match bytes.iter().position(|byte| *byte == b'\n') {
+                Some(length) => Some((0, length as u64, 1)),
+                None if bytes.len() as u64 > max => Some((0, bytes.len() as u64, 1)),
+                None => None,
+            },
+        };
+        match frame {
+            Some((_, bytes, _)) if bytes > max => Err(FramingError::TooLong { bytes, max }),
+            Some((head, length, tail)) => Ok(Some(Frame { head, length: length as usize, tail })),
+            None => Ok(None),
         }
     }
+}
+
+fn read_varint(bytes: &[u8]) -> Result<Option<(usize, u64)>, FramingError> {
+    let mut length = 0_u64;
+    for (at, byte) in bytes.iter().enumerate().take(VARINT_MAX) {
+        length |= u64::from(byte & 0x7f) << (7 * at).min(63);
+        if byte & 0x80 == 0 {
+            return Ok(Some((at + 1, length)));
+        }
+    }
+    if bytes.len() < VARINT_MAX { Ok(None) } else { Err(FramingError::Length) }
+}
+
+/// Where a message is: bytes before it, its own, and bytes behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Frame {
+    pub(super) head: usize,
+    pub(super) length: usize,
+    pub(super) tail: usize,
 }
 
 /// Finds messages in what arrives.
@@ -135,6 +167,8 @@ pub(super) struct Found {
     pub(super) bytes: Vec<u8>,
     pub(super) offset: u64,
     pub(super) gap_before: bool,
+    /// What comes before it in the stream has not come yet.
+    pub(super) early: bool,
 }
 
 impl Unframer {
@@ -146,6 +180,10 @@ impl Unframer {
 
     pub(super) fn set_framing(&mut self, framing: Framing) {
         self.framing = framing;
+    }
+
+    pub(super) fn framing(&self) -> Framing {
+        self.framing
     }
 
     /// Bytes arrived, of which the first marked message begins at `msg_start`.
@@ -182,35 +220,35 @@ impl Unframer {
         if !self.aligned || rest.is_empty() {
             return Ok(None);
         }
-        let read = self.framing.read(rest).and_then(|read| match read {
-            Some((_, bytes)) if bytes > self.max => {
-                Err(FramingError::TooLong { bytes, max: self.max })
-            }
-            read => Ok(read),
-        });
-        let read = match read {
-            Ok(read) => read,
+        let frame = match self.framing.read(rest, self.max) {
+            Ok(frame) => frame,
             Err(error) => {
                 self.lose();
                 return Err(error);
             }
         };
-        let Some((head, length)) = read else { return Ok(None) };
-        let whole = head + length as usize;
-        let Some(bytes) = rest.get(head..whole) else { return Ok(None) };
+        let Some(Frame { head, length, tail }) = frame else { return Ok(None) };
+        let whole = head + length + tail;
+        let Some(bytes) = rest.get(..whole).map(|all| &all[head..head + length]) else {
+            return Ok(None);
+        };
         let (bytes, offset) = (bytes.to_vec(), self.offset);
         self.taken += whole;
         self.offset += whole as u64;
-        Ok(Some(Found { bytes, offset, gap_before: std::mem::take(&mut self.gap) }))
+        let gap_before = std::mem::take(&mut self.gap);
+        Ok(Some(Found { bytes, offset, gap_before, early: false }))
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn framed(framing: Framing, messages: &[&[u8]]) -> Vec<u8> {
-        let one = |message: &&[u8]| [&framing.head(message.len()).unwrap()[..], message].concat();
+    pub(in crate::stream) fn framed(framing: Framing, messages: &[&[u8]]) -> Vec<u8> {
+        let one = |message: &&[u8]| {
+            let (head, tail) = framing.frame(message).unwrap();
+            [&head[..], message, tail].concat()
+        };
         messages.iter().flat_map(one).collect()
     }
 
@@ -222,7 +260,7 @@ mod tests {
     fn messages_come_out_as_they_went_in_however_they_are_cut() {
         let long = vec![7; 60_000];
         let messages: [&[u8]; 4] = [b"one", b"", &long, b"four"];
-        for framing in [Framing::U16, Framing::Varint] {
+        for framing in [Framing::U16, Framing::Varint, Framing::Line] {
             let bytes = framed(framing, &messages);
             for cut in [1, 2, 3, 1000, 100_000] {
                 let mut unframer = Unframer::new(framing, 1 << 20);
@@ -247,7 +285,8 @@ mod tests {
         let rest = [&b"wo"[..], &framed(framing, &[b"three"])].concat();
         unframer.take(&rest, 50, Some(2));
         let found = unframer.next().unwrap().unwrap();
-        assert_eq!(found, Found { bytes: b"three".to_vec(), offset: 52, gap_before: true });
+        let (bytes, offset) = (b"three".to_vec(), 52);
+        assert_eq!(found, Found { bytes, offset, gap_before: true, early: false });
     }
 
     #[test]
@@ -256,12 +295,14 @@ mod tests {
             (Framing::U16, &[0, 1, 9, 9][..]),
             (Framing::Varint, &[0xff; 12]),
             (Framing::Varint, &[0xff, 0xff, 3]),
+            (Framing::Line, &[b'a'; 101]),
         ] {
             let mut unframer = Unframer::new(framing, 100);
             unframer.take(bytes, 0, Some(0));
             assert!(unframer.next().is_err(), "{framing:?}");
             assert_eq!(unframer.next(), Ok(None));
         }
-        assert!(Framing::U16.head(65_534).is_err() && Framing::Raw.head(1).is_err());
+        assert!(Framing::U16.frame(&[0; 65_534]).is_err() && Framing::Raw.frame(b"1").is_err());
+        assert_eq!(Framing::Line.frame(b"a\nb"), Err(FramingError::Newline));
     }
 }

@@ -113,11 +113,11 @@ impl Mailbox {
         Poll::Ready(self.write(bytes, false))
     }
 
-    /// Takes a message: `head`, then `bytes`. It waits for room, but not for all of it at once.
+    /// Takes a message with what goes before and behind it. It waits for room, but not for all of it at
+    /// once.
     pub(super) fn write_message(
         &self,
-        head: &[u8],
-        bytes: &[u8],
+        (head, bytes, tail): (&[u8], &[u8], &[u8]),
         until: Option<Instant>,
     ) -> io::Result<()> {
         let mut state = self.lock();
@@ -128,16 +128,17 @@ impl Mailbox {
             return Err(ended());
         }
         let at = state.mail.bytes.len();
-        let note = Note::Message { bytes: head.len() + bytes.len(), until };
+        let note = Note::Message { bytes: head.len() + bytes.len() + tail.len(), until };
         state.mail.notes.push((at, note));
         state.mail.bytes.extend_from_slice(head);
         let count = bytes.len().min(MAIL_MAX);
         state.mail.bytes.extend_from_slice(&bytes[..count]);
         self.post(state);
-        let mut rest = &bytes[count..];
-        while !rest.is_empty() {
-            let count = self.write(rest, true)?;
-            rest = &rest[count..];
+        for mut rest in [&bytes[count..], tail] {
+            while !rest.is_empty() {
+                let count = self.write(rest, true)?;
+                rest = &rest[count..];
+            }
         }
         Ok(())
     }

@@ -24,9 +24,10 @@
 //! # Map, in reading order
 //! - `options`: how a stream is sent and received; `report`: what it came to
 //! - `sender`, `receiver`: the application's ends, `asynchronous`: with the traits of tokio;
-//!   `framing`: messages in a stream
+//!   `framing`: messages in a stream; `messages`: those that arrive, `patchwork`: in any order
 //! - `mailbox`, `delivery`: what the two threads share
-//! - `sending`, `receiving`: what the driver drives; `writing`: from what was written to symbols;
+//! - `sending`, `receiving`: what the driver drives; `writing`: from what was written to symbols,
+//!   `lives`: how long that is of use;
 //!   `audience`: who is waited for
 //! - `receipt`: what ends say of a stream besides its bytes; `rings`: its memory
 
@@ -35,8 +36,11 @@ mod asynchronous;
 mod audience;
 mod delivery;
 mod framing;
+mod lives;
 mod mailbox;
+mod messages;
 mod options;
+mod patchwork;
 mod receipt;
 mod receiver;
 mod receiving;

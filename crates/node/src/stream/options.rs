@@ -74,6 +74,11 @@ pub struct ReceiveOptions {
     pub start: Start,
     /// How messages are told apart, where the sender does not say.
     pub framing: Framing,
+    /// Give each message as soon as all of it is here, in whatever order: [`StreamReceiver::read_message`]
+    /// does not wait for what is missing before it. Default false.
+    ///
+    /// [`StreamReceiver::read_message`]: super::StreamReceiver::read_message
+    pub unordered: bool,
     /// Bytes that wait to be read beside the stream's own memory. Default 1 MiB.
     pub waiting: usize,
     /// How long a gap may hold back what is here behind it. Default what the sender says, or for ever.
@@ -90,6 +95,7 @@ impl Default for ReceiveOptions {
             name: String::new(),
             start: Start::Earliest,
             framing: Framing::Raw,
+            unordered: false,
             waiting: 1 << 20,
             lifetime: None,
             message_max: 64 << 20,

@@ -14,7 +14,8 @@ use fanfare_proto::{JoinPolicy, ReceiverConfig, Session};
 
 use super::{
     delivery::{Delivery, Item},
-    framing::{Framing, Unframer},
+    framing::Framing,
+    messages::Messages,
     options::{ReceiveOptions, Start},
     receipt,
     receiving::Receiving,
@@ -54,15 +55,19 @@ pub struct Message {
     pub bytes: Vec<u8>,
     /// Position of its frame in the stream.
     pub offset: u64,
-    /// Something before it is lost, or was sent before this receiver came.
+    /// Something before it is lost, or was sent before this receiver came. In a stream that is received
+    /// without order: something was lost since the last message.
     pub gap_before: bool,
+    /// It comes before its turn: something before it has not come yet. Only in a stream that is received
+    /// without order.
+    pub early: bool,
 }
 
 /// Receives a stream: the first that it hears. Dropping it ends it.
 #[derive(Debug)]
 pub struct StreamReceiver {
     delivery: Arc<Delivery>,
-    unframer: Unframer,
+    messages: Messages,
     /// What was taken and not read yet.
     bytes: Vec<u8>,
     at: usize,
@@ -115,7 +120,7 @@ impl Network {
         let (thread, stopper) = setup.start("fanfare-stream")?;
         Ok(StreamReceiver {
             delivery,
-            unframer: Unframer::new(options.framing, options.message_max),
+            messages: Messages::new(&options, self.receiver.stream_buffer),
             bytes: Vec::new(),
             at: 0,
             offset: 0,
@@ -179,7 +184,7 @@ impl StreamReceiver {
                 self.offset = offset + bytes.len() as u64;
                 Ok(Some(bytes))
             }
-            Item::Framing(_) => Ok(None),
+            Item::Framing(_) | Item::Early { .. } => Ok(None),
             Item::Gap { from, to } => {
                 self.offset = to;
                 Err(io::Error::other(StreamGap { from, to }))
@@ -224,36 +229,35 @@ impl StreamReceiver {
     }
 
     /// The next message, as the stream's framing tells them apart. Messages of which a part is lost are
-    /// left out; the one behind them says so. `None`: the stream has ended.
+    /// left out; the one behind them says so. Received without order, it is the first of which all is
+    /// here. `None`: the stream has ended.
     ///
     /// # Errors
     /// The stream has no framing, or a length that cannot be; the sender has gone before the end;
     /// nothing came in time.
     pub fn read_message(&mut self) -> io::Result<Option<Message>> {
         loop {
-            let found = self.unframer.next();
-            let found = found.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-            if let Some(found) = found {
-                let (bytes, offset, gap_before) = (found.bytes, found.offset, found.gap_before);
-                return Ok(Some(Message { bytes, offset, gap_before }));
+            let found = self.messages.next();
+            if let Some(message) =
+                found.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?
+            {
+                return Ok(Some(message));
             }
             if self.ended.is_some() {
-                return Ok(None);
+                return self.messages.end().map(|()| None);
             }
             match self.next()? {
-                Item::Bytes { bytes, offset, msg_start } => {
-                    self.unframer.take(&bytes, offset, msg_start);
-                }
-                Item::Framing(framing) => {
-                    if framing != Framing::Raw {
-                        self.unframer.set_framing(framing);
-                    }
-                }
-                Item::Gap { .. } => self.unframer.lose(),
                 Item::End { length } => self.ended = Some(length),
                 Item::Broken(why) => return Err(broken(&why)),
+                item => self.messages.take(item),
             }
         }
+    }
+
+    /// Whether it is known how messages are told apart: from the options, or from the sender.
+    #[must_use]
+    pub fn has_framing(&self) -> bool {
+        self.messages.framing() != Framing::Raw
     }
 
     /// Position of the next byte to be read; after a late start it does not begin at 0.

@@ -43,6 +43,8 @@ pub(super) struct Receiving {
     /// A gap holds something back since then; longest that it may.
     held_since: Option<Time>,
     lifetime: Option<Duration>,
+    /// What is here behind a gap is handed over, too.
+    unordered: bool,
     hasher: Option<Hasher>,
     /// Position of the first byte read.
     first: Option<u64>,
@@ -74,6 +76,7 @@ impl Receiving {
             readable: false,
             held_since: None,
             lifetime: options.lifetime,
+            unordered: options.unordered,
             hasher: options.hash.then(Hasher::new),
             first: None,
             lost: 0,
@@ -142,6 +145,22 @@ impl Receiving {
                     self.delivery.push(Item::End { length: offset });
                 }
                 StreamRead::Gone => self.readable = false,
+            }
+        }
+        if self.unordered {
+            self.pump_early(now, key);
+        }
+    }
+
+    /// Hands over what is here behind a gap, as far as there is room.
+    fn pump_early(&mut self, now: Time, key: ObjectKey) {
+        while self.length.is_none() && self.delivery.has_room() {
+            let mut bytes = Vec::new();
+            let mut receiver = self.session.receiver();
+            let read = receiver.read_stream_early(now, key, CHUNK, &mut self.rings, &mut bytes);
+            let StreamRead::Data { offset, msg_start, .. } = read else { return };
+            if !bytes.is_empty() {
+                self.delivery.push(Item::Early { bytes, offset, msg_start });
             }
         }
     }

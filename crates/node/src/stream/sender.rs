@@ -157,7 +157,8 @@ impl StreamSender {
     }
 
     /// The same of a message that is of use only for so long: when it has not been sent by then, it is
-    /// left out, whole.
+    /// left out, whole; when it has been sent, it is not repaired any longer, as soon as nothing before
+    /// it is of use either. A lossless stream repairs what it has sent all the same.
     ///
     /// # Errors
     /// As [`Self::write_message`].
@@ -166,16 +167,16 @@ impl StreamSender {
         message: &[u8],
         lifetime: Option<Duration>,
     ) -> io::Result<()> {
-        let head = self.framing.head(message.len());
-        let head = head.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        let frame = self.framing.frame(message);
+        let (head, tail) =
+            frame.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
         let until = lifetime.map(|lifetime| Instant::now() + lifetime);
         if until.is_some() {
             // Nobody knows what of it will have been sent.
             self.hasher = None;
         }
-        self.mailbox.write_message(&head, message, until)?;
-        self.hash(&head);
-        self.hash(message);
+        self.mailbox.write_message((&head, message, tail), until)?;
+        [&head[..], message, tail].into_iter().for_each(|part| self.hash(part));
         Ok(())
     }
 

@@ -1,11 +1,6 @@
 //! What the driver drives of a stream that is sent.
 
-use std::{
-    collections::{BTreeSet, VecDeque},
-    net::SocketAddr,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeSet, net::SocketAddr, sync::Arc, time::Duration};
 
 use fanfare_proto::{
     Event, NodeId, ObjectKey, RecvMeta, Session, StreamPolicy, Time, Transmit, WatermarkOutcome,
@@ -14,6 +9,7 @@ use fanfare_udp::Endpoint;
 
 use super::{
     audience::Audience,
+    lives::Lives,
     mailbox::{Mail, Mailbox},
     options::Flush,
     receipt::{self, Receipt},
@@ -87,8 +83,9 @@ pub(super) struct Sending {
     /// The end is written.
     pub(super) closed: bool,
     pub(super) close_asked: bool,
-    /// What was packed when, where it grows old.
-    pub(super) packed: VecDeque<(Time, u64)>,
+    /// How long what was written is of use, and what is written now.
+    pub(super) lives: Lives,
+    pub(super) until: Option<Time>,
     pub(super) expired: u64,
 }
 
@@ -125,7 +122,8 @@ impl Sending {
             answered: BTreeSet::new(),
             closed: false,
             close_asked: false,
-            packed: VecDeque::new(),
+            lives: Lives::default(),
+            until: None,
             expired: 0,
         }
     }
@@ -350,8 +348,7 @@ impl Engine for Sending {
             _ => None,
         };
         let stall = self.stuck.filter(|_| !self.stalled).map(|since| since + STALL);
-        let old = self.setting.lifetime.zip(self.packed.front());
-        let old = old.map(|(lifetime, (at, _))| *at + lifetime);
+        let old = self.lives.next();
         [session, phase, flush, stall, old].into_iter().flatten().min()
     }
 

@@ -32,7 +32,7 @@ impl Sending {
             }
             self.notes_done += 1;
             match note {
-                Some((_, Note::Message { bytes, until })) => self.begin_message(bytes, until),
+                Some((_, Note::Message { bytes, until })) => self.begin_message(now, bytes, until),
                 Some((_, Note::Flush(how))) => self.flush(now, how),
                 Some((_, Note::Close)) => self.close_asked = true,
                 None => {}
@@ -40,11 +40,13 @@ impl Sending {
         }
     }
 
-    fn begin_message(&mut self, bytes: usize, until: Option<Instant>) {
-        if until.is_some_and(|until| until < Instant::now()) {
+    fn begin_message(&mut self, now: Time, bytes: usize, until: Option<Instant>) {
+        let clock = Instant::now();
+        if until.is_some_and(|until| until < clock) {
             self.expired += 1;
             self.skip = bytes;
         } else {
+            self.until = until.map(|until| now + (until - clock));
             self.session.sender().mark_stream(self.setting.key.object);
         }
     }
@@ -65,6 +67,7 @@ impl Sending {
         }
         if taken > 0 {
             self.waiting.get_or_insert(now);
+            self.note_life(now);
         }
     }
 
@@ -95,24 +98,27 @@ impl Sending {
         }
     }
 
+    /// What was written just now is of use as long as its message says, or the stream.
+    fn note_life(&mut self, now: Time) {
+        if self.setting.policy == StreamPolicy::Lossless {
+            return;
+        }
+        let until = self.until.or(self.setting.lifetime.map(|lifetime| now + lifetime));
+        let progress = self.session.sender().stream_progress(self.setting.key.object);
+        if let Some(progress) = progress {
+            self.lives.on_written(until, progress.written);
+        }
+    }
+
     /// What is older than its lifetime is neither sent nor repaired.
     pub(super) fn expire(&mut self, now: Time) {
-        let Some(lifetime) = self.setting.lifetime else { return };
-        if self.setting.policy == StreamPolicy::Lossless || self.closed {
+        if self.closed {
             return;
         }
         let stream = self.setting.key.object;
         let Some(progress) = self.session.sender().stream_progress(stream) else { return };
-        if self.packed.back().is_none_or(|(_, packed)| *packed < progress.packed) {
-            self.packed.push_back((now, progress.packed));
-        }
-        let mut old = None;
-        while let Some((_, packed)) = self.packed.front().filter(|(at, _)| *at + lifetime <= now) {
-            old = Some(*packed);
-            self.packed.pop_front();
-        }
-        if let Some(old) = old {
-            self.session.sender().expire_stream(stream, progress.packed - old);
+        if let Some(over) = self.lives.over(now, progress.packed) {
+            self.session.sender().expire_stream(stream, progress.packed - over);
         }
     }
 }

@@ -40,6 +40,25 @@ impl RemoteSenders {
         read
     }
 
+    /// Reads of a stream what is here behind what is missing.
+    pub(crate) fn read_stream_early(
+        &mut self,
+        ctx: &mut Context<'_>,
+        key: ObjectKey,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> StreamRead {
+        let Some((_, sender, object)) = self.find(key) else { return StreamRead::Gone };
+        let Some(objects) = &mut sender.objects else { return StreamRead::Gone };
+        let Some(open) = objects.open_mut(object) else { return StreamRead::Gone };
+        let start = out.len();
+        open.read_early(ctx, most, out).unwrap_or_else(|error| {
+            out.truncate(start);
+            objects.abort(ctx, object, AbortReason::Storage(error));
+            StreamRead::Gone
+        })
+    }
+
     /// The stream was read to its end, and that was noticed: it is done with.
     pub(crate) fn finish_stream(&mut self, ctx: &mut Context<'_>, key: ObjectKey) {
         if let Some((local, sender, object)) = self.find(key) {

@@ -28,6 +28,8 @@ pub(crate) struct Plan {
     pub(crate) bytes: usize,
     pub(crate) line: Line,
     pub(crate) reads: bool,
+    /// Receivers also read what is here behind what is missing.
+    pub(crate) early: bool,
     /// Receivers join so late.
     pub(crate) late: Option<Duration>,
 }
@@ -39,6 +41,8 @@ pub(crate) struct Receiver {
     key: Option<ObjectKey>,
     reads: Vec<StreamRead>,
     bytes: Vec<u8>,
+    /// Read before their turn: from, and what.
+    early: Vec<(u64, Vec<u8>, Option<usize>)>,
 }
 
 impl Receiver {
@@ -50,6 +54,24 @@ impl Receiver {
         match self.reads.last() {
             Some(StreamRead::End { offset }) => Some(*offset),
             _ => None,
+        }
+    }
+
+    /// Bytes that were read before their turn.
+    pub(crate) fn early(&self) -> usize {
+        self.early.iter().map(|(_, bytes, _)| bytes.len()).sum()
+    }
+
+    /// What was read before its turn is what was sent, and was read so once.
+    pub(crate) fn check_early(&self, sent: &Sent, seed: u64) {
+        let mut seen = vec![false; sent.bytes.len()];
+        for (from, bytes, mark) in &self.early {
+            let from = *from as usize;
+            assert!(sent.bytes[from..from + bytes.len()] == *bytes, "seed {seed} at {from}");
+            assert!(mark.is_none_or(|at| sent.marks.contains(&(from + at))), "seed {seed}");
+            for seen in &mut seen[from..from + bytes.len()] {
+                assert!(!std::mem::replace(seen, true), "seed {seed} at {from}: twice");
+            }
         }
     }
 
@@ -136,7 +158,14 @@ impl World {
             };
             let session = Session::new(config, seed + 1 + n as u64, now);
             let storage = MemoryStorage::new(1 << 20);
-            Receiver { session, storage, key: None, reads: Vec::new(), bytes: Vec::new() }
+            Receiver {
+                session,
+                storage,
+                key: None,
+                reads: Vec::new(),
+                bytes: Vec::new(),
+                early: Vec::new(),
+            }
         });
         let mut rng = Rng::new(seed);
         let receivers = receivers.collect();
@@ -288,8 +317,8 @@ impl World {
 
     fn read(&mut self, n: usize) {
         let most = 1 + self.below(200) as usize;
-        let (now, reads) = (self.now, self.reads);
-        let Receiver { session, storage, key, reads: told, bytes } = &mut self.receivers[n];
+        let (now, reads, ahead) = (self.now, self.reads, self.plan.early);
+        let Receiver { session, storage, key, reads: told, bytes, early } = &mut self.receivers[n];
         while let Some(event) = session.poll_event() {
             if let Event::ObjectNew { key: new, .. } = event {
                 *key = Some(new);
@@ -300,6 +329,13 @@ impl World {
             return;
         }
         match session.receiver().read_stream(now, key, most, storage, bytes) {
+            StreamRead::Empty if ahead => {
+                let mut run = Vec::new();
+                let read = session.receiver().read_stream_early(now, key, most, storage, &mut run);
+                if let StreamRead::Data { offset, msg_start, .. } = read {
+                    early.push((offset, run, msg_start));
+                }
+            }
             StreamRead::Empty => {}
             read => {
                 told.push(read);

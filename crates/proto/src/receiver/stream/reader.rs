@@ -1,8 +1,13 @@
 //! Reads a stream in order: bytes, gaps between them, the end.
 
 use super::window::ReceiveStream;
-use crate::receiver::{blocks::BlockSet, object::ReceiveObject};
-use crate::{context::Context, stats::DropReason, storage::StorageError, stream::StreamRead};
+use crate::receiver::{blocks::BlockSet, format::Format, object::ReceiveObject};
+use crate::{
+    context::Context,
+    stats::DropReason,
+    storage::{ObjectKey, StorageError},
+    stream::StreamRead,
+};
 use alloc::vec::Vec;
 use fanfare_wire::SourceBlockNumber;
 
@@ -27,6 +32,45 @@ impl ReceiveStream {
         let ahead = wire.wrapping_sub(self.offset as u32);
         // After a gap it lies ahead; otherwise a sender that goes back is taken at its word.
         self.offset + u64::from(ahead)
+    }
+}
+
+/// What a symbol says of itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Header {
+    /// Where its bytes are in the store.
+    pub(super) place: u64,
+    pub(super) len: u16,
+    msg_start: u16,
+    /// Position of its first byte in the stream.
+    pub(super) offset: u64,
+}
+
+impl Header {
+    pub(super) fn read(
+        ctx: &mut Context<'_>,
+        key: ObjectKey,
+        format: &Format,
+        stream: &ReceiveStream,
+        index: u64,
+    ) -> Result<Self, StorageError> {
+        let (block, symbol) = (stream.block_of(index), stream.symbol_of(index));
+        let span = format.partition.span(SourceBlockNumber(block), symbol);
+        let (at, _) = span.ok_or(StorageError::Failed)?;
+        let mut header = [0; ReceiveStream::HEADER];
+        ctx.storage.read(key, at, &mut header)?;
+        let [l0, l1, s0, s1, position @ ..] = header;
+        Ok(Self {
+            place: at + header.len() as u64,
+            len: u16::from_be_bytes([l0, l1]),
+            msg_start: u16::from_be_bytes([s0, s1]),
+            offset: stream.position(u32::from_be_bytes(position)),
+        })
+    }
+
+    /// Where the first message that it marks begins, behind so many bytes.
+    pub(super) fn message_at(self, bytes: usize) -> Option<usize> {
+        (self.msg_start > 0).then(|| bytes + usize::from(self.msg_start) - 1)
     }
 }
 
@@ -58,14 +102,8 @@ impl ReceiveObject {
             if bytes >= most || bytes > 0 && stream.gap {
                 return Ok(data);
             }
-            let (block, symbol) = (stream.block_of(stream.next), stream.symbol_of(stream.next));
-            let span = format.partition.span(SourceBlockNumber(block), symbol);
-            let (at, _) = span.ok_or(StorageError::Failed)?;
-            let mut header = [0; Self::STREAM_HEADER];
-            ctx.storage.read(*key, at, &mut header)?;
-            let [l0, l1, s0, s1, position @ ..] = header;
-            let (len, msg_start) = (u16::from_be_bytes([l0, l1]), u16::from_be_bytes([s0, s1]));
-            let position = stream.position(u32::from_be_bytes(position));
+            let header = Header::read(ctx, *key, format, stream, stream.next)?;
+            let Header { place, len, msg_start, offset: position } = header;
             if !stream.read {
                 (stream.offset, stream.read, stream.gap) = (position, true, false);
                 read.0 = position;
@@ -95,10 +133,8 @@ impl ReceiveObject {
                 }
                 continue;
             }
-            if msg_start > 0 && read.1.is_none() {
-                read.1 = Some(bytes + usize::from(msg_start) - 1);
-            }
-            ctx.storage.append(*key, at + header.len() as u64, usize::from(len), out)?;
+            read.1 = read.1.or(header.message_at(bytes));
+            ctx.storage.append(*key, place, usize::from(len), out)?;
             stream.offset += u64::from(len);
         }
     }
@@ -126,6 +162,4 @@ impl ReceiveObject {
     pub(in crate::receiver) fn is_stream_done(&self) -> bool {
         self.stream.as_ref().is_some_and(|stream| stream.told)
     }
-
-    const STREAM_HEADER: usize = ReceiveStream::HEADER;
 }

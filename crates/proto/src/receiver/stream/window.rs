@@ -48,6 +48,8 @@ pub(in crate::receiver) struct ReceiveStream {
     pub(super) told: bool,
     /// Symbols not yet passed that will not come.
     pub(super) lost: RunSet,
+    /// Symbols not yet passed that were read before their turn.
+    pub(super) early: RunSet,
     /// The sender has said that it no longer has what lies before this block; when first.
     squelched: Option<(u32, Time)>,
     /// A block far ahead was heard once.
@@ -106,6 +108,7 @@ impl ReceiveStream {
             done: false,
             told: false,
             lost: RunSet::default(),
+            early: RunSet::default(),
             squelched: None,
             jump: None,
             end_tries: 0,

@@ -10,6 +10,7 @@ mod repair;
 mod resume;
 mod status;
 mod stream;
+mod stream_crowd;
 mod watermark;
 
 use super::RemoteSenders;

@@ -20,25 +20,30 @@ use crate::{
     frames::bitmap,
     frames::compact_info::CODES,
     frames::varint::{array, split},
-    source_log::id_of,
 };
 use alloc::vec::Vec;
 use fanfare_proto::{Incarnation, NodeId, ObjectKey, ObjectTransportId};
 use fanfare_wire::{FecId, InstanceId};
+
+/// The id of the object with this number.
+#[must_use]
+pub fn id_of(index: u64) -> ObjectTransportId {
+    ObjectTransportId((index & 0xffff) as u16)
+}
 
 const SYMBOLS: u8 = 0x01;
 const CODE_SHIFT: u8 = 2;
 const KNOWN: u8 = 0x0d;
 /// Terms of one sum: who has them all but one has what it lacks, and the sums that two need of terms
 /// of which they lack many are so many more.
-pub(crate) const TERMS_MAX: usize = 96;
+pub const TERMS_MAX: usize = 96;
 
 /// Whose objects, and what of them: all terms of one sum are of one.
-pub(crate) type Scope = (Incarnation, Class);
+pub type Scope = (Incarnation, Class);
 
 /// What the terms are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Class {
+pub enum Class {
     /// Descriptions.
     Info,
     /// Source symbols.
@@ -47,7 +52,7 @@ pub(crate) enum Class {
 
 impl Class {
     /// Of a term's number, which does not wrap, those bits that are told.
-    pub(crate) fn mask(self) -> u32 {
+    pub fn mask(self) -> u32 {
         match self {
             Self::Info => 0xffff,
             Self::Symbol => u32::MAX,
@@ -55,12 +60,12 @@ impl Class {
     }
 
     /// A term as it is told, from its number.
-    pub(crate) fn told(self, number: u64) -> u32 {
+    pub fn told(self, number: u64) -> u32 {
         number as u32 & self.mask()
     }
 
     /// The number of a term, as it is told, whose object has this index.
-    pub(crate) fn number(self, index: u64, told: u32) -> u64 {
+    pub fn number(self, index: u64, told: u32) -> u64 {
         match self {
             Self::Info => index,
             Self::Symbol => index << 16 | u64::from(told & 0xffff),
@@ -69,10 +74,10 @@ impl Class {
 }
 
 /// Blocks of an object that can be in sums: there are 8 bits for them.
-pub(crate) const BLOCKS_MAX: u32 = 256;
+pub const BLOCKS_MAX: u32 = 256;
 
 /// Whose term it is.
-pub(crate) fn key_of(((sender, instance), class): Scope, term: u32) -> ObjectKey {
+pub fn key_of(((sender, instance), class): Scope, term: u32) -> ObjectKey {
     let object = match class {
         Class::Info => id_of(term.into()),
         Class::Symbol => id_of((term >> 16).into()),
@@ -81,32 +86,35 @@ pub(crate) fn key_of(((sender, instance), class): Scope, term: u32) -> ObjectKey
 }
 
 /// The term of a symbol.
-pub(crate) fn term_of(object: ObjectTransportId, block: u32, symbol: u16) -> u32 {
+pub fn term_of(object: ObjectTransportId, block: u32, symbol: u16) -> u32 {
     u32::from(object.0) << 16 | (block & 0xff) << 8 | u32::from(symbol & 0xff)
 }
 
 /// Block and symbol of a symbol's term.
-pub(crate) fn place_of(term: u32) -> (u32, u16) {
+pub fn place_of(term: u32) -> (u32, u16) {
     (term >> 8 & 0xff, (term & 0xff) as u16)
 }
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CodedPacket<'a> {
-    pub(crate) scope: Scope,
+pub struct CodedPacket<'a> {
+    /// What it is a sum of.
+    pub scope: Scope,
     /// How the publisher codes.
-    pub(crate) fec_id: FecId,
+    pub fec_id: FecId,
     /// Mixtures that its speaker knew of before.
-    pub(crate) known: u8,
-    pub(crate) seed: u8,
+    pub known: u8,
+    /// Decides the factors.
+    pub seed: u8,
     /// In the order of sending; none twice.
-    pub(crate) terms: Vec<u32>,
-    pub(crate) sum: &'a [u8],
+    pub terms: Vec<u32>,
+    /// The sum itself.
+    pub sum: &'a [u8],
 }
 
 impl<'a> CodedPacket<'a> {
     /// Appends it, as a frame's content.
-    pub(crate) fn append(&self, out: &mut Vec<u8>) {
+    pub fn append(&self, out: &mut Vec<u8>) {
         let ((publisher, instance), class) = self.scope;
         out.extend_from_slice(&publisher.0.to_be_bytes());
         out.extend_from_slice(&instance.0.to_be_bytes());
@@ -118,7 +126,7 @@ impl<'a> CodedPacket<'a> {
     }
 
     /// Reads a frame's content; `None` when it contradicts itself.
-    pub(crate) fn parse(mut bytes: &'a [u8]) -> Option<Self> {
+    pub fn parse(mut bytes: &'a [u8]) -> Option<Self> {
         let publisher = NodeId(u32::from_be_bytes(array(&mut bytes)?));
         let instance = InstanceId(u16::from_be_bytes(array(&mut bytes)?));
         let [how, known, seed] = array(&mut bytes)?;
@@ -139,12 +147,12 @@ impl<'a> CodedPacket<'a> {
 const FIXED: usize = 4 + 2 + 1 + 1 + 1;
 
 /// Bytes of a frame's content beside the sum of these terms.
-pub(crate) fn overhead(terms: &[u32]) -> usize {
+pub fn overhead(terms: &[u32]) -> usize {
     FIXED + bitmap::len(terms)
 }
 
 /// The factor of a term: never zero. splitmix64's last steps over seed and term.
-pub(crate) fn factor(seed: u8, term: u32) -> u8 {
+pub fn factor(seed: u8, term: u32) -> u8 {
     let mut z = (u64::from(seed) << 32 | u64::from(term)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -155,7 +163,7 @@ pub(crate) fn factor(seed: u8, term: u32) -> u8 {
 const ENVELOPE: usize = 4 + 2;
 
 /// A description as a term. `None` of what is none.
-pub(crate) fn wrap(info: &[u8]) -> Option<Vec<u8>> {
+pub fn wrap(info: &[u8]) -> Option<Vec<u8>> {
     let rest = info.strip_prefix(&PREFIX)?;
     let mut bytes = Vec::with_capacity(ENVELOPE + rest.len());
     bytes.extend_from_slice(&check(rest).to_be_bytes());
@@ -165,7 +173,7 @@ pub(crate) fn wrap(info: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The description, when it is one that somebody wrapped: a sum of wrong ones is none.
-pub(crate) fn unwrap(mut bytes: &[u8]) -> Option<Vec<u8>> {
+pub fn unwrap(mut bytes: &[u8]) -> Option<Vec<u8>> {
     let expected = u32::from_be_bytes(array(&mut bytes)?);
     let length = u16::from_be_bytes(array(&mut bytes)?);
     let rest = split(&mut bytes, usize::from(length))?;

@@ -23,7 +23,7 @@ use fanfare_wire::{
 /// Bytes of the requests of the NACK that is made of one: as of the session's own that tell all, with segments of
 /// 1400. With one segment's, who lacked 300 symbols requested the first 170, and of these again only for what does not
 /// follow.
-pub(crate) const NACK_MAX: usize = 8 * 1400;
+pub const NACK_MAX: usize = 8 * 1400;
 /// Numbers of one level, what is more is requested the next time: more than a NACK of that length has items, most of
 /// them runs.
 const NUMBERS_MAX: usize = 4096;
@@ -39,12 +39,7 @@ const KNOWN: u8 = 0x0e;
 
 /// Appends what this NACK says, as a frame's content of at most `room` bytes, the oldest first; `false` when it cannot
 /// be said this way.
-pub(crate) fn append(
-    nack: &Nack<'_>,
-    coding: (FecId, FieldSize),
-    room: usize,
-    out: &mut Vec<u8>,
-) -> bool {
+pub fn append(nack: &Nack<'_>, coding: (FecId, FieldSize), room: usize, out: &mut Vec<u8>) -> bool {
     let (fec_id, field) = coding;
     let code = CODES.iter().position(|id| *id == fec_id).unwrap_or(0) as u8;
     if fec_id == FecId::SmallBlockSystematic {
@@ -130,7 +125,7 @@ fn numbers(nack: &Nack<'_>, field: FieldSize) -> Option<[BTreeSet<u32>; LEVELS.l
 
 /// The NORM_NACK that `from` would have sent; `None` when the bytes contradict themselves. What no NACK has
 /// room for is left out.
-pub(crate) fn expand(from: NodeId, mut bytes: &[u8]) -> Option<Vec<u8>> {
+pub fn expand(from: NodeId, mut bytes: &[u8]) -> Option<Vec<u8>> {
     let server_id = NodeId(u32::from_be_bytes(array(&mut bytes)?));
     let instance_id = InstanceId(u16::from_be_bytes(array(&mut bytes)?));
     let [how] = array(&mut bytes)?;

@@ -33,7 +33,7 @@ struct Sums {
 
 /// All that is kept. Terms are numbered as the publisher's objects are: they do not wrap.
 #[derive(Debug, Default)]
-pub(crate) struct Equations {
+pub struct Equations {
     sums: BTreeMap<Scope, Sums>,
     /// Sums that there was no room for, or that are out of view, until they are told of.
     dropped: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Equations {
 
 /// What became of one.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub enum Taken {
     /// It says nothing new.
     Known,
     /// It is kept; these terms follow.
@@ -52,7 +52,7 @@ pub(crate) enum Taken {
 
 impl Equations {
     /// A sum of terms that are not here, each with its factor. What has terms before `horizon` is of no use any more.
-    pub(crate) fn take(
+    pub fn take(
         &mut self,
         scope: Scope,
         (terms, bytes): (&[(u64, u8)], Vec<u8>),
@@ -101,7 +101,7 @@ impl Equations {
     }
 
     /// A term came by another way. Gives those that follow now.
-    pub(crate) fn on_known(&mut self, scope: Scope, term: u64, bytes: &[u8]) -> Solved {
+    pub fn on_known(&mut self, scope: Scope, term: u64, bytes: &[u8]) -> Solved {
         let sums = self.sums.get_mut(&scope);
         let solved = sums.map_or_else(Vec::new, |sums| sums.system.on_known(term, bytes));
         self.tidy(scope);
@@ -109,7 +109,7 @@ impl Equations {
     }
 
     /// Terms to look for, which may have been decoded since that was done last: `recovered` symbols have been so far.
-    pub(crate) fn look(&mut self, scope: Scope, recovered: u64) -> BTreeSet<u64> {
+    pub fn look(&mut self, scope: Scope, recovered: u64) -> BTreeSet<u64> {
         let Some(sums) = self.sums.get_mut(&scope).filter(|sums| sums.looked != recovered) else {
             return BTreeSet::new();
         };
@@ -118,18 +118,18 @@ impl Equations {
     }
 
     /// Terms that follow when all others are here: one for each sum.
-    pub(crate) fn follows(&self, scope: Scope) -> BTreeSet<u64> {
+    pub fn follows(&self, scope: Scope) -> BTreeSet<u64> {
         self.sums.get(&scope).map_or_else(BTreeSet::new, |sums| sums.system.pivots())
     }
 
     /// Of these terms, which are to be requested, those that follow when the others come.
-    pub(crate) fn follow_from(&self, scope: Scope, asked: &BTreeSet<u64>) -> BTreeSet<u64> {
+    pub fn follow_from(&self, scope: Scope, asked: &BTreeSet<u64>) -> BTreeSet<u64> {
         self.sums.get(&scope).map_or_else(BTreeSet::new, |sums| sums.system.pivots_from(asked))
     }
 
     /// All but those that follow are requested now. What was requested in vain so often nobody may have, but in a
     /// sum: it is to follow, and what would have followed is requested in its place.
-    pub(crate) fn on_asked(&mut self, scope: Scope) {
+    pub fn on_asked(&mut self, scope: Scope) {
         let Some(Sums { system, asked, .. }) = self.sums.get_mut(&scope) else { return };
         let (terms, follows) = (system.unknowns(), system.pivots());
         asked.retain(|term, _| terms.contains(term));
@@ -147,17 +147,17 @@ impl Equations {
     }
 
     /// Sums that gave way since it was asked last.
-    pub(crate) fn take_dropped(&mut self) -> u64 {
+    pub fn take_dropped(&mut self) -> u64 {
         core::mem::take(&mut self.dropped)
     }
 
     /// Sums kept of it.
-    pub(crate) fn len(&self, scope: Scope) -> usize {
+    pub fn len(&self, scope: Scope) -> usize {
         self.sums.get(&scope).map_or(0, |sums| sums.system.len())
     }
 
     /// They are wrong, or of no use any more.
-    pub(crate) fn forget(&mut self, scope: Scope) {
+    pub fn forget(&mut self, scope: Scope) {
         self.sums.remove(&scope);
     }
 }

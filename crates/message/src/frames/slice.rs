@@ -11,12 +11,7 @@ use fanfare_proto::{NodeId, ObjectKey};
 const SLICE: u16 = 8;
 
 /// The order in which `node` goes through the `parity` numbers of a block.
-pub(crate) fn numbers(
-    node: NodeId,
-    key: ObjectKey,
-    block: u32,
-    parity: u16,
-) -> impl Iterator<Item = u16> {
+pub fn numbers(node: NodeId, key: ObjectKey, block: u32, parity: u16) -> impl Iterator<Item = u16> {
     let slices = parity.div_ceil(SLICE).max(1);
     let own =
         if slices > 1 { 1 + (mix(node, key, block) % u64::from(slices - 1)) as u16 } else { 0 };
@@ -31,34 +26,28 @@ pub(crate) fn numbers(
 
 /// Whether `node` is among the about `chosen` of `members` nodes that answer for a block: the same few
 /// everywhere, and others for every block.
-pub(crate) fn is_chosen(
-    node: NodeId,
-    key: ObjectKey,
-    block: u32,
-    chosen: u64,
-    members: u64,
-) -> bool {
+pub fn is_chosen(node: NodeId, key: ObjectKey, block: u32, chosen: u64, members: u64) -> bool {
     // A drawing of its own, beside the one for slices.
     mix(node, key, !block) % members.max(1) < chosen
 }
 
 /// Where in a list of `count` things `node` begins.
-pub(crate) fn offset(node: NodeId, key: ObjectKey, block: u32, count: usize) -> usize {
+pub fn offset(node: NodeId, key: ObjectKey, block: u32, count: usize) -> usize {
     (mix(node, key, block) % count.max(1) as u64) as usize
 }
 
 /// Where `node` stands among those who may go first.
-pub(crate) fn place(node: NodeId, key: ObjectKey) -> u64 {
+pub fn place(node: NodeId, key: ObjectKey) -> u64 {
     mix(node, key, 0)
 }
 
 /// The seed of `node`'s sums of parts of a block, before any other was heard.
-pub(crate) fn seed(node: NodeId, key: ObjectKey, block: u32) -> u8 {
+pub fn seed(node: NodeId, key: ObjectKey, block: u32) -> u8 {
     mix(node, key, block) as u8
 }
 
 /// A digest of an object, and of what was digested before.
-pub(crate) fn digest(node: NodeId, key: ObjectKey, before: u32) -> u32 {
+pub fn digest(node: NodeId, key: ObjectKey, before: u32) -> u32 {
     mix(node, key, before) as u32
 }
 

@@ -27,7 +27,7 @@ use fanfare_proto::{Duration, InstanceId, NodeId, ObjectKey};
 const MAGIC: [u8; 2] = *b"FG";
 const VERSION: u8 = 2;
 /// What each description of this version begins with.
-pub(crate) const PREFIX: [u8; 3] = [MAGIC[0], MAGIC[1], VERSION];
+pub const PREFIX: [u8; 3] = [MAGIC[0], MAGIC[1], VERSION];
 /// Flags.
 const PRIORITY: u8 = 0x01;
 const EXPIRY: u8 = 0x02;
@@ -73,7 +73,7 @@ impl Default for Options {
 
 /// By what messages of a sender replace each other: tag, topic, and who published it where a gateway
 /// carries messages of several.
-pub(crate) type Mark = (Option<u64>, Topic, Option<(NodeId, InstanceId)>);
+pub type Mark = (Option<u64>, Topic, Option<(NodeId, InstanceId)>);
 
 /// The description of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl Description {
     }
 
     /// What a message with the same takes the place of, of one sender: topic, tag, and whose it is.
-    pub(crate) fn mark(&self) -> Mark {
+    pub fn mark(&self) -> Mark {
         let origin = self.options.origin.map(|origin| (origin.node, origin.instance));
         (self.options.tag, self.topic.clone(), origin)
     }
@@ -195,7 +195,7 @@ impl Description {
 }
 
 /// Where the topic stands in a NORM_INFO, or would: its length first.
-pub(crate) fn topic_at(info: &[u8]) -> Option<usize> {
+pub fn topic_at(info: &[u8]) -> Option<usize> {
     let mut rest = info.strip_prefix(&PREFIX)?;
     take_head(&mut rest)?;
     Some(info.len() - rest.len())

@@ -7,7 +7,7 @@ use alloc::collections::BTreeMap;
 
 /// The map. What is in order of use has an entry for each of `entries`, and no others.
 #[derive(Debug)]
-pub(crate) struct LruMap<K, V> {
+pub struct LruMap<K, V> {
     entries: BTreeMap<K, (u64, V)>,
     by_use: BTreeMap<u64, K>,
     uses: u64,
@@ -17,17 +17,17 @@ pub(crate) struct LruMap<K, V> {
 
 impl<K: Ord + Clone, V> LruMap<K, V> {
     /// For at most so many entries.
-    pub(crate) fn new(most: usize) -> Self {
+    pub fn new(most: usize) -> Self {
         Self { entries: BTreeMap::new(), by_use: BTreeMap::new(), uses: 0, most, forgotten: 0 }
     }
 
     /// What is remembered, without using it.
-    pub(crate) fn get(&self, key: &K) -> Option<&V> {
+    pub fn get(&self, key: &K) -> Option<&V> {
         self.entries.get(key).map(|(_, value)| value)
     }
 
     /// Uses an entry, which is made if there is none.
-    pub(crate) fn entry(&mut self, key: &K, new: impl FnOnce() -> V) -> &mut V {
+    pub fn entry(&mut self, key: &K, new: impl FnOnce() -> V) -> &mut V {
         self.uses += 1;
         match self.entries.get(key) {
             Some((used, _)) => drop(self.by_use.remove(used)),
@@ -47,13 +47,20 @@ impl<K: Ord + Clone, V> LruMap<K, V> {
         }
     }
 
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
+    /// Entries.
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.entries.len()
     }
 
+    /// Whether there is nothing in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Entries forgotten because there were too many.
-    pub(crate) fn forgotten(&self) -> u64 {
+    pub fn forgotten(&self) -> u64 {
         self.forgotten
     }
 }

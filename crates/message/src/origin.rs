@@ -40,7 +40,7 @@ type Stream = (NodeId, InstanceId, Topic);
 /// A set of messages. Of each publisher and topic it keeps runs of numbers, so that what has come
 /// without a gap costs nothing more.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub struct Known {
     streams: LruMap<Stream, RunSet>,
     /// Runs that were forgotten because there are too many.
     runs_forgotten: u64,
@@ -58,14 +58,14 @@ impl Known {
     }
 
     /// Whether it, and so many from it on, are all there.
-    pub(crate) fn contains(&self, identity: &Identity, count: u64) -> bool {
+    pub fn contains(&self, identity: &Identity, count: u64) -> bool {
         let (first, end) = (identity.number, identity.number.saturating_add(count));
         let numbers = self.streams.get(&Self::stream(identity));
         numbers.is_some_and(|numbers| numbers.gaps(first, end).next().is_none())
     }
 
     /// Adds it, and so many from it on; false when all are there already.
-    pub(crate) fn insert(&mut self, identity: &Identity, count: u64) -> bool {
+    pub fn insert(&mut self, identity: &Identity, count: u64) -> bool {
         let (first, end) = (identity.number, identity.number.saturating_add(count));
         let runs = self.streams.entry(&Self::stream(identity), RunSet::default);
         let new = runs.gaps(first, end).next().is_some();
@@ -79,7 +79,7 @@ impl Known {
     }
 
     /// Publishers' topics, and runs, that were forgotten because there are too many.
-    pub(crate) fn forgotten(&self) -> u64 {
+    pub fn forgotten(&self) -> u64 {
         self.runs_forgotten + self.streams.forgotten()
     }
 }

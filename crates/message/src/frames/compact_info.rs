@@ -22,8 +22,8 @@
 
 use crate::{
     description::{self, PREFIX},
+    frames::slice,
     frames::varint::{array, put, split, take},
-    repair::slice,
     topic::Topic,
 };
 use alloc::vec::Vec;
@@ -34,7 +34,8 @@ use fanfare_wire::{
 
 const ASKED: u8 = 0x01;
 const TIMING: u8 = 0x02;
-pub(crate) const CODES: [FecId; 3] =
+/// Encoding ids that a compact form can name, by their number.
+pub const CODES: [FecId; 3] =
     [FecId::ReedSolomon8, FecId::ReedSolomonM, FecId::SmallBlockSystematic];
 const CODE_SHIFT: u8 = 2;
 const CODE: u8 = 0x0c;
@@ -49,32 +50,32 @@ const LENGTH: usize = 2;
 
 /// An object of the same origin and topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SameTopic {
+pub struct SameTopic {
     /// So many objects before.
-    pub(crate) before: u8,
+    pub before: u8,
     /// The message's number is one more than its.
-    pub(crate) counted: bool,
+    pub counted: bool,
 }
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CompactInfo {
+pub struct CompactInfo {
     /// Somebody asked for it.
-    pub(crate) asked: bool,
+    pub asked: bool,
     /// Whose it is, and as the newest which object.
-    pub(crate) summary: SenderSummary,
+    pub summary: SenderSummary,
     /// Its topic is that of another.
-    pub(crate) like: Option<SameTopic>,
+    pub like: Option<SameTopic>,
     /// Its NORM_INFO, without the topic where it is that of another, nor a number that follows.
     info: Vec<u8>,
 }
 
 /// GRTT, back-off and group size of an origin.
-pub(crate) type Timing = (QuantizedRtt, u8, GroupSize);
+pub type Timing = (QuantizedRtt, u8, GroupSize);
 
 /// What a frame of them travels in decides what has to be said of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Envelope {
+pub enum Envelope {
     /// A command, which says this of its speaker.
     Command(Timing),
     /// A report, which says nothing of it.
@@ -82,17 +83,19 @@ pub(crate) enum Envelope {
 }
 
 impl Envelope {
-    pub(crate) fn command(speaker: &SenderFields) -> Self {
+    /// As a command of this sender has it.
+    pub fn command(speaker: &SenderFields) -> Self {
         Self::Command((speaker.grtt, speaker.backoff, speaker.gsize))
     }
 }
 
 /// An instance of an origin in few bytes, for who knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reference([u8; 3]);
+pub struct Reference([u8; 3]);
 
 impl Reference {
-    pub(crate) fn of(sender: NodeId, instance: InstanceId) -> Self {
+    /// Of this instance of a sender.
+    pub fn of(sender: NodeId, instance: InstanceId) -> Self {
         let first = ObjectKey { sender, instance, object: ObjectTransportId(0) };
         let [_, low @ ..] = slice::digest(NodeId::NONE, first, 0).to_be_bytes();
         Self(low)
@@ -100,11 +103,11 @@ impl Reference {
 }
 
 /// The origin that is meant, if it is known here.
-pub(crate) type Known<'a> = &'a mut dyn FnMut(Reference) -> Option<SenderSummary>;
+pub type Known<'a> = &'a mut dyn FnMut(Reference) -> Option<SenderSummary>;
 
 impl CompactInfo {
     /// `None` when `info` is no description that can be told this way.
-    pub(crate) fn new(
+    pub fn new(
         asked: bool,
         summary: SenderSummary,
         info: &[u8],
@@ -129,7 +132,7 @@ impl CompactInfo {
     }
 
     /// The whole NORM_INFO; topic and number are of the object that it is like, if any. `None` where that is not known.
-    pub(crate) fn info(&self, other: Option<(&Topic, u64)>) -> Option<Vec<u8>> {
+    pub fn info(&self, other: Option<(&Topic, u64)>) -> Option<Vec<u8>> {
         let mut info = self.info.clone();
         if let Some(SameTopic { counted, .. }) = self.like {
             let (topic, number) = other?;
@@ -144,13 +147,14 @@ impl CompactInfo {
         Some(info)
     }
 
-    pub(crate) fn key(&self) -> ObjectKey {
+    /// The object that it describes.
+    pub fn key(&self) -> ObjectKey {
         let SenderSummary { sender, instance, newest: object, .. } = self.summary;
         ObjectKey { sender, instance, object }
     }
 
     /// Bytes that it has at most, in a frame with others.
-    pub(crate) fn room(&self) -> usize {
+    pub fn room(&self) -> usize {
         LENGTH + 1 + 4 + 2 + 2 + 2 + 1 + self.info.len() - PREFIX.len()
     }
 
@@ -245,7 +249,7 @@ impl CompactInfo {
 }
 
 /// Appends them, as one frame's content.
-pub(crate) fn append(compacts: &[CompactInfo], envelope: Envelope, out: &mut Vec<u8>) {
+pub fn append(compacts: &[CompactInfo], envelope: Envelope, out: &mut Vec<u8>) {
     let Some((last, others)) = compacts.split_last() else { return };
     for compact in others {
         let mut bytes = Vec::new();
@@ -259,7 +263,7 @@ pub(crate) fn append(compacts: &[CompactInfo], envelope: Envelope, out: &mut Vec
 }
 
 /// Reads a frame's content; `None` when it contradicts itself, and in its place for one whose origin is not known.
-pub(crate) fn parse(
+pub fn parse(
     envelope: Envelope,
     known: Known<'_>,
     mut bytes: &[u8],
@@ -280,10 +284,22 @@ pub(crate) fn parse(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Description, Options, Topic, membership::state::tests::summary};
+    use crate::{Description, Options, Topic};
     use alloc::vec;
     use fanfare_wire::Sequence;
     use proptest::prelude::*;
+
+    fn summary(newest: u16) -> SenderSummary {
+        SenderSummary {
+            sender: NodeId(0x0a00_0001),
+            instance: InstanceId(0x1234),
+            grtt: QuantizedRtt(0xa6),
+            backoff: 4,
+            gsize: GroupSize(2),
+            fec_id: FecId::ReedSolomon8,
+            newest: ObjectTransportId(newest),
+        }
+    }
 
     /// By the formula in docs/reference/group-protocol.md, from node 0x0a000001 and instance 0x1234.
     const GOLDEN_REFERENCE: [u8; 3] = [0x8b, 0x32, 0x41];

@@ -13,10 +13,10 @@ use alloc::{
 use fanfare_fec::{combine, inverse};
 
 /// Unknown terms that equations may have between them: with 50 % lost the tactical test has up to 900.
-pub(crate) const UNKNOWNS_MAX: usize = 2048;
+pub const UNKNOWNS_MAX: usize = 2048;
 
 /// Terms that were solved, and their bytes.
-pub(crate) type Solved = Vec<(u64, Vec<u8>)>;
+pub type Solved = Vec<(u64, Vec<u8>)>;
 
 /// An equation: its factors and its right side.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ fn add(to: &mut Vec<u8>, factor: u8, of: &[u8]) {
 
 /// The equations of one kind, oldest first.
 #[derive(Debug, Default)]
-pub(crate) struct LinearSystem {
+pub struct LinearSystem {
     columns: BTreeMap<u64, usize>,
     /// The term of each column; `None`: free.
     terms: Vec<Option<u64>>,
@@ -81,7 +81,7 @@ pub(crate) struct LinearSystem {
 
 /// What became of an equation.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Added {
+pub enum Added {
     /// It says nothing new.
     Known,
     /// It is kept, and these are solved.
@@ -92,16 +92,22 @@ pub(crate) enum Added {
 
 impl LinearSystem {
     /// Equations kept.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.rows.len()
     }
+
+    /// Whether there is nothing in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
     /// Their bytes, factors among them.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// An equation of terms, each with a factor that is not zero.
-    pub(crate) fn add(&mut self, terms: &[(u64, u8)], bytes: Vec<u8>) -> Added {
+    pub fn add(&mut self, terms: &[(u64, u8)], bytes: Vec<u8>) -> Added {
         let Some(columns) = self.columns_of(terms) else { return Added::Full };
         let mut factors = vec![0; columns.iter().max().map_or(0, |last| last + 1)];
         for (column, (_, factor)) in columns.into_iter().zip(terms) {
@@ -186,7 +192,7 @@ impl LinearSystem {
     }
 
     /// A term came by another way. Gives what that solves.
-    pub(crate) fn on_known(&mut self, term: u64, bytes: &[u8]) -> Solved {
+    pub fn on_known(&mut self, term: u64, bytes: &[u8]) -> Solved {
         let Some(column) = self.columns.remove(&term) else { return Vec::new() };
         self.terms[column] = None;
         let mut known = vec![0; column + 1];
@@ -205,7 +211,7 @@ impl LinearSystem {
     }
 
     /// Forgets all equations with terms before this one. Gives how many.
-    pub(crate) fn forget_before(&mut self, first: u64) -> usize {
+    pub fn forget_before(&mut self, first: u64) -> usize {
         let old: Vec<usize> = self.columns.range(..first).map(|(_, column)| *column).collect();
         if old.is_empty() {
             return 0;
@@ -219,7 +225,7 @@ impl LinearSystem {
     }
 
     /// The oldest is dropped, and all else that is known stays; false when there is none.
-    pub(crate) fn drop_oldest(&mut self) -> bool {
+    pub fn drop_oldest(&mut self) -> bool {
         let any = !self.rows.is_empty();
         if any {
             self.rows.remove(0);
@@ -229,7 +235,7 @@ impl LinearSystem {
     }
 
     /// Terms that nothing is known of but equations.
-    pub(crate) fn unknowns(&self) -> BTreeSet<u64> {
+    pub fn unknowns(&self) -> BTreeSet<u64> {
         let mut used = vec![false; self.terms.len()];
         self.rows.iter().flat_map(Row::columns).for_each(|column| used[column] = true);
         let terms = self.terms.iter().zip(used).filter(|(_, used)| *used);
@@ -237,12 +243,12 @@ impl LinearSystem {
     }
 
     /// Terms that follow when all others are here: one for each equation.
-    pub(crate) fn pivots(&self) -> BTreeSet<u64> {
+    pub fn pivots(&self) -> BTreeSet<u64> {
         self.rows.iter().filter_map(|row| self.terms[row.pivot]).collect()
     }
 
     /// Terms that follow when no others come than these.
-    pub(crate) fn pivots_from(&self, given: &BTreeSet<u64>) -> BTreeSet<u64> {
+    pub fn pivots_from(&self, given: &BTreeSet<u64>) -> BTreeSet<u64> {
         let is_given = |column: usize| self.terms[column].is_some_and(|term| given.contains(&term));
         let of = self.rows.iter().filter(|row| row.columns().all(is_given));
         of.filter_map(|row| self.terms[row.pivot]).collect()
@@ -250,7 +256,7 @@ impl LinearSystem {
 
     /// Makes this term, which is no pivot, one in the place of the pivot of an equation with it that `cost` is least
     /// of; nothing when `cost` says so of each.
-    pub(crate) fn swap_in(&mut self, term: u64, cost: impl Fn(u64) -> Option<u32>) -> bool {
+    pub fn swap_in(&mut self, term: u64, cost: impl Fn(u64) -> Option<u32>) -> bool {
         let Some(column) = self.columns.get(&term).copied() else { return false };
         let with = self.rows.iter().enumerate().filter(|(_, row)| row.factor(column) != 0);
         let costs = with.filter_map(|(at, row)| Some((cost(self.terms[row.pivot]?)?, at)));

@@ -31,7 +31,7 @@ fn groups(terms: &[u32]) -> Vec<&[u32]> {
 }
 
 /// Appends them, in their order: each is more than the one before, modulo 2^32.
-pub(crate) fn append(terms: &[u32], out: &mut Vec<u8>) {
+pub fn append(terms: &[u32], out: &mut Vec<u8>) {
     let groups = groups(terms);
     out.push(groups.len() as u8);
     let mut last = 0;
@@ -51,7 +51,7 @@ pub(crate) fn append(terms: &[u32], out: &mut Vec<u8>) {
 }
 
 /// Bytes that takes.
-pub(crate) fn len(terms: &[u32]) -> usize {
+pub fn len(terms: &[u32]) -> usize {
     let mut last = 0;
     let groups = groups(terms).into_iter().map(|group| {
         let (first, end) = (group[0], group[group.len() - 1]);
@@ -62,7 +62,7 @@ pub(crate) fn len(terms: &[u32]) -> usize {
 }
 
 /// How many of them, from the first, take no more than so many bytes, and no more groups than can be counted.
-pub(crate) fn within(terms: &[u32], room: usize) -> usize {
+pub fn within(terms: &[u32], room: usize) -> usize {
     let (mut last, mut bytes, mut count) = (0, 1, 0);
     for group in groups(terms).into_iter().take(usize::from(u8::MAX)) {
         let step = u64::from(u32::wrapping_sub(group[0], last));
@@ -81,7 +81,7 @@ pub(crate) fn within(terms: &[u32], room: usize) -> usize {
 
 /// Takes up to `max` of them off the front; `None` when they contradict themselves. What is beyond `mask` has
 /// wrapped.
-pub(crate) fn parse(bytes: &mut &[u8], mask: u32, max: usize) -> Option<Vec<u32>> {
+pub fn parse(bytes: &mut &[u8], mask: u32, max: usize) -> Option<Vec<u32>> {
     let [groups] = array(bytes)?;
     let mut terms: Vec<u32> = Vec::new();
     for _ in 0..groups {

@@ -30,7 +30,7 @@ const SAVED_MAX: i64 = 4;
 
 /// What is summed with its like: sums are as long as the longest of their terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SizeClass {
+pub enum SizeClass {
     /// Messages that travel in their descriptions.
     Short,
     /// Descriptions of others.
@@ -42,7 +42,8 @@ pub(crate) enum SizeClass {
 impl SizeClass {
     const ALL: [Self; 3] = [Self::Described, Self::Short, Self::Symbols];
 
-    pub(crate) fn class(self) -> Class {
+    /// What is sent by this plan.
+    pub fn class(self) -> Class {
         match self {
             Self::Short | Self::Described => Class::Info,
             Self::Symbols => Class::Symbol,
@@ -90,7 +91,7 @@ impl Queue {
 
 /// What was sent lately, and since when nobody is heard.
 #[derive(Debug)]
-pub(crate) struct ProactiveSums {
+pub struct ProactiveSums {
     since: Time,
     queues: [Queue; 3],
     /// What short messages have saved up for parity.
@@ -100,18 +101,19 @@ pub(crate) struct ProactiveSums {
 }
 
 impl ProactiveSums {
-    pub(crate) fn new(now: Time) -> Self {
+    /// From now on.
+    pub fn new(now: Time) -> Self {
         Self { since: now, queues: Default::default(), saved: 0, sums: 0 }
     }
 
     /// Somebody was: who is heard can ask.
-    pub(crate) fn on_heard(&mut self, now: Time) {
+    pub fn on_heard(&mut self, now: Time) {
         *self = Self { sums: self.sums, ..Self::new(now) };
     }
 
     /// How many parity symbols go with each block of a message of so many `symbols` in blocks of
     /// `block`, of which there are no sums.
-    pub(crate) fn parity(&mut self, now: Time, (symbols, block): (u64, u64)) -> u16 {
+    pub fn parity(&mut self, now: Time, (symbols, block): (u64, u64)) -> u16 {
         if now.since(self.since) < UNHEARD || symbols == 0 {
             return 0;
         }
@@ -126,7 +128,7 @@ impl ProactiveSums {
     }
 
     /// These have been sent, each with its bytes.
-    pub(crate) fn on_sent(
+    pub fn on_sent(
         &mut self,
         now: Time,
         lane: SizeClass,
@@ -145,7 +147,7 @@ impl ProactiveSums {
     }
 
     /// Of an object nothing can be sent any more.
-    pub(crate) fn on_gone(&mut self, object: u16) {
+    pub fn on_gone(&mut self, object: u16) {
         for lane in SizeClass::ALL {
             let of = |term: u32| match lane.class() {
                 Class::Info => term as u16,
@@ -156,31 +158,31 @@ impl ProactiveSums {
     }
 
     /// No two of these fit into a frame: what comes next may.
-    pub(crate) fn clear(&mut self, lane: SizeClass) {
+    pub fn clear(&mut self, lane: SizeClass) {
         self.queues[lane as usize].terms.clear();
     }
 
     /// When the next sum may go, and of what.
-    pub(crate) fn next(&self) -> Option<(Time, SizeClass)> {
+    pub fn next(&self) -> Option<(Time, SizeClass)> {
         let due = |lane: SizeClass| Some((self.queues[lane as usize].due(lane.share())?, lane));
         let (at, lane) = SizeClass::ALL.into_iter().filter_map(due).min_by_key(|(at, _)| *at)?;
         Some((at.max(self.since + UNHEARD), lane))
     }
 
     /// Its terms, the newest first, each with its bytes.
-    pub(crate) fn newest(&self, lane: SizeClass) -> Vec<(u32, usize)> {
+    pub fn newest(&self, lane: SizeClass) -> Vec<(u32, usize)> {
         self.queues[lane as usize].terms.iter().rev().copied().collect()
     }
 
     /// The number of the next sum over own messages, sent ahead or not.
-    pub(crate) fn number(&mut self) -> u8 {
+    pub fn number(&mut self) -> u8 {
         let number = self.sums;
         self.sums = number.wrapping_add(1);
         number
     }
 
     /// A sum of so many bytes has gone.
-    pub(crate) fn on_sum(&mut self, now: Time, lane: SizeClass, bytes: usize) {
+    pub fn on_sum(&mut self, now: Time, lane: SizeClass, bytes: usize) {
         let queue = &mut self.queues[lane as usize];
         queue.saved -= bytes as i64 * lane.share();
         queue.behind = queue.behind.saturating_add(1);

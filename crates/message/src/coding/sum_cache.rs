@@ -11,13 +11,13 @@ const SUM_MAX: usize = 1472;
 
 /// The last of them.
 #[derive(Debug, Default)]
-pub(crate) struct SumCache {
+pub struct SumCache {
     sums: VecDeque<(CodedPacket<'static>, Vec<u8>)>,
 }
 
 impl SumCache {
     /// One was heard of its publisher.
-    pub(crate) fn keep(&mut self, coded: &CodedPacket<'_>) {
+    pub fn keep(&mut self, coded: &CodedPacket<'_>) {
         if coded.sum.len() > SUM_MAX {
             return;
         }
@@ -30,16 +30,12 @@ impl SumCache {
     }
 
     /// Whether one has this term.
-    pub(crate) fn has(&self, scope: Scope, term: u32) -> bool {
+    pub fn has(&self, scope: Scope, term: u32) -> bool {
         self.position(scope, term).is_some()
     }
 
     /// Takes out the first that has this term, and its sum.
-    pub(crate) fn take(
-        &mut self,
-        scope: Scope,
-        term: u32,
-    ) -> Option<(CodedPacket<'static>, Vec<u8>)> {
+    pub fn take(&mut self, scope: Scope, term: u32) -> Option<(CodedPacket<'static>, Vec<u8>)> {
         let at = self.position(scope, term)?;
         self.sums.remove(at)
     }
@@ -50,7 +46,7 @@ impl SumCache {
     }
 
     /// They are of no use any more.
-    pub(crate) fn forget(&mut self, scope: Scope) {
+    pub fn forget(&mut self, scope: Scope) {
         self.sums.retain(|(coded, _)| coded.scope != scope);
     }
 }

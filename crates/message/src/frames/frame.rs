@@ -25,7 +25,7 @@ use fanfare_wire::{Cmd, Data, Message, ext::Extensions};
 const MAGIC: [u8; 2] = *b"FG";
 const VERSION: u8 = 2;
 /// Bytes before a frame's content, in a command.
-pub(crate) const HEADER: usize = 3;
+pub const HEADER: usize = 3;
 
 /// What a message of a group node's is called: `repair`, `compact_info`, `state`, `sum`, `coded_packet`, `nack`, `note`; `None` where it is
 /// none. For people who read traces.
@@ -46,13 +46,20 @@ pub fn frame_name(message: &Message<'_>) -> Option<&'static str> {
 
 /// Kinds of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// Symbols sent in place of their sender.
     Repair,
+    /// Descriptions in the compact form.
     CompactInfo,
+    /// What a node has and lacks.
     State,
+    /// A sum of symbols of one block.
     Sum,
+    /// A sum over several objects.
     CodedPacket,
+    /// A compact request.
     Nack,
+    /// Of the monitor.
     Note,
 }
 
@@ -63,14 +70,16 @@ pub(crate) enum Kind {
 /// | NORM_DATA of the origin: the block's first parity symbol, but the bytes are the sum's
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Sum<'a> {
-    pub(crate) of: Combination,
-    pub(crate) data: Data<'a>,
+pub struct Sum<'a> {
+    /// Which combination of symbols.
+    pub of: Combination,
+    /// The data that carries it.
+    pub data: Data<'a>,
 }
 
 impl<'a> Sum<'a> {
     /// Writes what comes before the NORM_DATA.
-    pub(crate) fn append(seed: u8, of: &RunSet, out: &mut Vec<u8>) {
+    pub fn append(seed: u8, of: &RunSet, out: &mut Vec<u8>) {
         let end = of.iter().last().map_or(0, |(_, end)| end);
         out.extend([seed, end.div_ceil(8) as u8]);
         let bit = |symbol: u64| u8::from(of.contains(symbol)) << (7 - symbol % 8);
@@ -95,12 +104,12 @@ impl<'a> Sum<'a> {
 
 impl Kind {
     /// What a frame of this kind begins with, in a command.
-    pub(crate) fn header(self) -> [u8; HEADER] {
+    pub fn header(self) -> [u8; HEADER] {
         [MAGIC[0], MAGIC[1], self.byte()]
     }
 
     /// What it begins with in a report: those are of others hardly ever.
-    pub(crate) fn report_header(self) -> [u8; HEADER - 1] {
+    pub fn report_header(self) -> [u8; HEADER - 1] {
         [MAGIC[0], self.byte()]
     }
 
@@ -120,7 +129,7 @@ impl Kind {
 
 /// A frame that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Frame<'a> {
+pub enum Frame<'a> {
     /// Somebody forwards a message of an origin, which was requested.
     Repair(Message<'a>),
     /// Bytes of short messages forwarded.
@@ -142,7 +151,7 @@ pub(crate) enum Frame<'a> {
 impl<'a> Frame<'a> {
     /// What a command or a report carries, and the extensions before it; `None` when that is some other
     /// application's, or the message another one.
-    pub(crate) fn of(message: &Message<'a>) -> Option<(Self, Extensions<'a>)> {
+    pub fn of(message: &Message<'a>) -> Option<(Self, Extensions<'a>)> {
         match message {
             Message::Cmd(Cmd::Application(command)) => {
                 Some((Self::parse(command.content)?, command.extensions))
@@ -156,7 +165,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Reads a command's content; `None` when it is some other application's.
-    pub(crate) fn parse(content: &'a [u8]) -> Option<Self> {
+    pub fn parse(content: &'a [u8]) -> Option<Self> {
         content.strip_prefix(&MAGIC).map(Self::read)
     }
 

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 /// Appends a number.
-pub(crate) fn put(mut number: u64, out: &mut Vec<u8>) {
+pub fn put(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 & 0x7f | 0x80);
         number >>= 7;
@@ -13,12 +13,12 @@ pub(crate) fn put(mut number: u64, out: &mut Vec<u8>) {
 }
 
 /// Bytes that it has.
-pub(crate) fn len(number: u64) -> usize {
+pub fn len(number: u64) -> usize {
     (64 - number.leading_zeros() as usize).div_ceil(7).max(1)
 }
 
 /// Takes a number from the front. `None` when the bytes end within it, or it passes 64 bits.
-pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
+pub fn take(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..64).step_by(7) {
         let (&byte, rest) = bytes.split_first()?;
@@ -36,14 +36,14 @@ pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 /// Takes `count` bytes from the front.
-pub(crate) fn split<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
+pub fn split<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
     let (front, rest) = bytes.split_at_checked(count)?;
     *bytes = rest;
     Some(front)
 }
 
 /// Takes `N` bytes from the front.
-pub(crate) fn array<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+pub fn array<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     split(bytes, N)?.try_into().ok()
 }
 
