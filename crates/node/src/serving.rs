@@ -41,7 +41,8 @@ impl Serving {
     ) -> bool {
         let Some(member) = &mut self.member else { return false };
         let from = (meta.source, meta.unicast);
-        if member.on_run(now, from, run, |source| RecvMeta { source, ..meta }) == Way::Other {
+        let way = |source, longer| RecvMeta { source, waited: meta.waited + longer, ..meta };
+        if member.on_run(now, from, run, way) == Way::Other {
             return false;
         }
         give(now, member, engine);
@@ -83,7 +84,10 @@ impl Serving {
 
 fn give<E: Engine>(now: Time, member: &mut Member<RecvMeta>, engine: &mut E) {
     while let Some(held) = member.poll(now) {
-        engine.handle_datagrams(now, held.meta, &held.run, held.stride);
+        // The others' ways and turns are no queue.
+        let waited = held.meta.waited + held.waited(now);
+        let meta = RecvMeta { waited, ..held.meta };
+        engine.handle_datagrams(now, meta, &held.run, held.stride);
     }
 }
 

@@ -18,6 +18,7 @@
 
 mod blame;
 mod cookie;
+mod delays;
 pub mod member;
 mod message;
 mod order;

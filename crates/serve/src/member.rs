@@ -81,13 +81,13 @@ impl<M: Copy> Member<M> {
     }
 
     /// A run came. `direct`: to this machine alone. `meta` is given what is for the protocol: as if it
-    /// came from this address.
+    /// came from this address, on a way that is so much longer than from there.
     pub fn on_run(
         &mut self,
         now: Time,
         (from, direct): (SocketAddr, bool),
         (run, stride): (&[u8], usize),
-        meta: impl Fn(SocketAddr) -> M,
+        meta: impl Fn(SocketAddr, Duration) -> M,
     ) -> Way {
         if message::is_one(run) {
             for datagram in run.chunks(stride.max(1)) {
@@ -99,11 +99,13 @@ impl<M: Copy> Member<M> {
             return Way::Other;
         }
         if let Some(circle) = self.circles.iter_mut().find(|circle| circle.sender == from) {
-            return circle.on_direct(now, (run, stride), meta(from), &mut self.passing, self.settings);
+            let meta = meta(from, Duration::ZERO);
+            return circle.on_direct(now, (run, stride), meta, &mut self.passing, self.settings);
         }
         for circle in &mut self.circles {
             if let Some(host) = circle.host_at(from) {
-                let meta = meta(circle.sender);
+                let longer = circle.longer(now, host, (run, stride));
+                let meta = meta(circle.sender, longer);
                 return circle.on_passed(now, host, (run, stride), meta);
             }
         }

@@ -34,6 +34,14 @@ pub struct Held<M> {
     at: Time,
 }
 
+impl<M> Held<M> {
+    /// How long it was held.
+    #[must_use]
+    pub fn waited(&self, now: Time) -> Duration {
+        now.since(self.at)
+    }
+}
+
 /// Puts the messages of one sender in order.
 #[derive(Debug)]
 pub struct Order<M> {

@@ -11,6 +11,8 @@ pub struct Peek {
     pub sequence: u16,
     /// Which symbol it has; `None` for anything but NORM_DATA.
     pub symbol: Option<Symbol>,
+    /// When it was sent, by the sender's clock, in microseconds that wrap.
+    pub stamp: Option<u32>,
 }
 
 /// Which symbol.
@@ -51,6 +53,7 @@ pub fn mark(messages: &mut [u8], stride: usize, pass: bool) {
 /// `None` for what no sender sends.
 #[must_use]
 pub fn peek(datagram: &[u8]) -> Option<Peek> {
+    let mut stamp = None;
     let (fields, symbol) = match Message::parse(datagram).ok()? {
         Message::Info(info) => (info.sender, None),
         Message::Cmd(cmd) => (*cmd.sender(), None),
@@ -59,12 +62,13 @@ pub fn peek(datagram: &[u8]) -> Option<Peek> {
             let (block, number) = (id.block.0, id.symbol.0);
             let repair = data.flags.has(ObjectFlags::REPAIR);
             let object = data.object_transport_id.0;
+            stamp = data.extensions.time().map(|time| time.micros());
             let size = data.extensions.fti(data.payload_id.fec_id).map(|fti| fti.object_size);
             (data.sender, Some(Symbol { object, block, number, repair, size }))
         }
         Message::Nack(_) | Message::Ack(_) | Message::Report(_) => return None,
     };
-    Some(Peek { sender: fields.source_id.0, sequence: fields.sequence.0, symbol })
+    Some(Peek { sender: fields.source_id.0, sequence: fields.sequence.0, symbol, stamp })
 }
 
 /// Ends of pieces of a batch: in a piece are messages of the same `kind`.

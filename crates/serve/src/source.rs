@@ -19,6 +19,8 @@ const LEASE: Duration = Duration::from_secs(3);
 const QUICK: Duration = Duration::from_millis(150);
 const QUICK_COUNT: u32 = 8;
 const ROSTER: Duration = Duration::from_secs(1);
+/// Fewer receivers than this are given longer runs.
+const LONG_BELOW: usize = 4;
 /// Who has not been heard for so long is in no roster.
 const SILENT: Duration = Duration::from_secs(15);
 
@@ -209,13 +211,10 @@ impl Source {
         pieces(batch, stride, |peek| peek.and_then(|peek| peek.symbol).map(|s| self.run_of(s)))
     }
 
-    /// Long runs cost less, short ones are passed on sooner: to many, this takes long.
+    /// Long runs cost less; of short ones each is passed on sooner, and the turns of those that pass on
+    /// look less like a queue.
     fn run_of(&self, symbol: Symbol) -> Run {
-        let chunks = match self.served.len() {
-            0..=8 => 4,
-            9..=16 => 2,
-            _ => 1,
-        };
+        let chunks = if self.served.len() < LONG_BELOW { 2 } else { 1 };
         (symbol.object, symbol.block, symbol.number / (CHUNK * chunks), symbol.repair)
     }
 
@@ -318,7 +317,7 @@ mod tests {
 
     fn peek(block: u32, number: u16) -> Option<Peek> {
         let symbol = Some(Symbol { object: 1, block, number, repair: false, size: None });
-        Some(Peek { sender: 7, sequence: 0, symbol })
+        Some(Peek { sender: 7, sequence: 0, symbol, stamp: None })
     }
 
     fn status(host: u8, serves: u64, wrong: u64) -> Vec<u8> {
@@ -329,7 +328,7 @@ mod tests {
     fn source(count: u8) -> Source {
         let hosts: Vec<_> = (0..count).map(address).collect();
         let mut source = Source::new(&hosts, 1);
-        source.choose_for(Some(Peek { sender: 7, sequence: 0, symbol: None }));
+        source.choose_for(Some(Peek { sender: 7, sequence: 0, symbol: None, stamp: None }));
         for host in 0..count {
             source.on_heard(at(0), address(host), false);
         }
@@ -349,7 +348,7 @@ mod tests {
         let mut counts = [0; 3];
         for block in 0..30 {
             let to = source.choose_for(peek(block, 0)).unwrap();
-            assert_eq!(source.choose_for(peek(block, 63)), Some(to), "one run");
+            assert_eq!(source.choose_for(peek(block, 31)), Some(to), "one run");
             counts[(0..3).position(|n| address(n as u8) == to).unwrap()] += 1;
         }
         assert_eq!(counts, [10; 3]);

@@ -7,6 +7,7 @@ use fanfare_units::time::{Duration, Time};
 use super::{Settings, Way, number_of};
 use crate::{
     blame::{Blame, Chunk},
+    delays::Delays,
     message::{Message, Roster, Set, Status},
     order::Order,
     passing::Passing,
@@ -49,6 +50,7 @@ pub(super) struct Circle<M> {
     nonce: u64,
     hosts: Vec<Host>,
     blame: Blame,
+    delays: Delays,
     told: Option<Status>,
     next_status: Time,
     status_at: Option<Time>,
@@ -65,6 +67,7 @@ impl<M: Copy> Circle<M> {
             nonce,
             hosts: Vec::new(),
             blame: Blame::default(),
+            delays: Delays::default(),
             told: None,
             next_status: now,
             status_at: None,
@@ -130,6 +133,9 @@ impl<M: Copy> Circle<M> {
         settings: Settings,
     ) -> Way {
         let Some(first) = number_of(run, stride, self.id) else { return Way::Other };
+        if let Some(stamp) = first.stamp {
+            self.delays.on_stamp(now, None, stamp);
+        }
         if first.symbol.is_none() || !is_to_pass(run) {
             return self.hold(now, (run, stride), meta);
         }
@@ -150,6 +156,14 @@ impl<M: Copy> Circle<M> {
         let to = self.hosts.iter().filter_map(|host| host.served.and_then(lives)).collect();
         passing.push((&run, stride), to);
         taken
+    }
+
+    /// How much longer this host's way is than the direct one.
+    pub(super) fn longer(&mut self, now: Time, host: u8, (run, stride): (&[u8], usize)) -> Duration {
+        match number_of(run, stride, self.id).and_then(|first| first.stamp) {
+            Some(stamp) => self.delays.on_stamp(now, Some(host), stamp),
+            None => self.delays.longer(Some(host)),
+        }
     }
 
     /// A run that a host has passed on.

@@ -61,7 +61,7 @@ impl World {
     }
 
     fn bring(&mut self, now: Time, from: SocketAddr, to: u8, run: &[u8]) -> Way {
-        self.members[usize::from(to)].on_run(now, (from, true), (run, run.len()), |from| from)
+        self.members[usize::from(to)].on_run(now, (from, true), (run, run.len()), |from, _| from)
     }
 
     fn talk(&mut self, now: Time) {
@@ -124,12 +124,12 @@ fn nobody_is_passed_anything_without_having_shown_that_it_is_there() {
     let mut other = Member::<SocketAddr>::new(Settings::default(), [9; 32], 9);
     let roster = Roster { you: 0, hosts: vec![(0, address(0)), (1, address(1))] };
     let roster = Message::Roster(roster).encode(SENDER);
-    other.on_run(at(0), (address(9), true), (&roster, roster.len()), |from| from);
+    other.on_run(at(0), (address(9), true), (&roster, roster.len()), |from, _| from);
     let forged = Message::Ask { host: 1, nonce: 1, cookie: 12_345 }.encode(SENDER);
-    other.on_run(at(0), (address(1), true), (&forged, forged.len()), |from| from);
+    other.on_run(at(0), (address(1), true), (&forged, forged.len()), |from, _| from);
     let mut run = data(0, 0, 0);
     crate::peek::mark(&mut run, 100, true);
-    other.on_run(at(1), (address(9), true), (&run, run.len()), |from| from);
+    other.on_run(at(1), (address(9), true), (&run, run.len()), |from, _| from);
     assert_eq!(other.poll_pass(at(1)), None);
     // A stranger of no roster is not even answered.
     let message = Message::Ask { host: 1, nonce: 1, cookie: 0 }.encode(SENDER);
