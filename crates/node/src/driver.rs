@@ -4,7 +4,11 @@
 //! part does a bounded amount of work, so that none starves the others.
 
 use std::{
-    collections::{BTreeSet, VecDeque}, io, net::SocketAddr, sync::mpsc::Receiver, thread::JoinHandle,
+    collections::{BTreeSet, VecDeque},
+    io,
+    net::SocketAddr,
+    sync::mpsc::Receiver,
+    thread::JoinHandle,
     time::Duration,
 };
 
@@ -241,11 +245,13 @@ impl<E: Engine> Driver<E> {
         }
         while let Some((host, by)) = outgoing.fanout.poll_wrong() {
             let (host, by) = (host.ip(), by.ip());
-            let text = format!("host {host} has passed on wrong bytes to {by}: it passes on no more");
+            let text =
+                format!("host {host} has passed on wrong bytes to {by}: it passes on no more");
             outbox.push(Trouble::Reach { code: "serve.wrong", text }.into());
         }
         while let Some(host) = serving.advance(now, (endpoint, sealed), engine) {
-            let text = format!("host {host} has passed on wrong bytes: nothing more is taken from it");
+            let text =
+                format!("host {host} has passed on wrong bytes: nothing more is taken from it");
             outbox.push(Trouble::Reach { code: "serve.wrong", text }.into());
         }
     }
@@ -280,8 +286,18 @@ impl<E: Engine> Driver<E> {
     }
 
     fn receive_datagrams(&mut self) {
-        let Self { clock, endpoint, engine, test_drop, ready, reading, outgoing, sealed, serving, .. } =
-            self;
+        let Self {
+            clock,
+            endpoint,
+            engine,
+            test_drop,
+            ready,
+            reading,
+            outgoing,
+            sealed,
+            serving,
+            ..
+        } = self;
         let (mut heard, mut bytes_read, mut newest) = (false, 0, Duration::ZERO);
         let epoch = clock.epoch();
         let received = endpoint.receive_runs(*ready, |told, run, stride| {
@@ -376,7 +392,8 @@ impl<E: Engine> Driver<E> {
         let Outgoing { fanout, buffer, unsent, held, ends, .. } = &mut self.outgoing;
         let whole = unsent.as_ref().filter(|(_, start)| *start == 0);
         let was = held.is_some();
-        *held = whole.and_then(|(transmit, _)| fanout.holds(now, first(buffer, transmit.segment_size)));
+        *held =
+            whole.and_then(|(transmit, _)| fanout.holds(now, first(buffer, transmit.segment_size)));
         if let (true, None, Some((transmit, _))) = (was, *held, whole) {
             // Now it is known where it goes.
             let stride = transmit.segment_size;

@@ -99,7 +99,13 @@ impl Fanout {
     }
 
     /// What a host says of its passing on: whether it was that.
-    pub(crate) fn take(&mut self, now: Time, source: SocketAddr, run: &[u8], stride: usize) -> bool {
+    pub(crate) fn take(
+        &mut self,
+        now: Time,
+        source: SocketAddr,
+        run: &[u8],
+        stride: usize,
+    ) -> bool {
         let Some(shared) = &mut self.source else { return false };
         let mut all = run.chunks(stride.max(1));
         all.all(|datagram| shared.on_datagram(now, source, datagram))

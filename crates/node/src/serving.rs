@@ -77,7 +77,8 @@ impl Serving {
     /// When [`Self::advance`] has something to do.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         let member = self.member.as_ref()?;
-        let busy = (member.is_passing() && !self.full && !member.is_limited()).then_some(Time::ZERO);
+        let busy =
+            (member.is_passing() && !self.full && !member.is_limited()).then_some(Time::ZERO);
         [member.next_timeout(), busy].into_iter().flatten().min()
     }
 }

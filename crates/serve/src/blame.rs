@@ -106,8 +106,9 @@ impl Blame {
     /// The host whose wrong share stands out.
     fn clearest(&self) -> Option<usize> {
         let share = |host: usize| f64::from(self.wrong[host]) / f64::from(self.passed[host].max(1));
-        let mut hosts: Vec<usize> =
-            (0..HOSTS_MAX).filter(|host| self.wrong[*host] > 0 && !self.accused.has(*host)).collect();
+        let mut hosts: Vec<usize> = (0..HOSTS_MAX)
+            .filter(|host| self.wrong[*host] > 0 && !self.accused.has(*host))
+            .collect();
         hosts.sort_by(|a, b| share(*b).total_cmp(&share(*a)));
         let (first, second) = (*hosts.first()?, hosts.get(1).map_or(0.0, |host| share(*host)));
         (self.wrong[first] >= WRONG_MIN && share(first) >= CLEARLY * second).then_some(first)

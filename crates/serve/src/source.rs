@@ -361,7 +361,10 @@ mod tests {
             source.on_datagram(at(1), address(host), &status(host, serves, 0));
         }
         assert_eq!(source.served(), 2);
-        assert!(source.is_served(address(0)) && source.is_served(address(1)) != source.is_served(address(2)));
+        assert!(
+            source.is_served(address(0))
+                && source.is_served(address(1)) != source.is_served(address(2))
+        );
     }
 
     #[test]

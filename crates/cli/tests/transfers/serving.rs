@@ -23,7 +23,9 @@ impl Trial {
             let dir = stage.path(&format!("in{n}"));
             let own = if n == 2 { more } else { &[] };
             let mut args = vec![OsStr::new("recv"), dir.as_os_str()];
-            args.extend(["--create-dirs", "--once"].into_iter().chain(own.iter().copied()).map(OsStr::new));
+            args.extend(
+                ["--create-dirs", "--once"].into_iter().chain(own.iter().copied()).map(OsStr::new),
+            );
             let mut running = hosts.start(n, &args);
             running.wait_for("start");
             running
@@ -89,7 +91,12 @@ fn a_receiver_that_passes_on_wrong_bytes_is_found_and_named_and_all_have_the_rig
     let of_it = |line: &&serde_json::Value| line["code"] == "serve.wrong";
     let named: Vec<_> = sent.all("warning").into_iter().filter(of_it).collect();
     assert_eq!(named.len(), 1, "{named:?}");
-    assert!(named[0]["message"].as_str().unwrap().starts_with("host 10.77.0.2 has passed on wrong bytes"));
+    assert!(
+        named[0]["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("host 10.77.0.2 has passed on wrong bytes")
+    );
     trial.check();
 }
 
@@ -108,7 +115,8 @@ fn a_receiver_that_is_killed_in_the_middle_holds_up_nobody() {
     let count = trial.receivers.len();
     let hosts: Vec<String> = (2..count + 2).map(|n| format!("10.77.0.{n}")).collect();
     let file = trial.file.clone();
-    let args = ["send", file.to_str().unwrap(), "--to", &hosts.join(","), "--cc=fixed", "--rate=16M"];
+    let args =
+        ["send", file.to_str().unwrap(), "--to", &hosts.join(","), "--cc=fixed", "--rate=16M"];
     let args = args.iter().map(OsStr::new).chain(["--slow=evict", "--min-rate=1M"].map(OsStr::new));
     let mut sender = trial.hosts.start(1, &args.collect::<Vec<_>>());
     sender.wait_for_progress("sent_bytes", BYTES as u64 / 3);

@@ -54,7 +54,8 @@ impl Star {
     }
     /// The same limit for what each host sends.
     pub(super) fn limit_all(&self, rate: u64, burst: u64, queue: u64) -> Result<(), LabError> {
-        let limit = |host: &Host| bucket("add", (host.namespace(), INTERFACE), [rate, burst, queue]);
+        let limit =
+            |host: &Host| bucket("add", (host.namespace(), INTERFACE), [rate, burst, queue]);
         self.hosts.iter().try_for_each(limit)
     }
     /// Changes such a limit while it is in use.

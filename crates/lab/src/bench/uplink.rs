@@ -153,7 +153,8 @@ impl UplinkBench {
         if way != UplinkWay::Rsync {
             // Their last acknowledgement has gone; their files have their names.
             for daemon in &mut daemons {
-                let _ = wait(vec![std::mem::replace(daemon, idle()?)], Instant::now() + BESIDE, stop)?;
+                let _ =
+                    wait(vec![std::mem::replace(daemon, idle()?)], Instant::now() + BESIDE, stop)?;
             }
         }
         drop(daemons);

@@ -150,16 +150,20 @@ impl<M: Copy> Circle<M> {
                 message.iter_mut().next_back().into_iter().for_each(|byte| *byte ^= 1);
             }
         }
-        let lives = |(address, since): (SocketAddr, Time)| {
-            (now.since(since) < LEASE).then_some(address)
-        };
+        let lives =
+            |(address, since): (SocketAddr, Time)| (now.since(since) < LEASE).then_some(address);
         let to = self.hosts.iter().filter_map(|host| host.served.and_then(lives)).collect();
         passing.push((&run, stride), to);
         taken
     }
 
     /// How much longer this host's way is than the direct one.
-    pub(super) fn longer(&mut self, now: Time, host: u8, (run, stride): (&[u8], usize)) -> Duration {
+    pub(super) fn longer(
+        &mut self,
+        now: Time,
+        host: u8,
+        (run, stride): (&[u8], usize),
+    ) -> Duration {
         match number_of(run, stride, self.id).and_then(|first| first.stamp) {
             Some(stamp) => self.delays.on_stamp(now, Some(host), stamp),
             None => self.delays.longer(Some(host)),
@@ -252,8 +256,7 @@ impl<M: Copy> Circle<M> {
             out.push_back((self.sender, Message::Status(status).encode(self.id)));
             (self.told, self.status_at, self.next_status) = (Some(status), Some(now), now + STATUS);
         } else if news {
-            self.next_status =
-                self.next_status.min(self.status_at.unwrap_or(now) + STATUS_PAUSE);
+            self.next_status = self.next_status.min(self.status_at.unwrap_or(now) + STATUS_PAUSE);
         }
     }
 

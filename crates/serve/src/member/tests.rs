@@ -48,7 +48,8 @@ struct World {
 
 impl World {
     fn new(settings: [Settings; 3]) -> Self {
-        let member = |(n, settings): (usize, Settings)| Member::new(settings, [n as u8; 32], n as u64);
+        let member =
+            |(n, settings): (usize, Settings)| Member::new(settings, [n as u8; 32], n as u64);
         let members = settings.into_iter().enumerate().map(member).collect();
         let mut world = Self { members, told: Vec::new() };
         let hosts: Vec<_> = (0..3).map(|n| (n, address(n))).collect();
@@ -101,7 +102,8 @@ impl World {
     fn taken(&mut self, now: Time, n: u8) -> Vec<u8> {
         let member = &mut self.members[usize::from(n)];
         let all = std::iter::from_fn(|| member.poll(now));
-        all.map(|held| (held.meta == address(9)).then(|| *held.run.last().unwrap()).unwrap()).collect()
+        all.map(|held| (held.meta == address(9)).then(|| *held.run.last().unwrap()).unwrap())
+            .collect()
     }
 }
 
@@ -134,7 +136,10 @@ fn nobody_is_passed_anything_without_having_shown_that_it_is_there() {
     // A stranger of no roster is not even answered.
     let message = Message::Ask { host: 1, nonce: 1, cookie: 0 }.encode(SENDER);
     world.bring(at(300), address(77), 0, &message);
-    assert!(std::iter::from_fn(|| world.members[0].poll_message(at(300))).all(|(to, _)| to != address(77)));
+    assert!(
+        std::iter::from_fn(|| world.members[0].poll_message(at(300)))
+            .all(|(to, _)| to != address(77))
+    );
 }
 
 #[test]

@@ -43,11 +43,17 @@ impl RemoteSenders {
         format.filter(|format| format.kind != ObjectKind::Stream)
     }
 
-    pub(crate) fn symbols_of(&self, key: ObjectKey, offset: u64, len: u64) -> Vec<(u32, Range<u16>)> {
+    pub(crate) fn symbols_of(
+        &self,
+        key: ObjectKey,
+        offset: u64,
+        len: u64,
+    ) -> Vec<(u32, Range<u16>)> {
         let Some(format) = self.format_of(key) else { return Vec::new() };
         let partition = &format.partition;
         let cover = partition.cover(partition.symbols_touching(offset, len));
-        let whole = cover.whole.map(|block| (block, 0..partition.block_len(SourceBlockNumber(block))));
+        let whole =
+            cover.whole.map(|block| (block, 0..partition.block_len(SourceBlockNumber(block))));
         whole.chain(cover.parts.into_iter().flatten()).collect()
     }
 
