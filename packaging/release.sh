@@ -33,7 +33,10 @@ tree() {
     "$root/usr/share/man/man1" "$root/usr/share/doc/fanfare" \
     "$root/usr/share/bash-completion/completions" "$root/usr/share/zsh/vendor-completions"
   for program in "${programs[@]}"; do install -m 755 "$bin/$program" "$root/usr/bin/"; done
-  install -m 644 packaging/*.service "$root/usr/lib/systemd/system/"
+  # The units of these programs; 'fanfare-sensor' is a program of its own.
+  for unit in node proxy recv relay; do
+    install -m 644 "packaging/fanfare-$unit.service" "$root/usr/lib/systemd/system/"
+  done
   install -m 644 packaging/fanfare.toml packaging/node.toml "$root/etc/fanfare/"
   install -m 644 LICENSE-MIT LICENSE-APACHE CHANGELOG.md "$root/usr/share/doc/fanfare/"
   # Pages and completions come from the program; one of another processor cannot be run here.

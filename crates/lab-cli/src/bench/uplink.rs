@@ -15,7 +15,7 @@ use crate::{
 
 const HELP: Help = Help::new(&[
     ("fanfare bench uplink", "100 MB to 1, 5 and 10 hosts, 100 Mbit/s each"),
-    ("fanfare bench uplink --receivers 50 --rate 20M --size 20M", "many hosts"),
+    ("fanfare bench uplink --receivers 50 --rate 20M --size 20000000", "many hosts"),
 ])
 .exits(&[
     (Exit::Done, "everything was measured"),
@@ -42,7 +42,7 @@ pub(super) struct UplinkArgs {
     #[arg(long, default_value = "1,5,10", value_delimiter = ',', value_name = "N")]
     receivers: Vec<usize>,
     /// Size of the file
-    #[arg(long, default_value = "100M", value_name = "SIZE")]
+    #[arg(long, default_value = "100000000", value_name = "BYTES")]
     size: String,
     /// What is measured, with commas
     #[arg(
