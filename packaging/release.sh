@@ -33,7 +33,10 @@ tree() {
     "$root/usr/share/man/man1" "$root/usr/share/doc/fanfare" \
     "$root/usr/share/bash-completion/completions" "$root/usr/share/zsh/vendor-completions"
   for program in "${programs[@]}"; do install -m 755 "$bin/$program" "$root/usr/bin/"; done
-  install -m 644 packaging/*.service "$root/usr/lib/systemd/system/"
+  # The units of these programs; 'fanfare-sensor' is a program of its own.
+  for unit in node proxy recv relay; do
+    install -m 644 "packaging/fanfare-$unit.service" "$root/usr/lib/systemd/system/"
+  done
   install -m 644 packaging/fanfare.toml packaging/node.toml "$root/etc/fanfare/"
   install -m 644 LICENSE-MIT LICENSE-APACHE CHANGELOG.md "$root/usr/share/doc/fanfare/"
   # Pages and completions come from the program; one of another processor cannot be run here.
@@ -66,6 +69,41 @@ CONTROL
   dpkg-deb --root-owner-group -Zxz -b "$root" "$out/fanfare_${version}_${architecture}.deb" > /dev/null
 }
 
+# An RPM of the same folders, of static programs: it needs no packages.
+rpm_package() {
+  local architecture=$1 root=$2 top
+  top=$(mktemp -d)
+  cat > "$top/fanfare.spec" <<SPEC
+Name: fanfare
+Version: $version
+Release: 1
+Summary: Send files and messages to many machines at once
+License: MIT OR Apache-2.0
+URL: https://example.invalid/fanfare
+AutoReqProv: no
+%description
+Each packet is sent once and reaches all receivers (multicast), or goes to each
+of them (unicast). Receivers request what they lost. The sender lists who has
+every byte.
+%install
+cp -a "$root/." %{buildroot}/
+%files
+%config(noreplace) /etc/fanfare/fanfare.toml
+%config(noreplace) /etc/fanfare/node.toml
+%dir /etc/fanfare
+%dir /usr/share/doc/fanfare
+SPEC
+  # All other files, and none of the folders that other packages have, too.
+  (cd "$root" && find . -type f ! -path './etc/*' ! -path './DEBIAN/*' -printf '/%P\n' |
+    LC_ALL=C sort) >> "$top/fanfare.spec"
+  rpmbuild --quiet -bb --target "$architecture" --define "_topdir $top" \
+    --define "_buildhost reproducible" --define "use_source_date_epoch_as_buildtime 1" \
+    --define "clamp_mtime_to_source_date_epoch 1" --define "_build_id_links none" \
+    --define "__os_install_post %{nil}" --define "_binary_payload w9.gzdio" "$top/fanfare.spec"
+  mv "$top"/RPMS/*/*.rpm "$out/"
+  rm -rf "$top"
+}
+
 first=
 for target in "${targets[@]}"; do
   # shellcheck disable=SC2086
@@ -82,6 +120,9 @@ for target in "${targets[@]}"; do
     aarch64-*) architecture=arm64 ;;
     *) architecture= ;;
   esac
+  if [ -n "$architecture" ] && command -v rpmbuild > /dev/null; then
+    rpm_package "${target%%-*}" "$work"
+  fi
   if [ -n "$architecture" ] && command -v dpkg-deb > /dev/null; then debian "$architecture" "$work"; fi
   rm -rf "$work"
 done

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use fanfare_disk::placement::Conflict;
 use fanfare_node::{
-    engine::{Engine, SocketReport},
+    engine::{Engine, SocketReport, Wrong},
     random_id,
 };
 use fanfare_proto::{Bitrate, Event, RecvMeta, Session, Time, Transmit};
@@ -83,6 +83,10 @@ impl Engine for TransferEngine {
     ) -> bool {
         let Self { layered, storage, .. } = self;
         layered.as_mut().is_some_and(|layered| layered.on_datagram(at, told, datagram, storage))
+    }
+
+    fn take_wrong(&mut self) -> Option<Wrong> {
+        self.receive.as_mut().and_then(ReceiveJob::take_wrong)
     }
 
     fn on_heard(&mut self, now: Time) -> bool {

@@ -11,6 +11,7 @@ mod seal;
 mod stamps;
 mod streams;
 mod throughput;
+mod uplink;
 
 use clap::{Args, Subcommand};
 use fanfare_command::Exit;
@@ -29,6 +30,7 @@ enum What {
     Packets(packets::PacketsArgs),
     Rate(rate::RateArgs),
     Proxy(proxy::ProxyBenchArgs),
+    Uplink(uplink::UplinkArgs),
     Messages(messages::MessagesArgs),
     Stamps(stamps::StampsArgs),
     Seal(seal::SealArgs),
@@ -43,6 +45,7 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
         What::Packets(args) => packets::run(args),
         What::Rate(args) => rate::run(args),
         What::Proxy(args) => proxy::run(args),
+        What::Uplink(args) => uplink::run(args),
         What::Messages(args) => messages::run(args),
         What::Stamps(args) => stamps::run(args),
         What::Seal(args) => seal::run(args),

@@ -10,6 +10,7 @@
 //!   receiver; `streams`: several streams of one process
 //! - `pipes`: a stream, of ours and of libnorm's; `messages`: short messages, ours and brokers'
 //! - `proxy`: `curl` over a bad road, by TCP and through the proxy
+//! - `uplink`: one file to many hosts without multicast, from behind a thin uplink
 //! - `rate`: the rate that `fanfare send` finds by itself, compared with fixed rates and with TCP
 
 mod first_packet;
@@ -23,6 +24,7 @@ mod stamps;
 mod star;
 mod streams;
 mod transfer;
+mod uplink;
 
 use crate::{
     error::LabError,
@@ -46,6 +48,7 @@ use star::Star;
 use std::path::PathBuf;
 pub use streams::StreamsResult;
 pub use transfer::Transfer;
+pub use uplink::{UplinkBench, UplinkRun, UplinkWay};
 
 /// What is to be measured.
 #[derive(Debug, Clone)]

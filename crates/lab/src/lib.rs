@@ -62,7 +62,7 @@ pub use bench::{
     Bench, Buffer, Condition, Delays, MessageBench, MessageRun, MessageSystem, PipeBench, PipeRun,
     ProxyBench, ProxyRun, RateBench, RateCell, RateCheck, RateRow, RateSender, RateTold,
     RateTransfer, Reaction, Shortfall, Speed, Spread, StampedDelays, StreamsResult, Told, Transfer,
-    Way, stamps,
+    UplinkBench, UplinkRun, UplinkWay, Way, stamps,
 };
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
 pub use company::{Company, CompanyProgress, CompanyRow, Radio, VEHICLES, VEHICLES_MIN};

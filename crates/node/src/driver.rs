@@ -4,11 +4,16 @@
 //! part does a bounded amount of work, so that none starves the others.
 
 use std::{
-    collections::BTreeSet, io, net::SocketAddr, sync::mpsc::Receiver, thread::JoinHandle,
+    collections::{BTreeSet, VecDeque},
+    io,
+    net::SocketAddr,
+    sync::mpsc::Receiver,
+    thread::JoinHandle,
     time::Duration,
 };
 
 use fanfare_proto::{Destination, RecvMeta, Time, Transmit};
+use fanfare_serve::peek::mark;
 use fanfare_udp::{Change, Endpoint, Ready, Via};
 
 use crate::{
@@ -19,6 +24,7 @@ use crate::{
     outbox::Outbox,
     reading::Reading,
     sealed::Sealed,
+    serving::{self, Serving},
     stopper::Stopper,
     test_drop::TestDrop,
     waker::Waker,
@@ -32,6 +38,8 @@ const OVERRUNS_INTERVAL: Duration = Duration::from_millis(10);
 const TROUBLES_MAX: usize = 16;
 /// How often a slow application's events are offered again.
 const OUTBOX_RETRY: Duration = Duration::from_millis(20);
+/// While a batch is held back, pacing timers are in the past.
+const HELD_LOOK: Duration = Duration::from_millis(2);
 /// How often to look at the interface where the system does not tell that it has changed, or where what
 /// came back could not be used at once.
 const LOOK: Duration = Duration::from_secs(3);
@@ -63,6 +71,9 @@ pub struct Wiring {
     pub(crate) sealed: Sealed,
     /// Where what is for the group goes: single hosts, and whether to the group's address, too.
     pub(crate) hosts: (Vec<SocketAddr>, bool),
+    /// Each of them is sent everything from here.
+    pub(crate) copies_only: bool,
+    pub(crate) serving: Serving,
     pub(crate) test_drop: TestDrop,
 }
 
@@ -80,7 +91,12 @@ where
         let stopper = Stopper::new(self.waker);
         let now = self.clock.now();
         let is_multicast = self.endpoint.group().ip().is_multicast();
-        let Wiring { sealed, hosts, test_drop } = self.wiring;
+        let Wiring { sealed, hosts, copies_only, serving, test_drop } = self.wiring;
+        let segment_size = self.message_size + sealed.overhead();
+        let mut outgoing = Outgoing::new(&self.endpoint, segment_size, &hosts);
+        if copies_only {
+            outgoing.fanout.copy_only();
+        }
         let driver = Driver {
             clock: self.clock,
             engine: self.engine,
@@ -89,8 +105,9 @@ where
             stopper: stopper.clone(),
             ready: all_ready(),
             moderation: Moderation::new(self.endpoint.receive_room(), now),
-            outgoing: Outgoing::new(&self.endpoint, self.message_size + sealed.overhead(), &hosts),
+            outgoing,
             sealed,
+            serving,
             endpoint: self.endpoint,
             test_drop,
             reading: Reading::new(now),
@@ -117,6 +134,7 @@ struct Driver<E: Engine> {
     moderation: Moderation,
     outgoing: Outgoing,
     sealed: Sealed,
+    serving: Serving,
     test_drop: TestDrop,
     reading: Reading,
     /// When to look next what the system has dropped.
@@ -131,6 +149,11 @@ struct Outgoing {
     fanout: Fanout,
     segments: usize,
     buffer: Vec<u8>,
+    /// Where the pieces end that go to other destinations each, and where the present one begins.
+    ends: VecDeque<usize>,
+    piece: usize,
+    /// It waits until then at most.
+    held: Option<Time>,
     /// What the socket has not taken yet: a batch in `buffer`, from this byte on.
     unsent: Option<(Transmit, usize)>,
     /// What has been complained of.
@@ -148,6 +171,9 @@ impl Outgoing {
             fanout: Fanout::new(endpoint.group(), hosts, *multicast),
             segments: endpoint.max_gso_segments(segment_size),
             buffer: Vec::new(),
+            ends: VecDeque::new(),
+            piece: 0,
+            held: None,
             unsent: None,
             troubles: BTreeSet::new(),
         }
@@ -171,6 +197,7 @@ impl<E: Engine> Driver<E> {
             self.engine.react(now, &mut self.endpoint, &mut self.outbox);
             self.sealed.advance(now, &self.endpoint);
             self.tell_not_opened(now);
+            self.serve(now);
             self.transmit();
             self.engine.react(now, &mut self.endpoint, &mut self.outbox);
             self.outbox.flush();
@@ -210,6 +237,25 @@ impl<E: Engine> Driver<E> {
         }
     }
 
+    /// Passes on to other receivers, and takes what they have passed on.
+    fn serve(&mut self, now: Time) {
+        let Self { engine, endpoint, sealed, serving, outgoing, outbox, .. } = self;
+        while let Some((to, message)) = outgoing.fanout.poll_message(now) {
+            serving::say(now, (endpoint, sealed), to, &message);
+        }
+        while let Some((host, by)) = outgoing.fanout.poll_wrong() {
+            let (host, by) = (host.ip(), by.ip());
+            let text =
+                format!("host {host} has passed on wrong bytes to {by}: it passes on no more");
+            outbox.push(Trouble::Reach { code: "serve.wrong", text }.into());
+        }
+        while let Some(host) = serving.advance(now, (endpoint, sealed), engine) {
+            let text =
+                format!("host {host} has passed on wrong bytes: nothing more is taken from it");
+            outbox.push(Trouble::Reach { code: "serve.wrong", text }.into());
+        }
+    }
+
     /// Goes on where the interface is now.
     fn follow(&mut self, now: Time) {
         if self.next_look.is_none_or(|at| now < at && !self.ready.changed) {
@@ -240,8 +286,18 @@ impl<E: Engine> Driver<E> {
     }
 
     fn receive_datagrams(&mut self) {
-        let Self { clock, endpoint, engine, test_drop, ready, reading, outgoing, sealed, .. } =
-            self;
+        let Self {
+            clock,
+            endpoint,
+            engine,
+            test_drop,
+            ready,
+            reading,
+            outgoing,
+            sealed,
+            serving,
+            ..
+        } = self;
         let (mut heard, mut bytes_read, mut newest) = (false, 0, Duration::ZERO);
         let epoch = clock.epoch();
         let received = endpoint.receive_runs(*ready, |told, run, stride| {
@@ -260,6 +316,10 @@ impl<E: Engine> Driver<E> {
             test_drop.leave(run, stride, |bytes| {
                 sealed.open(now, told.source, (bytes, stride), |bytes, stride| {
                     heard = true;
+                    let told_here = outgoing.fanout.take(now, told.source, bytes, stride);
+                    if serving.take(now, meta, (bytes, stride), engine) || told_here {
+                        return;
+                    }
                     // What has to do with layers comes alone.
                     if bytes.len() <= stride && engine.take_layered((now, epoch), told, bytes) {
                         return;
@@ -299,15 +359,26 @@ impl<E: Engine> Driver<E> {
             if self.outgoing.unsent.is_none() {
                 // Messages are stamped with it: each batch has its own, as a call takes time.
                 let now = self.clock.now();
-                let Outgoing { segments, buffer, fanout, .. } = &mut self.outgoing;
+                let Outgoing { segments, buffer, fanout, ends, piece, .. } = &mut self.outgoing;
                 let polled = self.engine.poll_transmit(now, *segments, buffer);
                 let Some(transmit) = polled else { return };
+                *piece = 0;
+                ends.clear();
                 match transmit.destination {
-                    Destination::Group => fanout.begin(now),
-                    Destination::Peer(address) => fanout.begin_for(address),
+                    Destination::Group => {
+                        ends.extend(fanout.pieces(buffer, transmit.segment_size));
+                        fanout.begin(now, first(buffer, transmit.segment_size));
+                    }
+                    Destination::Peer(address) => {
+                        ends.push_back(buffer.len());
+                        fanout.begin_for(address);
+                    }
                 }
                 self.outgoing.unsent = Some((transmit, 0));
                 self.sealed.begin();
+            }
+            if self.is_held() {
+                return;
             }
             if !self.send_unsent() {
                 return;
@@ -315,34 +386,65 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// The batch to one destination after another. False when the socket is full.
+    /// Whether the batch waits for hosts that are about to pass on to each other.
+    fn is_held(&mut self) -> bool {
+        let now = self.clock.now();
+        let Outgoing { fanout, buffer, unsent, held, ends, .. } = &mut self.outgoing;
+        let whole = unsent.as_ref().filter(|(_, start)| *start == 0);
+        let was = held.is_some();
+        *held =
+            whole.and_then(|(transmit, _)| fanout.holds(now, first(buffer, transmit.segment_size)));
+        if let (true, None, Some((transmit, _))) = (was, *held, whole) {
+            // Now it is known where it goes.
+            let stride = transmit.segment_size;
+            ends.clear();
+            ends.extend(fanout.pieces(buffer, stride));
+            fanout.begin(now, first(buffer, stride));
+        }
+        self.outgoing.held.is_some()
+    }
+
+    /// The batch to one destination after another, piece by piece. False when the socket is full.
     fn send_unsent(&mut self) -> bool {
         let Some((transmit, mut start)) = self.outgoing.unsent.take() else { return true };
         let ecn = transmit.ecn;
-        while let Some(to) = self.outgoing.fanout.next() {
-            let bytes = &self.outgoing.buffer[start..];
-            let (now, each) = (self.clock.now(), (to, transmit.segment_size));
-            let sent = match bytes.is_empty() {
-                true => Ok(0),
-                false => self.sealed.send(now, &self.endpoint, each, ecn, bytes),
-            };
-            match sent {
-                Ok(sent) if sent < bytes.len() => {
-                    self.outgoing.unsent = Some((transmit, start + sent));
-                    return true;
+        while let Some(end) = self.outgoing.ends.front().copied() {
+            while let Some(to) = self.outgoing.fanout.next() {
+                let Outgoing { fanout, buffer, piece, .. } = &mut self.outgoing;
+                if let (true, Some(all)) = (fanout.is_shared(), buffer.get_mut(*piece..end)) {
+                    mark(all, transmit.segment_size, fanout.is_given(to));
                 }
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.outgoing.unsent = Some((transmit, start));
-                    return false;
+                let bytes = self.outgoing.buffer.get(start..end).unwrap_or_default();
+                let (now, each) = (self.clock.now(), (to, transmit.segment_size));
+                let sent = match bytes.is_empty() {
+                    true => Ok(0),
+                    false => self.sealed.send(now, &self.endpoint, each, ecn, bytes),
+                };
+                match sent {
+                    Ok(sent) if sent < bytes.len() => {
+                        self.outgoing.unsent = Some((transmit, start + sent));
+                        return true;
+                    }
+                    Ok(_) => {}
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        self.outgoing.unsent = Some((transmit, start));
+                        return false;
+                    }
+                    // To the protocol it is a loss like another. The user hears of it once.
+                    Err(error) => self.complain(&error, Trouble::SendRefused),
                 }
-                // To the protocol it is a loss like another. The user hears of it once.
-                Err(error) => self.complain(&error, Trouble::SendRefused),
+                self.outgoing.fanout.on_sent();
+                // Whoever is next gets it sealed anew: no number is used twice.
+                self.sealed.begin();
+                start = self.outgoing.piece;
             }
-            self.outgoing.fanout.on_sent();
-            // Whoever is next gets it sealed anew: no number is used twice.
-            self.sealed.begin();
-            start = 0;
+            let Outgoing { fanout, ends, piece, buffer, .. } = &mut self.outgoing;
+            ends.pop_front();
+            (*piece, start) = (end, end);
+            if !ends.is_empty() {
+                let rest = buffer.get(end..).unwrap_or_default();
+                fanout.begin(self.clock.now(), first(rest, transmit.segment_size));
+            }
         }
         true
     }
@@ -361,10 +463,14 @@ impl<E: Engine> Driver<E> {
         let now = self.clock.now();
         let outbox = self.outbox.is_waiting().then(|| now + OUTBOX_RETRY);
         let next = [self.engine.next_timeout(), outbox, self.next_look, self.sealed.next_timeout()];
-        let next = next.into_iter().flatten().min();
+        let held = self.outgoing.held;
+        let serving = [self.serving.next_timeout(), self.outgoing.fanout.next_timeout(), held];
+        let next = next.into_iter().chain(serving).flatten().min();
         let timeout = next.map(|at| at.since(now));
         let waker = Some(self.stopper.waker().as_fd());
-        let waited = if self.outgoing.unsent.is_some() {
+        let waits = self.outgoing.unsent.is_some() && held.is_none();
+        let timeout = if held.is_some() { timeout.map(|t| t.max(HELD_LOOK)) } else { timeout };
+        let waited = if waits || self.serving.is_full() {
             // Pacing timers are in the past while a batch waits for room: others still count, but
             // the socket decides.
             let timeout = timeout.map_or(OUTBOX_RETRY, |t| t.max(Duration::from_millis(1)));
@@ -388,6 +494,11 @@ impl<E: Engine> Driver<E> {
         self.outbox.close();
         report
     }
+}
+
+/// The first message of a batch.
+fn first(batch: &[u8], stride: usize) -> &[u8] {
+    batch.get(..stride.min(batch.len())).unwrap_or_default()
 }
 
 /// Everything is to be looked at.

@@ -2,7 +2,8 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use fanfare_proto::{RecvMeta, Time, Transmit};
+use fanfare_proto::{ObjectKey, RecvMeta, Time, Transmit};
+use fanfare_serve::Chunk;
 use fanfare_udp::Endpoint;
 
 use crate::outbox::Outbox;
@@ -28,6 +29,10 @@ pub trait Engine {
     ) -> bool {
         false
     }
+    /// Something that came proved wrong: whoever passed it on is to blame.
+    fn take_wrong(&mut self) -> Option<Wrong> {
+        None
+    }
     /// Something arrived in this turn. Gives true when it wants to be told of overruns.
     fn on_heard(&mut self, now: Time) -> bool;
     /// So many runs of datagrams has the system dropped so far.
@@ -52,6 +57,15 @@ pub trait Engine {
     fn is_done(&self) -> bool;
     /// What it came to.
     fn report(self, sockets: SocketReport) -> Self::Report;
+}
+
+/// Pieces of an object that proved wrong, each by a hash of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrong {
+    /// Which object, of which sender.
+    pub key: ObjectKey,
+    /// The symbols of each piece.
+    pub pieces: Vec<Vec<Chunk>>,
 }
 
 /// What a driver cannot mend.

@@ -4,6 +4,9 @@
 use std::{net::SocketAddr, time::Duration};
 
 use fanfare_proto::Time;
+use fanfare_serve::{News, Source, peek::peek};
+
+use crate::chance::random;
 
 /// A host that hears the group is believed to for so long after it has said something there. Then it
 /// is sent copies again: multicast may have stopped, as where a switch forgets its members after
@@ -35,6 +38,10 @@ pub(crate) struct Fanout {
     /// Where the present batch goes, and how many of these have had it.
     destinations: Vec<SocketAddr>,
     done: usize,
+    /// The first destination after the group's own is to pass the piece on.
+    given: Option<SocketAddr>,
+    /// Hosts that pass on to each other, where that is wanted.
+    source: Option<Source>,
 }
 
 impl Fanout {
@@ -53,7 +60,14 @@ impl Fanout {
             hosts: hosts.iter().map(host).collect(),
             destinations: Vec::new(),
             done: 0,
+            given: None,
+            source: (hosts.len() > 1).then(|| Source::new(hosts, random())),
         }
+    }
+
+    /// Each host is sent everything from here.
+    pub(crate) fn copy_only(&mut self) {
+        self.source = None;
     }
 
     /// The group has another address now.
@@ -66,6 +80,9 @@ impl Fanout {
         for host in self.hosts.iter_mut().filter(|host| host.address.ip() == source.ip()) {
             host.by_group = by_group.then_some(now);
             host.direct = if by_group { None } else { host.direct.or(Some(now)) };
+        }
+        if let Some(shared) = &mut self.source {
+            shared.on_heard(now, source, by_group);
         }
     }
 
@@ -81,21 +98,84 @@ impl Fanout {
         })
     }
 
-    /// A batch is to go to the group.
-    pub(crate) fn begin(&mut self, now: Time) {
+    /// What a host says of its passing on: whether it was that.
+    pub(crate) fn take(
+        &mut self,
+        now: Time,
+        source: SocketAddr,
+        run: &[u8],
+        stride: usize,
+    ) -> bool {
+        let Some(shared) = &mut self.source else { return false };
+        let mut all = run.chunks(stride.max(1));
+        all.all(|datagram| shared.on_datagram(now, source, datagram))
+    }
+
+    /// What is to be told to hosts that pass on to each other.
+    pub(crate) fn poll_message(&mut self, now: Time) -> Option<(SocketAddr, Vec<u8>)> {
+        let shared = self.source.as_mut()?;
+        shared.advance(now);
+        shared.poll_message(now)
+    }
+
+    /// A host that has passed on wrong bytes, and who says so.
+    pub(crate) fn poll_wrong(&mut self) -> Option<(SocketAddr, SocketAddr)> {
+        let News::Wrong { host, by } = self.source.as_mut()?.poll_news()?;
+        Some((host, by))
+    }
+
+    /// When [`Self::poll_message`] has something.
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        self.source.as_ref().and_then(Source::next_timeout)
+    }
+
+    /// Ends of the pieces of a batch for the group: each may go to other destinations.
+    pub(crate) fn pieces(&self, batch: &[u8], stride: usize) -> Vec<usize> {
+        match &self.source {
+            Some(shared) => shared.pieces(batch, stride),
+            None => vec![batch.len()],
+        }
+    }
+
+    /// A piece is to go to the group, which begins with this message.
+    pub(crate) fn begin(&mut self, now: Time, first: &[u8]) {
         self.done = 0;
         self.destinations.clear();
         self.destinations.extend(self.multicast.then_some(self.group));
         let multicast = self.multicast;
         let hears =
             |host: &Host| multicast && host.by_group.is_some_and(|at| now.since(at) < HEARD);
+        let shared = &mut self.source;
+        let given = shared.as_mut().and_then(|shared| shared.choose_for(peek(first)));
+        self.destinations.extend(given);
+        self.given = given;
+        let served = |address| {
+            given.is_some() && shared.as_ref().is_some_and(|shared| shared.is_served(address))
+        };
         let copies = self.hosts.iter().filter(|host| !hears(host)).map(|host| host.address);
-        self.destinations.extend(copies);
+        self.destinations.extend(copies.filter(|address| !served(*address)));
+    }
+
+    /// Whether this destination is to pass the piece on.
+    pub(crate) fn is_given(&self, address: SocketAddr) -> bool {
+        self.given == Some(address)
+    }
+
+    /// Whether the piece is for somebody who is to pass it on.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.given.is_some()
+    }
+
+    /// Until when data waits for hosts that are about to pass on to each other.
+    pub(crate) fn holds(&self, now: Time, first: &[u8]) -> Option<Time> {
+        let until = self.source.as_ref()?.is_forming(now)?;
+        peek(first)?.symbol.is_some().then_some(until)
     }
 
     /// A batch is to go to this address alone.
     pub(crate) fn begin_for(&mut self, address: SocketAddr) {
         self.done = 0;
+        self.given = None;
         self.destinations.clear();
         self.destinations.push(address);
     }
@@ -125,7 +205,7 @@ mod tests {
         Time::ZERO + Duration::from_secs(seconds)
     }
     fn destinations(fanout: &mut Fanout, now: Time) -> Vec<SocketAddr> {
-        fanout.begin(now);
+        fanout.begin(now, &[]);
         let mut all = Vec::new();
         while let Some(next) = fanout.next() {
             all.push(next);

@@ -19,6 +19,7 @@
 //! - [`stream`]: bytes without an end, written and read like a pipe's
 //! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `fanout`, `waker`,
 //!   `moderation`, `reading`, `outbox`, `chance`, `test_drop`: its parts; `sealed`: between it and its sockets;
+//!   `serving`: receivers that pass on to each other;
 //!   [`Stopper`]: asks it to end
 
 pub mod bridge;
@@ -37,6 +38,7 @@ mod outbox;
 mod reading;
 mod sealed;
 pub mod segment;
+mod serving;
 mod stopper;
 pub mod stream;
 mod test_drop;
@@ -52,6 +54,7 @@ pub use fanfare_monitor as monitor;
 pub use fanfare_policy as policy;
 pub use fanfare_proto as proto;
 pub use fanfare_seal as seal;
+pub use fanfare_serve as serve;
 pub use fanfare_udp::{GroupSpec, GroupSpecError, Interface, OpenError, interfaces};
 pub use fanfare_wire::FieldSize;
 pub use join_error::JoinError;

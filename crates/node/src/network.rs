@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use fanfare_proto::{
     FeedbackPath, InstanceId, NodeId, ReceiverConfig, SenderConfig, SessionConfig,
 };
+use fanfare_serve::Settings;
 use fanfare_udp::{
     Awaited, Endpoint, EndpointConfig, GroupSpec, Interface, OpenError, choose_interface,
     config::Role, follow::loopback_interface, interface_towards,
@@ -16,6 +17,7 @@ use crate::{
     join_error::JoinError,
     sealed::{Keys, Sealed},
     segment,
+    serving::Serving,
     test_drop::TestDrop,
 };
 
@@ -61,6 +63,10 @@ pub struct Network {
     keys: Option<Keys>,
     /// Single hosts that what is for the group goes to, and whether it goes to the group, too.
     hosts: (Vec<SocketAddr>, bool),
+    /// How it passes on to other receivers, if it hears what is sent to it alone.
+    serves: Settings,
+    /// Each host is sent everything from here.
+    copies_only: bool,
 }
 
 impl Default for Network {
@@ -80,6 +86,8 @@ impl Default for Network {
             awaits: false,
             keys: None,
             hosts: (Vec::new(), true),
+            serves: Settings::default(),
+            copies_only: false,
         }
     }
 }
@@ -145,7 +153,25 @@ impl Network {
     /// When the system has no random bytes.
     pub fn wiring(&self, seed: u64) -> Result<Wiring, JoinError> {
         let (sealed, hosts) = (self.seal()?, self.hosts.clone());
-        Ok(Wiring { sealed, hosts, test_drop: TestDrop::new(self.test_drop, !seed) })
+        let test_drop = TestDrop::new(self.test_drop, !seed);
+        let serving = Serving::new(self.endpoint.hears_direct.then_some(self.serves));
+        Ok(Wiring { sealed, hosts, copies_only: self.copies_only, serving, test_drop })
+    }
+
+    /// How it passes on to other receivers what single hosts are sent. Default: all that it is given for
+    /// that.
+    #[must_use]
+    pub fn serves(mut self, settings: Settings) -> Self {
+        self.serves = settings;
+        self
+    }
+
+    /// Each of the [`Self::hosts`] is sent everything from here. Default: they pass on to each other what
+    /// each of them is given, as far as they can.
+    #[must_use]
+    pub fn copies_only(mut self) -> Self {
+        self.copies_only = true;
+        self
     }
 
     /// The port that everything is sent from: who is started anew has the same address then. Default: one that

@@ -14,6 +14,7 @@ use crate::{
     time::{Duration, Time},
 };
 use alloc::vec::Vec;
+use core::ops::Range;
 use fanfare_wire::{InstanceId, NodeId, ObjectTransportId, header::SenderFields};
 
 /// Commands to the sending side. All are without effect in a session that does not send.
@@ -384,6 +385,13 @@ impl ReceiverHandle<'_> {
     #[must_use]
     pub fn ranges(&self, key: ObjectKey) -> Option<Vec<(u64, u64)>> {
         self.session.receiver.as_ref().and_then(|r| r.ranges(key))
+    }
+
+    /// Blocks, and the symbols in each, that hold these bytes of the object. Empty when nothing is known of
+    /// it.
+    #[must_use]
+    pub fn symbols_of(&self, key: ObjectKey, offset: u64, len: u64) -> Vec<(u32, Range<u16>)> {
+        self.session.receiver.as_ref().map_or_else(Vec::new, |r| r.symbols_of(key, offset, len))
     }
 
     /// Bytes of the object that are complete from its start, by whole blocks: for hashing as they

@@ -31,12 +31,23 @@ pub(crate) struct HostArgs {
     /// Hosts that receive it there are sent no copies.
     #[arg(long, hide_short_help = true)]
     with_group: bool,
+    /// With --to: send everything to each host from here
+    ///
+    /// Otherwise each packet goes to one of the hosts, which passes it on to the others, as far as they
+    /// reach each other.
+    #[arg(long, hide_short_help = true)]
+    no_serve: bool,
 }
 
 impl HostArgs {
     /// Whether hosts are given.
     pub(crate) fn are_given(&self) -> bool {
         !self.to.is_empty() || self.to_file.is_some()
+    }
+
+    /// Whether each host is sent everything from here.
+    pub(crate) fn are_copied_to(&self) -> bool {
+        self.no_serve
     }
 
     /// Whether the group is sent to, too.
@@ -144,7 +155,7 @@ mod tests {
     }
     fn args(to: &[&str]) -> HostArgs {
         let to = to.iter().map(|&host| host.to_owned()).collect();
-        HostArgs { to, to_file: None, with_group: false }
+        HostArgs { to, to_file: None, with_group: false, no_serve: false }
     }
     fn refused(host: &str) -> String {
         args(&[host]).resolve(group()).unwrap_err().text

@@ -24,6 +24,7 @@ pub(crate) mod pipe;
 mod policy;
 pub(crate) mod receive;
 pub(crate) mod send;
+mod serving;
 pub(crate) mod signing;
 mod streams;
 mod watch;

@@ -13,6 +13,7 @@ use super::{
     metadata::TakeArgs,
     network::{NameArgs, NetArgs, parse_node_id},
     policy::PolicyArgs,
+    serving::ServeArgs,
     signing::IdentityArgs,
     watch::WatchArgs,
 };
@@ -204,6 +205,8 @@ pub(crate) struct RecvArgs {
     #[command(flatten)]
     policy: PolicyArgs,
     #[command(flatten)]
+    serving: ServeArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -240,6 +243,7 @@ impl RecvArgs {
         let network = self.net.builder()?.await_interface();
         let network = network.receiver_config(config).feedback(feedback);
         let network = if self.no_unicast { network } else { network.hear_direct() };
+        let network = network.serves(self.serving.settings()?);
         let visiting = self.visiting()?;
         let dir = match (&visiting, &self.dir_of_code) {
             (None, None) => self.dir.clone(),
@@ -297,6 +301,7 @@ impl RecvArgs {
             policy: self.policy.read()?,
             max_size,
             max_files: self.max_files,
+            serves: self.serving.stays(),
             to,
             until,
             timeout,

@@ -18,6 +18,7 @@ mod progress;
 mod resume;
 mod sealed;
 mod senders;
+mod serving;
 mod shims;
 mod sparse;
 mod stream;

@@ -13,6 +13,8 @@ use crate::{
 
 /// After the last of a counted number of files: time to acknowledge them when asked.
 const LINGER: Duration = Duration::from_secs(3);
+/// Who serves others stays until the sender ends, and no longer than this: a sender may vanish.
+const SERVE_MAX: Duration = Duration::from_secs(3600);
 /// A good-bye can be lost: when everything has come and nothing at all has been heard for so long,
 /// the sender is gone. One that reads many small files from a busy disk was silent for more than
 /// four seconds, and was taken for gone with most of them still to come.
@@ -40,7 +42,10 @@ impl ReceiveJob {
         let timed_out = self.options.timeout.is_some_and(|t| now.since(self.last_news) >= t);
         self.phase = match (over, timed_out) {
             (true, _) if self.has_senders_gone() || quiet => Phase::Done(ReceiveEnd::Complete),
-            (true, _) => Phase::Lingering(ReceiveEnd::Complete, now + LINGER),
+            (true, _) => {
+                let linger = if self.options.serves { SERVE_MAX } else { LINGER };
+                Phase::Lingering(ReceiveEnd::Complete, now + linger)
+            }
             (false, true) => Phase::Done(ReceiveEnd::TimedOut),
             (false, false) if self.silent_at(session).is_some_and(|at| now >= at) => {
                 storage.keep_partials();

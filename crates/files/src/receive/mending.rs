@@ -32,6 +32,8 @@ impl ReceiveJob {
         let (name, size) = (object.name(), object.size);
         let bytes: u64 = runs.iter().map(|(_, len)| len).sum();
         object.verifying = false;
+        let details = object.announcement.as_ref().and_then(|told| told.details.as_ref());
+        let root = details.map(|details| details.root);
         let event = match origin {
             Origin::Received => {
                 if !object.mended.again(now, found) {
@@ -49,6 +51,9 @@ impl ReceiveJob {
             Origin::Kept | Origin::Elsewhere | Origin::Claimed => None,
         };
         out.push_all(event.map(TransferEvent::Receive));
+        if origin == Origin::Received {
+            self.blame((session, storage), key, root, runs);
+        }
         storage.reopen(key);
         // A pack that was believed to be here whole has not been asked for room so far.
         let room = if asks_head { storage.check_room(key) } else { Ok(()) };

@@ -2,7 +2,7 @@
 //!
 //! - `options`: what is wanted
 //! - `objects`: what becomes of each; `examination`: what of it is here already; `mending`: what
-//!   proves wrong, `mended`: how often; `outcome`: held, or failed
+//!   proves wrong, `mended`: how often, `blaming`: by whom it came; `outcome`: held, or failed
 //! - `senders`: whose objects are taken, and how long that sender may be silent; `binding`: which one
 //!   it is; `permission`: what the policy allows it
 //! - `ending`: when it is over, and what it came to
@@ -16,6 +16,7 @@
 //! A [`ReceiveJob`] lives in the driver's thread; hashing and syncing are the verifier's.
 
 mod binding;
+mod blaming;
 mod deletion;
 mod due;
 mod ending;
@@ -47,7 +48,7 @@ use crate::event::Outbox;
 use binding::Binding;
 use fanfare_content::receipt::Reason;
 use fanfare_disk::{directory::Directory, placement::Conflict};
-use fanfare_node::Waker;
+use fanfare_node::{Waker, engine::Wrong};
 use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, Session, Time};
 use follow_up::{Deletions, Trees};
 pub(crate) use layered_progress::LayeredProgress;
@@ -108,6 +109,8 @@ pub(crate) struct ReceiveJob {
     next_progress: Time,
     next_told: Time,
     last_progress: Option<ReceiveProgress>,
+    /// What proved wrong, for those who know by whom it came.
+    wrong: VecDeque<Wrong>,
     report: ReceiveReport,
 }
 
@@ -142,6 +145,7 @@ impl ReceiveJob {
             next_progress: now,
             next_told: now,
             last_progress: None,
+            wrong: VecDeque::new(),
             report: ReceiveReport {
                 end: ReceiveEnd::Interrupted,
                 files: 0,

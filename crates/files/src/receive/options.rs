@@ -85,6 +85,9 @@ pub struct ReceiveOptions {
     pub max_files: Option<u64>,
     /// Take a stream, and no files, and put it there instead of into the directory. Default none.
     pub to: Option<StreamTarget>,
+    /// Where a number of files has been received: stay until their senders end, and pass on to others what
+    /// they lack. Default false.
+    pub serves: bool,
     /// When to end. Default when stopped.
     pub until: Until,
     /// End when nothing new has come for so long. Default never.

@@ -52,6 +52,12 @@ impl Star {
     pub(super) fn limit_sender(&self, rate: u64, burst: u64, queue: u64) -> Result<(), LabError> {
         bucket("add", (self.sender().namespace(), INTERFACE), [rate, burst, queue])
     }
+    /// The same limit for what each host sends.
+    pub(super) fn limit_all(&self, rate: u64, burst: u64, queue: u64) -> Result<(), LabError> {
+        let limit =
+            |host: &Host| bucket("add", (host.namespace(), INTERFACE), [rate, burst, queue]);
+        self.hosts.iter().try_for_each(limit)
+    }
     /// Changes such a limit while it is in use.
     pub(super) fn change_sender(&self, rate: u64, burst: u64, queue: u64) -> Result<(), LabError> {
         bucket("change", (self.sender().namespace(), INTERFACE), [rate, burst, queue])

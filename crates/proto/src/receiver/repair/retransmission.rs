@@ -10,6 +10,7 @@ use crate::{
     time::Duration,
 };
 use alloc::vec::Vec;
+use core::ops::Range;
 use fanfare_fec::Matrix;
 use fanfare_wire::{
     Data, FieldSize, Info, ObjectFlags, Sequence, SourceBlockNumber, ext::Extensions,
@@ -40,6 +41,20 @@ impl RemoteSenders {
         };
         // Of a stream nobody keeps enough to repair it for others.
         format.filter(|format| format.kind != ObjectKind::Stream)
+    }
+
+    pub(crate) fn symbols_of(
+        &self,
+        key: ObjectKey,
+        offset: u64,
+        len: u64,
+    ) -> Vec<(u32, Range<u16>)> {
+        let Some(format) = self.format_of(key) else { return Vec::new() };
+        let partition = &format.partition;
+        let cover = partition.cover(partition.symbols_touching(offset, len));
+        let whole =
+            cover.whole.map(|block| (block, 0..partition.block_len(SourceBlockNumber(block))));
+        whole.chain(cover.parts.into_iter().flatten()).collect()
     }
 
     pub(crate) fn blocks(&self, key: ObjectKey) -> Option<u32> {

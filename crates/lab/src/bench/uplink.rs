@@ -1,0 +1,282 @@
+//! One file to many hosts without multicast, from a sender with a thin uplink: what leaves the sender, and
+//! how long it takes.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde::Serialize;
+
+use super::star::Star;
+use crate::{
+    error::{LabError, Refusal},
+    host::{Host, INTERFACE},
+    payload,
+    process::Process,
+    stop::Stop,
+    system::{privileges, scratch::Scratch, tool},
+};
+
+/// An Ethernet frame with the largest packet that all switches take.
+const MTU: usize = 1500;
+/// What may go at once through a limit, and wait before it: 10 and 80 ms at 100 Mbit/s.
+const BURST: u64 = 128 << 10;
+const QUEUE: u64 = 1 << 20;
+/// A run that takes so many times what one copy for each receiver would is given up.
+const PATIENCE: f64 = 3.0;
+/// Beside that, for starting programs.
+const BESIDE: Duration = Duration::from_secs(30);
+const LOOK: Duration = Duration::from_millis(10);
+const RSYNC_PORT: &str = "8730";
+
+/// How the file goes to each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UplinkWay {
+    /// `fanfare send --to`: receivers pass it on to each other.
+    Served,
+    /// `fanfare send --to --no-serve`: each packet goes to each of them.
+    Copies,
+    /// An rsync daemon on each, and as many rsyncs at once.
+    Rsync,
+}
+
+impl UplinkWay {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Served => "fanfare",
+            Self::Copies => "fanfare-copies",
+            Self::Rsync => "rsync",
+        }
+    }
+}
+
+/// What is to be measured.
+#[derive(Debug, Clone)]
+pub struct UplinkBench {
+    /// What each host can send, bit/s.
+    pub rate: u64,
+    /// Receivers.
+    pub receivers: Vec<usize>,
+    /// How.
+    pub ways: Vec<UplinkWay>,
+    /// Bytes of the file.
+    pub size: u64,
+    /// More options for Fanfare's sender.
+    pub extra: Vec<String>,
+    /// Where files are.
+    pub directory: PathBuf,
+    /// The program that is measured.
+    pub fanfare: PathBuf,
+}
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UplinkRun {
+    /// How.
+    pub way: &'static str,
+    /// Receivers.
+    pub receivers: usize,
+    /// What left the sender, frames with all headers, by the size of the file.
+    pub sent: f64,
+    /// Most that left a receiver, likewise.
+    pub passed_on: f64,
+    /// Until the sender knew that all have it, or its programs had ended, seconds.
+    pub seconds: f64,
+    /// The same by the time that the file alone takes on the sender's link.
+    pub times: f64,
+    /// Why it was not whole, if it was not.
+    pub why: String,
+}
+
+impl UplinkBench {
+    /// Measures, one run after another.
+    ///
+    /// # Errors
+    /// What is missing or refused.
+    pub fn run(
+        &self,
+        stop: &Stop,
+        tell: &mut dyn FnMut(&UplinkRun),
+    ) -> Result<Vec<UplinkRun>, LabError> {
+        privileges::check()?;
+        crate::lab::clear_leftovers()?;
+        let scratch = Scratch::make(&self.directory)?;
+        let failed = |error| LabError::system("bench (its files)", &error);
+        let file = scratch.path().join("payload.bin");
+        payload::write(&file, 0, self.size).map_err(failed)?;
+        let mut runs = Vec::new();
+        for &receivers in &self.receivers {
+            scratch.check_room(self.size, receivers)?;
+            for &way in &self.ways {
+                if stop.is_set() {
+                    return Ok(runs);
+                }
+                let inbox = scratch.path().join("in");
+                fs::create_dir_all(&inbox).map_err(failed)?;
+                let run = self.measure(way, receivers, (&file, &inbox), stop)?;
+                fs::remove_dir_all(&inbox).map_err(failed)?;
+                tell(&run);
+                runs.push(run);
+            }
+        }
+        Ok(runs)
+    }
+
+    fn measure(
+        &self,
+        way: UplinkWay,
+        receivers: usize,
+        (file, inbox): (&Path, &Path),
+        stop: &Stop,
+    ) -> Result<UplinkRun, LabError> {
+        let star = Star::up(receivers, MTU, false)?;
+        star.limit_all(self.rate, BURST, QUEUE)?;
+        let mut daemons = Vec::new();
+        for (number, host) in star.receivers().iter().enumerate() {
+            daemons.push(self.receiver(way, host, &inbox.join(number.to_string()))?);
+        }
+        let before = self.counters(&star)?;
+        let begun = Instant::now();
+        let senders = self.senders(way, &star, file)?;
+        let one = self.size as f64 * 8.0 / self.rate as f64;
+        let limit = Duration::from_secs_f64(one * PATIENCE * receivers as f64) + BESIDE;
+        let mut why = wait(senders, begun + limit, stop)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let after = self.counters(&star)?;
+        if way != UplinkWay::Rsync {
+            // Their last acknowledgement has gone; their files have their names.
+            for daemon in &mut daemons {
+                let _ =
+                    wait(vec![std::mem::replace(daemon, idle()?)], Instant::now() + BESIDE, stop)?;
+            }
+        }
+        drop(daemons);
+        if why.is_empty() && !self.is_right(file, inbox, receivers) {
+            "a file is not what was sent".clone_into(&mut why);
+        }
+        let sent: Vec<f64> =
+            after.iter().zip(&before).map(|(a, b)| (a - b) as f64 / self.size as f64).collect();
+        let passed_on = sent.iter().skip(1).copied().fold(0.0, f64::max);
+        let (way, times) = (way.name(), seconds / one);
+        let sent = sent.first().copied().unwrap_or(0.0);
+        Ok(UplinkRun { way, receivers, sent, passed_on, seconds, times, why })
+    }
+
+    /// A receiver that is ready.
+    fn receiver(&self, way: UplinkWay, host: &Host, inbox: &Path) -> Result<Process, LabError> {
+        let failed = |error| LabError::system(way.name(), &error);
+        fs::create_dir_all(inbox).map_err(failed)?;
+        if way == UplinkWay::Rsync {
+            let config = inbox.with_extension("conf");
+            let text = format!(
+                "use chroot = no\nuid = root\ngid = root\n[in]\npath = {}\nread only = no\n",
+                inbox.display()
+            );
+            fs::write(&config, text).map_err(failed)?;
+            let mut command = host.command("rsync");
+            command.args(["--daemon", "--no-detach", "--port", RSYNC_PORT, "--config"]).arg(config);
+            return start(command, "rsync");
+        }
+        let mut command = host.command(&self.fanfare);
+        command.arg("recv").arg(inbox).args(["--once", "--json", "--interface", INTERFACE]);
+        let mut process = Process::start(command, Stdio::piped(), Stdio::null()).map_err(failed)?;
+        if let (Some(out), _) = process.outputs() {
+            let mut lines = BufReader::new(out);
+            lines.read_line(&mut String::new()).map_err(failed)?;
+            // What follows is read, so that it never waits for us.
+            thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
+        }
+        Ok(process)
+    }
+
+    fn senders(&self, way: UplinkWay, star: &Star, file: &Path) -> Result<Vec<Process>, LabError> {
+        let addresses = star.receivers().iter().map(|host| host.address().to_string());
+        if way == UplinkWay::Rsync {
+            let one = |address: String| {
+                let mut command = star.sender().command("rsync");
+                // The daemon may still be on its way.
+                command.args(["--whole-file", "--contimeout=10"]).arg(file);
+                command.arg(format!("rsync://{address}:{RSYNC_PORT}/in/"));
+                start(command, "rsync")
+            };
+            return addresses.map(one).collect();
+        }
+        let hosts: Vec<String> = addresses.collect();
+        let mut command = star.sender().command(&self.fanfare);
+        command.arg("send").arg(file).args(["--quiet", "--interface", INTERFACE]);
+        command.args(["--to", &hosts.join(","), "--expect", &hosts.len().to_string()]);
+        command.args(["--wait", "20s"]).args(&self.extra);
+        if way == UplinkWay::Copies {
+            command.arg("--no-serve");
+        }
+        Ok(vec![start(command, "fanfare")?])
+    }
+
+    /// Bytes that have left each host.
+    fn counters(&self, star: &Star) -> Result<Vec<u64>, LabError> {
+        let read = |host: &Host| {
+            let words = ["-n", host.namespace(), "-s", "-j", "link", "show", "dev", INTERFACE];
+            let told = tool::ip(&words, "")?;
+            let told: serde_json::Value = serde_json::from_str(&told).unwrap_or_default();
+            let bytes = told[0]["stats64"]["tx"]["bytes"].as_u64();
+            let text = "ip -s -j (no counter): install iproute2 5 or newer";
+            bytes.ok_or_else(|| LabError::new(Refusal::System, "bench.counters", text))
+        };
+        star.hosts().iter().map(read).collect()
+    }
+
+    fn is_right(&self, file: &Path, inbox: &Path, receivers: usize) -> bool {
+        let name = file.file_name().unwrap_or_default();
+        let hash = |path: &Path| crate::peer::delivery::hash(path).ok();
+        let sent = hash(file);
+        (0..receivers).all(|number| hash(&inbox.join(number.to_string()).join(name)) == sent)
+    }
+}
+
+fn start(command: Command, name: &str) -> Result<Process, LabError> {
+    let started = Process::start(command, Stdio::null(), Stdio::piped());
+    started.map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => tool::missing(name, name),
+        _ => LabError::system(name, &error),
+    })
+}
+
+/// A program that does nothing and ends.
+fn idle() -> Result<Process, LabError> {
+    start(Command::new("true"), "true")
+}
+
+/// Until all have ended; why one did not end well.
+fn wait(mut all: Vec<Process>, until: Instant, stop: &Stop) -> Result<String, LabError> {
+    let mut why = String::new();
+    while !all.is_empty() {
+        if stop.is_set() || Instant::now() >= until {
+            "it took too long, or was stopped".clone_into(&mut why);
+            break;
+        }
+        let mut running = Vec::new();
+        for mut process in all {
+            match process.try_end().map_err(|error| LabError::system("bench", &error))? {
+                None => running.push(process),
+                Some(crate::process::Ending::Code(0)) => {}
+                Some(ending) => {
+                    let mut said = String::new();
+                    if let (_, Some(mut errors)) = process.outputs() {
+                        let _ = errors.read_to_string(&mut said);
+                    }
+                    why = format!("{ending:?}: {}", said.trim());
+                }
+            }
+        }
+        all = running;
+        thread::sleep(LOOK);
+    }
+    Ok(why)
+}

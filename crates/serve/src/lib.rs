@@ -1,0 +1,33 @@
+//! Receivers of one unicast transfer pass it on to each other, so that a sender with a thin uplink sends
+//! the file about once, whatever their number.
+//!
+//! The sender cuts its stream of symbols into runs, and gives each run to one of the receivers. That one
+//! passes it on to all others. So each link carries the file about once in either direction. What is
+//! lost on any way is asked for from the sender, as always, and the repair goes by another receiver.
+//! What is wrong shows by its hash, and [`Blame`] finds who has passed it on.
+//!
+//! Nobody is passed anything who has not asked for it, and shown that it is at its address.
+//!
+//! # Map, in reading order
+//! - [`Message`]: what they tell each other; [`peek`]: what is read of a NORM message.
+//! - [`Source`]: the sender's side: who gets a run, and who gets copies.
+//! - [`Member`]: a receiver's side: whom it asks, whom it serves. A [`Circle`](member) for each sender.
+//! - [`Order`]: what comes by many ways is put in order again.
+//!
+//! All are machines without clock, sockets or chance of their own.
+
+mod blame;
+mod cookie;
+mod delays;
+pub mod member;
+mod message;
+mod order;
+mod passing;
+pub mod peek;
+mod source;
+
+pub use blame::{Blame, Chunk};
+pub use member::{Accusation, Member, Settings, Way};
+pub use message::{HOSTS_MAX, Message, Roster, Set, Status};
+pub use order::{Held, Order};
+pub use source::{News, Source};

@@ -1,0 +1,179 @@
+use super::*;
+use crate::message::{Roster, Set, Status};
+use fanfare_units::time::at;
+use fanfare_wire::{
+    Data, EncodingSymbolId, FecId, FecPayloadId, FieldSize, GroupSize, InstanceId, NodeId,
+    ObjectFlags, ObjectTransportId, QuantizedRtt, Sequence, SourceBlockNumber, ext::Extensions,
+    fec::RawPayloadId, header::SenderFields,
+};
+
+const SENDER: u32 = 7;
+
+fn address(last: u8) -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, last], 6003))
+}
+
+fn data(sequence: u16, block: u32, symbol: u16) -> Vec<u8> {
+    let id = FecPayloadId {
+        block: SourceBlockNumber(block),
+        block_len: 64,
+        symbol: EncodingSymbolId(symbol),
+    };
+    let message = Data {
+        sender: SenderFields {
+            sequence: Sequence(sequence),
+            source_id: NodeId(SENDER),
+            instance_id: InstanceId(1),
+            grtt: QuantizedRtt(0),
+            backoff: 1,
+            gsize: GroupSize(0),
+        },
+        flags: ObjectFlags::default(),
+        object_transport_id: ObjectTransportId(1),
+        payload_id: RawPayloadId::pack(FecId::ReedSolomon8, FieldSize::M8, id),
+        extensions: Extensions::default(),
+        payload: &[],
+    };
+    let mut bytes = Vec::new();
+    message.encode_header(None, &mut bytes);
+    bytes.extend([block as u8; 10]);
+    bytes
+}
+
+/// Receivers 0 to 2 at 10.0.0.0 to .2, and the sender at 10.0.0.9; what they say to each other arrives.
+struct World {
+    members: Vec<Member<SocketAddr>>,
+    told: Vec<(u8, Status)>,
+}
+
+impl World {
+    fn new(settings: [Settings; 3]) -> Self {
+        let member =
+            |(n, settings): (usize, Settings)| Member::new(settings, [n as u8; 32], n as u64);
+        let members = settings.into_iter().enumerate().map(member).collect();
+        let mut world = Self { members, told: Vec::new() };
+        let hosts: Vec<_> = (0..3).map(|n| (n, address(n))).collect();
+        for you in 0..3 {
+            let roster = Message::Roster(Roster { you, hosts: hosts.clone() }).encode(SENDER);
+            world.bring(at(0), address(9), you, &roster);
+        }
+        (0..4).for_each(|n| world.talk(at(n * 50)));
+        world
+    }
+
+    fn bring(&mut self, now: Time, from: SocketAddr, to: u8, run: &[u8]) -> Way {
+        self.members[usize::from(to)].on_run(now, (from, true), (run, run.len()), |from, _| from)
+    }
+
+    fn talk(&mut self, now: Time) {
+        for n in 0..3 {
+            while let Some((to, bytes)) = self.members[usize::from(n)].poll_message(now) {
+                match (0..3).find(|m| address(*m) == to) {
+                    Some(m) => drop(self.bring(now, address(n), m, &bytes)),
+                    None => {
+                        let Some((_, Message::Status(status))) = Message::parse(&bytes) else {
+                            panic!()
+                        };
+                        self.told.push((n, status));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Receiver `n` is given a message by the sender, and all that is passed on arrives.
+    fn give(&mut self, now: Time, n: u8, message: &[u8]) {
+        let mut marked = message.to_vec();
+        crate::peek::mark(&mut marked, message.len(), true);
+        self.bring(now, address(9), n, &marked);
+        let mut passed = Vec::new();
+        while let Some((to, _, run)) = self.members[usize::from(n)].poll_pass(now) {
+            let (run, all) = (run.to_vec(), run.len());
+            passed.push((to, run));
+            self.members[usize::from(n)].on_passed(all);
+        }
+        for (to, run) in passed {
+            let m = (0..3).find(|m| address(*m) == to).unwrap();
+            self.bring(now, address(n), m, &run);
+        }
+    }
+
+    /// The blocks that a receiver's protocol was given, and whether all seemed to come from the sender.
+    fn taken(&mut self, now: Time, n: u8) -> Vec<u8> {
+        let member = &mut self.members[usize::from(n)];
+        let all = std::iter::from_fn(|| member.poll(now));
+        all.map(|held| (held.meta == address(9)).then(|| *held.run.last().unwrap()).unwrap())
+            .collect()
+    }
+}
+
+#[test]
+fn receivers_that_have_asked_are_passed_on_what_each_of_them_is_given() {
+    let mut world = World::new([Settings::default(); 3]);
+    let last = |n| world.told.iter().rfind(|(m, _)| *m == n).unwrap().1;
+    assert_eq!([0, 1, 2].map(|n| last(n).serves), [Set(0b110), Set(0b101), Set(0b011)]);
+    for block in 0..6_u8 {
+        world.give(at(300), block % 3, &data(u16::from(block), block.into(), 0));
+    }
+    for n in 0..3 {
+        assert_eq!(world.taken(at(301), n), [0, 1, 2, 3, 4, 5], "{n}");
+    }
+}
+
+#[test]
+fn nobody_is_passed_anything_without_having_shown_that_it_is_there() {
+    let mut world = World::new([Settings::default(); 3]);
+    let mut other = Member::<SocketAddr>::new(Settings::default(), [9; 32], 9);
+    let roster = Roster { you: 0, hosts: vec![(0, address(0)), (1, address(1))] };
+    let roster = Message::Roster(roster).encode(SENDER);
+    other.on_run(at(0), (address(9), true), (&roster, roster.len()), |from, _| from);
+    let forged = Message::Ask { host: 1, nonce: 1, cookie: 12_345 }.encode(SENDER);
+    other.on_run(at(0), (address(1), true), (&forged, forged.len()), |from, _| from);
+    let mut run = data(0, 0, 0);
+    crate::peek::mark(&mut run, 100, true);
+    other.on_run(at(1), (address(9), true), (&run, run.len()), |from, _| from);
+    assert_eq!(other.poll_pass(at(1)), None);
+    // A stranger of no roster is not even answered.
+    let message = Message::Ask { host: 1, nonce: 1, cookie: 0 }.encode(SENDER);
+    world.bring(at(300), address(77), 0, &message);
+    assert!(
+        std::iter::from_fn(|| world.members[0].poll_message(at(300)))
+            .all(|(to, _)| to != address(77))
+    );
+}
+
+#[test]
+fn who_passes_nothing_on_is_served_all_the_same() {
+    let selfish = Settings { selfish: true, ..Settings::default() };
+    let mut world = World::new([Settings::default(), selfish, Settings::default()]);
+    world.give(at(300), 0, &data(0, 5, 0));
+    world.give(at(300), 1, &data(1, 6, 0));
+    assert_eq!(world.taken(at(300), 1), [5, 6]);
+    assert_eq!(world.taken(at(500), 2), [5]);
+}
+
+#[test]
+fn who_passes_on_wrong_bytes_is_found_and_nothing_more_is_taken_from_it() {
+    let alters = Settings { alters: true, ..Settings::default() };
+    let mut world = World::new([Settings::default(), alters, Settings::default()]);
+    world.give(at(300), 1, &data(0, 0, 0));
+    assert_eq!(world.taken(at(300), 0), [1], "it was altered");
+    let wrong = [vec![Chunk { block: 0, from: 0, to: 1 }]];
+    world.members[0].on_wrong(SENDER, 1, &wrong);
+    let found = world.members[0].poll_accusation();
+    assert_eq!(found, Some(Accusation { host: address(1), sender: address(9) }));
+    world.give(at(400), 1, &data(1, 0, 0));
+    world.give(at(400), 2, &data(2, 0, 0));
+    assert_eq!(world.taken(at(600), 0), [0], "of the third alone");
+    world.talk(at(600));
+    let (_, status) = world.told.iter().rfind(|(n, _)| *n == 0).unwrap();
+    assert_eq!(status.wrong, Set(0b10));
+}
+
+#[test]
+fn copies_for_all_are_not_passed_on() {
+    let mut world = World::new([Settings::default(); 3]);
+    world.bring(at(300), address(9), 0, &data(0, 1, 0));
+    assert_eq!(world.taken(at(300), 0), [1]);
+    assert_eq!(world.members[0].poll_pass(at(300)), None);
+}

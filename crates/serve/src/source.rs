@@ -1,0 +1,411 @@
+//! The sender's side: who is given a run to pass on, and who is sent copies.
+
+use std::{collections::VecDeque, net::SocketAddr};
+
+use fanfare_units::{
+    rng::Rng,
+    time::{Duration, Time},
+};
+
+use crate::{
+    blame::CHUNK,
+    message::{self, HOSTS_MAX, Message, Roster, Set, Status},
+    peek::{Peek, Symbol, pieces},
+};
+
+/// A receiver that has said nothing of itself for so long is out: it is sent copies, if it is there.
+const LEASE: Duration = Duration::from_secs(3);
+/// Rosters to one that does not answer, at first; then each [`ROSTER`].
+const QUICK: Duration = Duration::from_millis(150);
+const QUICK_COUNT: u32 = 8;
+const ROSTER: Duration = Duration::from_secs(1);
+/// Fewer receivers than this are given longer runs.
+const LONG_BELOW: usize = 4;
+/// Who has not been heard for so long is in no roster.
+const SILENT: Duration = Duration::from_secs(15);
+
+/// Objects of so many bytes go to all from here: hashes are among them, by which the others are checked.
+const SMALL: u64 = 300_000;
+/// Data is held back for so long while receivers find each other: copies for all of them would fill the
+/// sender's link.
+const FORMING: Duration = Duration::from_millis(700);
+
+/// What the application is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum News {
+    /// This host has passed on wrong bytes, says that one.
+    Wrong {
+        /// Who has done it.
+        host: SocketAddr,
+        /// Who has found it.
+        by: SocketAddr,
+    },
+}
+
+/// A receiver, as it was named.
+#[derive(Debug)]
+struct Host {
+    address: SocketAddr,
+    heard: Option<Time>,
+    status: Option<(Status, Time)>,
+    next_roster: Time,
+    rosters: u32,
+}
+
+/// Which run a symbol is in.
+type Run = (u16, u32, u16, bool);
+
+/// A sender to single hosts.
+#[derive(Debug)]
+pub struct Source {
+    sender: Option<u32>,
+    hosts: Vec<Host>,
+    rng: Rng,
+    /// Who gets everything from others: no copies go to them.
+    served: Vec<usize>,
+    /// Who passes on; a round gives each of them one run, in an order of chance, so that the same two
+    /// are not always neighbours.
+    passing: Vec<usize>,
+    round: Vec<usize>,
+    current: Option<(Run, usize)>,
+    /// The object that was begun last, if it is a small one.
+    small: Option<u16>,
+    /// Since when somebody is there who gets nothing from others yet.
+    forming: Option<Time>,
+    wrong: Set,
+    news: VecDeque<News>,
+}
+
+impl Source {
+    /// To these hosts; the first 64 of them pass on to each other.
+    #[must_use]
+    pub fn new(hosts: &[SocketAddr], seed: u64) -> Self {
+        let host = |address: &SocketAddr| Host {
+            address: *address,
+            heard: None,
+            status: None,
+            next_roster: Time::ZERO,
+            rosters: 0,
+        };
+        Self {
+            sender: None,
+            hosts: hosts.iter().take(HOSTS_MAX).map(host).collect(),
+            rng: Rng::new(seed),
+            served: Vec::new(),
+            passing: Vec::new(),
+            round: Vec::new(),
+            current: None,
+            small: None,
+            forming: None,
+            wrong: Set::default(),
+            news: VecDeque::new(),
+        }
+    }
+
+    /// Whether a datagram is one of a receiver's messages about this; it is taken then.
+    pub fn on_datagram(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) -> bool {
+        if !message::is_one(datagram) {
+            return false;
+        }
+        if let Some((sender, Message::Status(status))) = Message::parse(datagram)
+            && self.sender == Some(sender)
+        {
+            self.on_status(now, from, status);
+        }
+        true
+    }
+
+    fn on_status(&mut self, now: Time, from: SocketAddr, status: Status) {
+        let number = usize::from(status.host);
+        let Some(host) = self.hosts.get_mut(number).filter(|host| host.address.ip() == from.ip())
+        else {
+            return;
+        };
+        let by = host.address;
+        let before = host.status.replace((status, now)).map(|(status, _)| status);
+        if before == Some(status) {
+            return;
+        }
+        let newly = Set(status.wrong.0 & !self.wrong.0);
+        self.wrong.0 |= newly.0;
+        for (wrong, host) in self.hosts.iter().enumerate() {
+            if newly.has(wrong) && wrong != number {
+                self.news.push_back(News::Wrong { host: host.address, by });
+            }
+        }
+        self.choose(now);
+    }
+
+    /// A receiver is there, and does not hear the group; `by_group`: it does.
+    pub fn on_heard(&mut self, now: Time, from: SocketAddr, by_group: bool) {
+        let mut lost = false;
+        for host in self.hosts.iter_mut().filter(|host| host.address.ip() == from.ip()) {
+            if by_group {
+                lost |= host.status.take().is_some();
+                host.heard = None;
+                continue;
+            }
+            if host.heard.is_none() {
+                host.next_roster = now;
+                self.forming = Some(now);
+            }
+            host.heard = Some(now);
+        }
+        if lost {
+            self.choose(now);
+        }
+    }
+
+    /// Looks who still passes on.
+    pub fn advance(&mut self, now: Time) {
+        let expired = |host: &Host| host.status.is_some_and(|(_, at)| now.since(at) >= LEASE);
+        if self.hosts.iter().any(expired) {
+            for host in self.hosts.iter_mut().filter(|host| expired(host)) {
+                host.status = None;
+            }
+            self.choose(now);
+        }
+    }
+
+    /// All who get everything from each other: of those that pass on, each serves all of them.
+    fn choose(&mut self, now: Time) {
+        let live = |host: &Host| {
+            host.status.filter(|(_, at)| now.since(*at) < LEASE).map(|(status, _)| status)
+        };
+        let statuses: Vec<Option<Status>> = self.hosts.iter().map(live).collect();
+        let mut members: Vec<usize> =
+            (0..self.hosts.len()).filter(|host| statuses[*host].is_some()).collect();
+        let wrong = self.wrong;
+        let passes = |host: usize| statuses[host].is_some_and(|s| s.passes) && !wrong.has(host);
+        let serves =
+            |from: usize, to: usize| statuses[from].is_some_and(|status| status.serves.has(to));
+        loop {
+            let lacks = |host: usize| {
+                let others = members.iter().filter(|other| **other != host);
+                let lack = |other: &&usize| {
+                    (passes(host) && !serves(host, **other))
+                        || (passes(**other) && !serves(**other, host))
+                };
+                others.filter(lack).count()
+            };
+            let worst = members.iter().copied().max_by_key(|host| lacks(*host));
+            match worst {
+                Some(worst) if lacks(worst) > 0 => members.retain(|host| *host != worst),
+                _ => break,
+            }
+        }
+        self.passing = members.iter().copied().filter(|host| passes(*host)).collect();
+        let useful = members.len() > 1 && !self.passing.is_empty();
+        self.served = if useful { members } else { Vec::new() };
+        self.round.clear();
+        self.current = None;
+    }
+
+    /// Ends of the pieces of a batch: each goes to other destinations.
+    #[must_use]
+    pub fn pieces(&self, batch: &[u8], stride: usize) -> Vec<usize> {
+        let whole = || if batch.is_empty() { Vec::new() } else { vec![batch.len()] };
+        if self.served.is_empty() {
+            return whole();
+        }
+        pieces(batch, stride, |peek| peek.and_then(|peek| peek.symbol).map(|s| self.run_of(s)))
+    }
+
+    /// Long runs cost less; of short ones each is passed on sooner, and the turns of those that pass on
+    /// look less like a queue.
+    fn run_of(&self, symbol: Symbol) -> Run {
+        let chunks = if self.served.len() < LONG_BELOW { 2 } else { 1 };
+        (symbol.object, symbol.block, symbol.number / (CHUNK * chunks), symbol.repair)
+    }
+
+    /// Whom a piece that begins so is given to, to be passed on; `None`: to all.
+    pub fn choose_for(&mut self, first: Option<Peek>) -> Option<SocketAddr> {
+        if let Some(peek) = first {
+            self.sender = Some(peek.sender);
+        }
+        let symbol = first?.symbol?;
+        if let Some(size) = symbol.size {
+            self.small = (size <= SMALL).then_some(symbol.object);
+        }
+        if self.served.is_empty() || self.small == Some(symbol.object) {
+            return None;
+        }
+        let run = self.run_of(symbol);
+        let same = self.current.filter(|(current, _)| *current == run);
+        let host = match same {
+            Some((_, host)) => host,
+            None => self.next_in_round()?,
+        };
+        self.current = Some((run, host));
+        self.hosts.get(host).map(|host| host.address)
+    }
+
+    fn next_in_round(&mut self) -> Option<usize> {
+        if self.round.is_empty() {
+            self.round.clone_from(&self.passing);
+            for at in (1..self.round.len()).rev() {
+                self.round.swap(at, self.rng.below(at as u64 + 1) as usize);
+            }
+        }
+        self.round.pop()
+    }
+
+    /// Whether this host gets everything from others.
+    #[must_use]
+    pub fn is_served(&self, address: SocketAddr) -> bool {
+        self.served.iter().any(|host| self.hosts[*host].address == address)
+    }
+
+    /// Whether data is to wait for receivers that are about to serve each other; until when it will at
+    /// most.
+    #[must_use]
+    pub fn is_forming(&self, now: Time) -> Option<Time> {
+        let end = self.forming? + FORMING;
+        let there = self.hosts.iter().filter(|host| host.heard.is_some()).count();
+        (there > 1 && self.served.len() < there && now < end).then_some(end)
+    }
+
+    /// How many get everything from each other.
+    #[must_use]
+    pub fn served(&self) -> usize {
+        self.served.len()
+    }
+
+    /// The next roster, and where to.
+    pub fn poll_message(&mut self, now: Time) -> Option<(SocketAddr, Vec<u8>)> {
+        let sender = self.sender?;
+        let listed = |host: &Host| host.heard.is_some_and(|at| now.since(at) < SILENT);
+        if self.hosts.iter().filter(|host| listed(host)).count() < 2 {
+            return None;
+        }
+        let due = |host: &Host| listed(host) && host.next_roster <= now;
+        let you = self.hosts.iter().position(due)?;
+        let numbered = self.hosts.iter().enumerate().filter(|(_, host)| listed(host));
+        let hosts = numbered.map(|(number, host)| (number as u8, host.address)).collect();
+        let bytes = Message::Roster(Roster { you: you as u8, hosts }).encode(sender);
+        let host = &mut self.hosts[you];
+        host.rosters += 1;
+        let quick = host.status.is_none() && host.rosters < QUICK_COUNT;
+        host.next_roster = now + if quick { QUICK } else { ROSTER };
+        Some((host.address, bytes))
+    }
+
+    /// What the application is to be told.
+    pub fn poll_news(&mut self) -> Option<News> {
+        self.news.pop_front()
+    }
+
+    /// When there is a roster to be sent.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Time> {
+        let heard = self.hosts.iter().filter(|host| host.heard.is_some());
+        if self.sender.is_none() || heard.clone().count() < 2 {
+            return None;
+        }
+        heard.map(|host| host.next_roster).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanfare_units::time::at;
+
+    fn address(last: u8) -> SocketAddr {
+        SocketAddr::from(([10, 0, 0, last], 6003))
+    }
+
+    fn peek(block: u32, number: u16) -> Option<Peek> {
+        let symbol = Some(Symbol { object: 1, block, number, repair: false, size: None });
+        Some(Peek { sender: 7, sequence: 0, symbol, stamp: None })
+    }
+
+    fn status(host: u8, serves: u64, wrong: u64) -> Vec<u8> {
+        let status = Status { host, passes: true, serves: Set(serves), wrong: Set(wrong) };
+        Message::Status(status).encode(7)
+    }
+
+    fn source(count: u8) -> Source {
+        let hosts: Vec<_> = (0..count).map(address).collect();
+        let mut source = Source::new(&hosts, 1);
+        source.choose_for(Some(Peek { sender: 7, sequence: 0, symbol: None, stamp: None }));
+        for host in 0..count {
+            source.on_heard(at(0), address(host), false);
+        }
+        source
+    }
+
+    #[test]
+    fn runs_go_to_one_receiver_each_once_all_serve_each_other() {
+        let mut source = source(3);
+        assert_eq!(source.choose_for(peek(0, 0)), None);
+        for (host, serves) in [(0, 0b110), (1, 0b101)] {
+            assert!(source.on_datagram(at(1), address(host), &status(host, serves, 0)));
+        }
+        assert_eq!(source.served(), 2, "the third has not said that it serves");
+        source.on_datagram(at(1), address(2), &status(2, 0b011, 0));
+        assert_eq!(source.served(), 3);
+        let mut counts = [0; 3];
+        for block in 0..30 {
+            let to = source.choose_for(peek(block, 0)).unwrap();
+            assert_eq!(source.choose_for(peek(block, 31)), Some(to), "one run");
+            counts[(0..3).position(|n| address(n as u8) == to).unwrap()] += 1;
+        }
+        assert_eq!(counts, [10; 3]);
+    }
+
+    #[test]
+    fn who_cannot_reach_another_is_sent_copies() {
+        let mut source = source(3);
+        for (host, serves) in [(0, 0b110), (1, 0b101), (2, 0b001)] {
+            source.on_datagram(at(1), address(host), &status(host, serves, 0));
+        }
+        assert_eq!(source.served(), 2);
+        assert!(
+            source.is_served(address(0))
+                && source.is_served(address(1)) != source.is_served(address(2))
+        );
+    }
+
+    #[test]
+    fn who_has_passed_on_wrong_bytes_is_named_and_given_nothing_more() {
+        let mut source = source(3);
+        for (host, serves) in [(0, 0b110), (1, 0b101), (2, 0b011)] {
+            source.on_datagram(at(1), address(host), &status(host, serves, 0));
+        }
+        source.on_datagram(at(2), address(0), &status(0, 0b110, 0b100));
+        source.on_datagram(at(2), address(1), &status(1, 0b101, 0b100));
+        let told: Vec<_> = std::iter::from_fn(|| source.poll_news()).collect();
+        assert_eq!(told, [News::Wrong { host: address(2), by: address(0) }], "once");
+        assert_eq!(source.served(), 3);
+        assert!((0..20).all(|block| source.choose_for(peek(block, 0)) != Some(address(2))));
+    }
+
+    #[test]
+    fn who_is_silent_for_three_seconds_is_given_nothing() {
+        let mut source = source(2);
+        source.on_datagram(at(0), address(0), &status(0, 0b10, 0));
+        source.on_datagram(at(0), address(1), &status(1, 0b01, 0));
+        assert_eq!(source.served(), 2);
+        source.on_datagram(at(2000), address(1), &status(1, 0b01, 0));
+        source.advance(at(3500));
+        assert_eq!(source.served(), 0);
+        assert_eq!(source.choose_for(peek(0, 0)), None);
+    }
+
+    #[test]
+    fn a_roster_goes_to_each_that_is_there_and_tells_it_its_number() {
+        let mut source = source(2);
+        let mut told = Vec::new();
+        while let Some((to, bytes)) = source.poll_message(at(1)) {
+            let Some((7, Message::Roster(roster))) = Message::parse(&bytes) else { panic!() };
+            told.push((to, roster.you, roster.hosts.len()));
+        }
+        assert_eq!(told, [(address(0), 0, 2), (address(1), 1, 2)]);
+        assert!(source.next_timeout().is_some_and(|next| next > at(1)));
+        let mut alone = Source::new(&[address(0)], 1);
+        alone.choose_for(peek(0, 0));
+        alone.on_heard(at(0), address(0), false);
+        assert_eq!(alone.poll_message(at(1)), None, "there is nobody to pass on to");
+    }
+}
