@@ -134,6 +134,9 @@ impl SendJob {
         job.queue.set_nonce(nonce);
         job.queue.set_identity(job.options.identity.clone());
         session.sender().hold(!job.options.one_way);
+        if matches!(job.options.expect, Expect::Names(_)) {
+            session.sender().heed_only_named();
+        }
         job.call_roll(session, ROLL_GATHERING);
         job.tell_waiting(out);
         // Otherwise it depends on who answers how they are sent.

@@ -4,7 +4,13 @@ use crate::{
     congestion::{Feedback, Nearness, reception::ReceptionTally},
     rate::Bitrate,
     report::ReceiverReport,
-    sender::{group::bound_address::BoundAddress, slow_receivers::SlowReceivers},
+    sender::{
+        group::{
+            bound_address::BoundAddress,
+            echo_doubt::{self, EchoDoubt},
+        },
+        slow_receivers::SlowReceivers,
+    },
     time::{Duration, Time},
 };
 use alloc::{collections::BTreeMap, vec::Vec};
@@ -47,6 +53,7 @@ pub(in crate::sender) struct Report {
 struct Receiver {
     source: SocketAddr,
     address: BoundAddress,
+    echo: EchoDoubt,
     rtt: Option<Duration>,
     nearness: Nearness,
     nearest: Option<Duration>,
@@ -118,9 +125,13 @@ impl Receivers {
         self.known.get(&node)?.nearest
     }
 
-    /// Who has the longest round trip, of those to whom it was measured.
-    pub(in crate::sender) fn farthest(&self) -> Option<(NodeId, Duration)> {
-        let measured = self.known.iter().filter_map(|(node, r)| Some((*node, r.rtt?)));
+    /// Who has the longest round trip, of those who `count` and to whom it was measured.
+    pub(in crate::sender) fn farthest(
+        &self,
+        counts: impl Fn(NodeId) -> bool,
+    ) -> Option<(NodeId, Duration)> {
+        let counted = self.known.iter().filter(|(node, _)| counts(**node));
+        let measured = counted.filter_map(|(node, r)| Some((*node, r.rtt?)));
         measured.max_by_key(|(_, rtt)| *rtt)
     }
 
@@ -146,6 +157,20 @@ impl Receivers {
         known.is_none_or(|known| known.address.check(now, source, echoed, sent))
     }
 
+    /// Whether a round trip that an echo of `node` tells is believed, where up to `usual` is reckoned
+    /// with. Who is not known is believed what does no harm.
+    pub(in crate::sender) fn believes_rtt(
+        &mut self,
+        now: Time,
+        (node, rtt): (NodeId, Duration),
+        usual: Duration,
+    ) -> bool {
+        match self.known.get_mut(&node) {
+            Some(known) => known.echo.believes(now, rtt, usual),
+            None => echo_doubt::is_harmless(rtt, usual),
+        }
+    }
+
     /// Feedback came in.
     pub(in crate::sender) fn on_report(&mut self, now: Time, report: &Report) -> Noted {
         let new = !self.known.contains_key(&report.node);
@@ -155,6 +180,7 @@ impl Receivers {
         let receiver = self.known.entry(report.node).or_insert(Receiver {
             source: report.source,
             address: BoundAddress::new(now, report.source),
+            echo: EchoDoubt::default(),
             rtt: None,
             nearness: Nearness::default(),
             nearest: None,
