@@ -28,6 +28,18 @@ impl SendJob {
         }
         self.on_receiver(now, session, node, !known);
         self.tell(session, node, &news, out);
+        self.judge_resigned(now, session, node, &status);
+    }
+
+    /// Who says for long that something could not be had, and does nothing more, is not waited for.
+    fn judge_resigned(&mut self, now: Time, session: &mut Session, node: NodeId, status: &Status) {
+        let all_sent = self.queue.is_last_watermark() && self.queue.is_passed();
+        let ours = status.about == Some(self.about) && self.peers.is_open(node);
+        if all_sent && ours && self.resigned.on_status(now, node, status) {
+            session.sender().remove_acking_node(node);
+            let held = self.files_held(node);
+            self.peers.settle(now, node, Outcome::Partial { held, failures: [].into() });
+        }
     }
 
     /// Whether a name is expected, and not yet borne by many: a receiver that was started again bears it a

@@ -1,6 +1,9 @@
 //! Congestion control feedback and RTT echo (RFC 5740 5.5.1, 5.5.2.2).
 
-use crate::receiver::{timing::Timing, vouched::Vouched};
+use crate::receiver::{
+    timing::Timing,
+    vouched::{Told, Vouched},
+};
 use crate::{
     backoff::random_backoff,
     congestion::{Mode, equation_rate},
@@ -34,6 +37,9 @@ const OUTLOOKS: (f64, f64) = (0.8, 1.02);
 
 /// A back-off by a GRTT that has fallen to less than one part in so many falls with it.
 const MUCH_NEARER: u32 = 4;
+
+/// A rate that has fallen to less than this has fallen on purpose: it travels in 12 bits.
+const SLOWER: f64 = 0.9;
 
 #[derive(Debug, Clone, Copy)]
 struct Probe {
@@ -96,8 +102,10 @@ impl Feedback {
         let mut named = false;
         let (cc_sequence, send_time) = (cc.cc_sequence, cc.send_time);
         self.probe = Some(Probe { cc_sequence, send_time, heard: now });
-        let group = (timing.grtt, timing.group_size);
-        self.vouched.on_probe(now, &cc.nodes, group, rng);
+        let (grtt, group_size, nodes) = (timing.grtt, timing.group_size, cc.nodes);
+        let rate = cc.extensions.rate().map(|told| told.rate.to_bytes_per_second());
+        let slower = rate.is_some_and(|rate| rate < SLOWER * self.sending);
+        self.vouched.on_probe(now, &Told { nodes, grtt, group_size, slower }, rng);
         self.limiting = false;
         if let Some(item) = cc.nodes.iter().find(|item| item.node == node) {
             self.limiting = item.flags.0 & (CcFlags::CLR | CcFlags::PLR) != 0;

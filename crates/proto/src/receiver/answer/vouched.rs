@@ -24,9 +24,20 @@ const STRIKES: u8 = 2;
 const DEAF: u8 = 8;
 /// A report reaches the sender and comes back in a probe within so many GRTT.
 const THERE_AND_BACK: u32 = 2;
-/// So many of a group speak where a probe names nobody, and at most one in so many.
+/// So many of a group speak where a probe names nobody.
 const SPEAKERS: f64 = 4.0;
+/// And this share at most; as many where the sender slows down, as it does when it hears nobody.
 const SPEAKERS_MOST: f64 = 0.25;
+
+/// What a probe and what came with it tell.
+#[derive(Debug)]
+pub(crate) struct Told<'a> {
+    pub(crate) nodes: CcNodes<'a>,
+    pub(crate) grtt: Duration,
+    pub(crate) group_size: u32,
+    /// The sender has become slower since the probe before.
+    pub(crate) slower: bool,
+}
 
 /// Who has silenced us, and whether the sender knows of it.
 #[derive(Debug, Default)]
@@ -39,26 +50,21 @@ pub(crate) struct Vouched {
 
 impl Vouched {
     /// A probe arrived.
-    pub(crate) fn on_probe(
-        &mut self,
-        now: Time,
-        nodes: &CcNodes<'_>,
-        (grtt, group_size): (Duration, u32),
-        rng: &mut Rng,
-    ) {
+    pub(crate) fn on_probe(&mut self, now: Time, told: &Told<'_>, rng: &mut Rng) {
         self.deaf = self.deaf.saturating_sub(1);
         let Some((since, node, rate)) = self.silenced else { return };
         let limits = |item: &CcNode| item.flags.0 & (CcFlags::CLR | CcFlags::PLR) != 0;
         let vouches = |item: CcNode| item.node == node || item.rate.to_bytes_per_second() <= rate;
-        let mut limiting = nodes.iter().filter(limits).peekable();
+        let mut limiting = told.nodes.iter().filter(limits).peekable();
         let nobody = limiting.peek().is_none();
         if limiting.any(vouches) {
             (self.silenced, self.strikes) = (None, 0);
-        } else if now.since(since) >= grtt * THERE_AND_BACK {
+        } else if now.since(since) >= told.grtt * THERE_AND_BACK {
             self.silenced = None;
             if nobody {
-                let chance = SPEAKERS / f64::from(group_size.max(1));
-                self.deaf = u8::from(rng.random_bool(chance.min(SPEAKERS_MOST)));
+                let few = SPEAKERS / f64::from(told.group_size.max(1));
+                let chance = if told.slower { SPEAKERS_MOST } else { few.min(SPEAKERS_MOST) };
+                self.deaf = u8::from(rng.random_bool(chance));
                 return;
             }
             self.strikes += 1;
@@ -95,12 +101,16 @@ mod tests {
         [&node.to_be_bytes()[..], &[flags, rtt], &rate].concat()
     }
 
+    fn told(list: &[u8], group_size: u32, slower: bool) -> Told<'_> {
+        Told { nodes: CcNodes::parse(list).unwrap(), grtt: GRTT, group_size, slower }
+    }
+
     /// In how many of 1,000 rounds we are silenced, where probes list this.
-    fn silenced(list: &[u8]) -> usize {
-        let (mut vouched, nodes) = (Vouched::default(), CcNodes::parse(list).unwrap());
+    fn silenced(list: &[u8], slower: bool) -> usize {
+        let (mut vouched, told) = (Vouched::default(), told(list, 100, slower));
         let mut rng = Rng::new(1);
         let mut round = |n: u64| {
-            vouched.on_probe(at(100 * n), &nodes, (GRTT, 100), &mut rng);
+            vouched.on_probe(at(100 * n), &told, &mut rng);
             vouched.silences(at(100 * n + 30), OTHER, 1e4)
         };
         (0..1000).filter(|n| round(*n)).count()
@@ -108,35 +118,40 @@ mod tests {
 
     #[test]
     fn a_report_that_the_sender_follows_silences_us_always() {
-        assert_eq!(silenced(&listed(OTHER.0, CcFlags::PLR, 1e4)), 1000);
-        assert_eq!(silenced(&listed(9, CcFlags::CLR, 9e3)), 1000, "or of one that is slower still");
+        assert_eq!(silenced(&listed(OTHER.0, CcFlags::PLR, 1e4), false), 1000);
+        assert_eq!(
+            silenced(&listed(9, CcFlags::CLR, 9e3), false),
+            1000,
+            "or of one that is slower still"
+        );
     }
 
     #[test]
     fn reports_that_the_sender_disregards_silence_us_in_a_fifth_of_all_rounds() {
-        let count = silenced(&listed(9, CcFlags::CLR, 1e6));
+        let count = silenced(&listed(9, CcFlags::CLR, 1e6), false);
         assert!((180..=240).contains(&count), "{count}");
     }
 
     #[test]
     fn where_nobody_limits_a_few_of_a_group_are_not_silenced() {
         for list in [listed(OTHER.0, CcFlags::RTT, 1e4), Vec::new()] {
-            let spoke = 1000 - silenced(&list);
+            let spoke = 1000 - silenced(&list, false);
             assert!((25..=55).contains(&spoke), "four of a hundred: {spoke}");
+            let spoke = 1000 - silenced(&list, true);
+            assert!((170..=230).contains(&spoke), "it slows down: {spoke}");
         }
     }
 
     #[test]
     fn probes_that_were_under_way_already_say_nothing() {
-        let (mut vouched, none) = (Vouched::default(), CcNodes::default());
-        let mut rng = Rng::new(1);
+        let (mut vouched, none) = (Vouched::default(), told(&[], 1, false));
+        let list = listed(OTHER.0, CcFlags::PLR, 1e4);
+        let (named, mut rng) = (told(&list, 1, false), Rng::new(1));
         for n in 0..100 {
-            vouched.on_probe(at(100 * n), &none, (GRTT, 1), &mut rng);
+            vouched.on_probe(at(100 * n), &none, &mut rng);
             assert!(vouched.silences(at(100 * n), OTHER, 1e4));
-            vouched.on_probe(at(100 * n + 19), &none, (GRTT, 1), &mut rng);
-            let list = listed(OTHER.0, CcFlags::PLR, 1e4);
-            let list = CcNodes::parse(&list).unwrap();
-            vouched.on_probe(at(100 * n + 25), &list, (GRTT, 1), &mut rng);
+            vouched.on_probe(at(100 * n + 19), &none, &mut rng);
+            vouched.on_probe(at(100 * n + 25), &named, &mut rng);
         }
     }
 }
