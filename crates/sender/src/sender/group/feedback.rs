@@ -325,6 +325,8 @@ impl Sender {
         if !self.receivers.is_believed(self.now, claim, echoed, self.probe.sequence()) {
             // It may have moved: the next probe tells.
             self.probe.hasten(self.now, CHALLENGE);
+            self.receivers.on_contested(feedback.source_id);
+            self.watermark.on_contested(self.now, feedback.source_id);
             ctx.stats.drop(DropReason::ForeignSource);
             return None;
         }
