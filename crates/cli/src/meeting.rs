@@ -71,7 +71,7 @@ impl Hosting {
                 hosts.push(host);
             }
         }
-        let keys = Keys { keys: vec![key], form: Form::Long };
+        let keys = Keys::new(vec![key], Form::Long);
         // Who is reached by multicast gets no copies.
         Ok(self.network.sealed(keys).hosts(hosts, true))
     }
@@ -199,7 +199,7 @@ impl Visiting {
                 output.event(&Line::Met(MetLine { address: host.to_string(), name }));
                 let keys = vec![Key::from_secret(grant.secret, EPOCH)];
                 let group = GroupSpec { group: grant.group, interface: None, node_id: None };
-                Ok(network.group(group).sealed(Keys { keys, form: Form::Long }))
+                Ok(network.group(group).sealed(Keys::new(keys, Form::Long)))
             }
             _ if interrupt::is_asked() => {
                 Err(Failure::new(Exit::Interrupted, "interrupted", "interrupted"))

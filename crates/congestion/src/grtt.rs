@@ -76,6 +76,12 @@ impl Grtt {
         Duration::from_secs_f64(self.estimate)
     }
 
+    /// Whether the estimate is no longer the guess that it began with.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.state == State::Measured
+    }
+
     /// A receiver's round-trip time was measured.
     pub fn on_sample(&mut self, now: Time, rtt: Duration) {
         let sample = self.bounded(now, rtt.as_secs_f64());

@@ -43,7 +43,7 @@ impl Channel {
             at.address.to_string().parse().map_err(|error: fanfare_node::GroupSpecError| {
                 Failure::usage("group.invalid", error.to_string())
             })?;
-        let keys = Keys { keys: vec![key], form: Form::Long };
+        let keys = Keys::new(vec![key], Form::Long);
         let mut network = Network::new(spec).sealed(keys).ttl(at.ttl).shorten_segment();
         if let Some(interface) = &at.interface {
             network = network.interface(interface);

@@ -7,9 +7,11 @@ use fanfare_mls::Fault;
 pub(super) const EXITS: &[(Exit, &str)] = &[
     (Exit::Done, "done"),
     (Exit::Failed, "failed"),
-    (Exit::Permission, "a file or code is refused, or this node may not do that"),
+    (
+        Exit::Permission,
+        "a file or code is refused, this node may not do that, or nobody lets it in",
+    ),
     (Exit::Resource, "disk, memory or port missing on this machine"),
-    (Exit::Nobody, "nobody answered"),
     (Exit::Interrupted, "stopped by Ctrl-C or SIGTERM"),
 ];
 

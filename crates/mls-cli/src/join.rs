@@ -101,5 +101,5 @@ fn answer(channel: &Channel, member: &mut Member, wait: Duration) -> Result<Chan
          the code was not used",
         units::about(wait)
     );
-    Err(Failure::new(Exit::Nobody, "group.no_answer", text))
+    Err(Failure::new(Exit::Permission, "group.no_answer", text))
 }

@@ -156,3 +156,38 @@ fn wrong_codes_files_and_names_are_refused_with_exit_4_and_nothing_is_lost() {
     base.done(&["members", "fleet"]);
     assert_eq!(base.key("fleet"), key);
 }
+
+#[test]
+fn without_its_controller_a_group_takes_nobody_in_and_members_keep_their_key() {
+    let scratch = Scratch::new();
+    let mut base = Machine::new(&scratch, "base");
+    let (ship, boat) = (Machine::new(&scratch, "ship"), Machine::new(&scratch, "boat"));
+    let group = format!("239.255.42.9:{}", 20_000 + std::process::id() % 20_000);
+    let group = group.replace(".9:", ".10:");
+    base.done(&["create", "fleet", "--group", &group, "--own-name", "base"]);
+    base.keep("fleet");
+    let codes = [0; 2].map(|_| base.done(&["invite", "fleet", "-q"]));
+    let join = |code: &str, own: &'static str, wait: &'static str| {
+        let code = code.trim().to_owned();
+        let words = ["join", "--name", "fleet", "--own-name", own, "--interface", "lo"];
+        let words =
+            words.map(str::to_owned).into_iter().chain([code, "--wait".into(), wait.into()]);
+        words.collect::<Vec<String>>()
+    };
+    let words = join(&codes[0], "ship", "30s");
+    ship.done(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    let key = ship.key("fleet");
+    // It is gone.
+    let mut kept = base.kept.take().unwrap();
+    kept.kill().unwrap();
+    kept.wait().unwrap();
+    let words = join(&codes[1], "boat", "2s");
+    let (code, text) = boat.run(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(code, 4, "{text}");
+    assert!(text.contains("nobody answered within 2 s. Run 'fanfare group keep'"), "{text}");
+    assert_eq!(boat.key("fleet"), None);
+    let (code, text) = ship.run(&["remove", "fleet", "base"]);
+    assert_eq!(code, 4, "{text}");
+    assert!(text.contains("Do it where 'fanfare group members' shows the controller"), "{text}");
+    assert_eq!(ship.key("fleet"), key, "nothing is lost");
+}

@@ -60,6 +60,6 @@ pub use fanfare_wire::FieldSize;
 pub use join_error::JoinError;
 pub use network::Network;
 pub use outbox::Outbox;
-pub use sealed::{Keys, Sealed};
+pub use sealed::{KeySource, Keys, Sealed};
 pub use stopper::Stopper;
 pub use waker::Waker;

@@ -221,7 +221,7 @@ impl Network {
     /// Seals everything with these keys, and takes nothing that is not. Default: nothing is sealed.
     #[must_use]
     pub fn sealed(mut self, keys: Keys) -> Self {
-        self.beside += keys.form.overhead() as u16;
+        self.beside += keys.overhead() as u16;
         self.keys = Some(keys);
         self
     }
@@ -237,7 +237,7 @@ impl Network {
     /// Bytes that sealing makes each message longer by.
     #[must_use]
     pub fn overhead(&self) -> u16 {
-        self.keys.as_ref().map_or(0, |keys| keys.form.overhead() as u16)
+        self.keys.as_ref().map_or(0, |keys| keys.overhead() as u16)
     }
 
     /// This node's id. Default random.

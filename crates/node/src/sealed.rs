@@ -5,9 +5,10 @@
 //! told.
 
 use std::{
-    io,
+    fmt, io,
     net::SocketAddr,
-    time::{SystemTime, UNIX_EPOCH},
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use fanfare_proto::Time;
@@ -16,13 +17,62 @@ use fanfare_udp::{Ecn, Endpoint};
 
 use crate::join_error::JoinError;
 
+/// Where keys come from that change while a program runs.
+pub trait KeySource: fmt::Debug + Send + Sync {
+    /// The present keys and their number, if that is another than `known`. Asked once a second, by
+    /// each socket: it must not wait for anything.
+    fn newer(&self, known: u64) -> Option<(u64, Vec<Key>)>;
+}
+
 /// Keys of a group, and how long the envelope is.
 #[derive(Debug, Clone)]
 pub struct Keys {
-    /// It speaks with the first, and understands all.
-    pub keys: Vec<Key>,
-    /// The same for all members.
-    pub form: Form,
+    keys: Vec<Key>,
+    form: Form,
+    source: Option<Arc<dyn KeySource>>,
+}
+
+impl Keys {
+    /// It speaks with the first, and understands all. The form is the same for all members.
+    #[must_use]
+    pub fn new(keys: Vec<Key>, form: Form) -> Self {
+        Self { keys, form, source: None }
+    }
+
+    /// Bytes that each message becomes longer by.
+    pub(crate) fn overhead(&self) -> usize {
+        self.form.overhead()
+    }
+
+    /// Takes the keys that come from there later, too. Its number is 0 while they are the first ones.
+    #[must_use]
+    pub fn following(self, source: Arc<dyn KeySource>) -> Self {
+        Self { source: Some(source), ..self }
+    }
+}
+
+/// A key is looked for so often: who is removed from a group reads no longer than this and what the
+/// change takes to arrive, and a look costs a few microseconds.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Looks for keys now and then.
+#[derive(Debug)]
+struct Follower {
+    source: Arc<dyn KeySource>,
+    known: u64,
+    next: Time,
+}
+
+impl Follower {
+    fn poll(&mut self, now: Time) -> Option<Vec<Key>> {
+        if now < self.next {
+            return None;
+        }
+        self.next = now + LOOK;
+        let (number, keys) = self.source.newer(self.known)?;
+        self.known = number;
+        Some(keys)
+    }
 }
 
 #[derive(Debug)]
@@ -43,6 +93,7 @@ pub struct Sealed {
     hello: Option<Vec<u8>>,
     /// A run, opened.
     opened: Vec<u8>,
+    follower: Option<Follower>,
 }
 
 impl Sealed {
@@ -54,7 +105,7 @@ impl Sealed {
     ) -> Result<Self, JoinError> {
         let kind = match keys {
             None => Kind::Clear(Keyless::default()),
-            Some(Keys { keys, form }) => {
+            Some(Keys { keys, form, .. }) => {
                 // The two ends of a session with one receiver know different addresses.
                 let multicast = group.ip().is_multicast();
                 let name = if multicast { group.to_string() } else { "unicast".to_owned() };
@@ -63,7 +114,9 @@ impl Sealed {
             }
         };
         let (sealed, opened) = (Vec::new(), Vec::new());
-        Ok(Self { kind, sealed, taken: None, hello: None, opened })
+        let source = keys.and_then(|keys| keys.source.clone());
+        let follower = source.map(|source| Follower { source, known: 0, next: Time::ZERO });
+        Ok(Self { kind, sealed, taken: None, hello: None, opened, follower })
     }
 
     /// Bytes that each message becomes longer by.
@@ -157,6 +210,9 @@ impl Sealed {
     pub fn advance(&mut self, now: Time, endpoint: &Endpoint) {
         let Kind::Sealed(seal) = &mut self.kind else { return };
         let at = moment(now);
+        if let Some(keys) = self.follower.as_mut().and_then(|follower| follower.poll(now)) {
+            seal.rekey(now, keys);
+        }
         if seal.needs_salt(at)
             && let Some(salt) = system_salt()
         {
@@ -173,7 +229,10 @@ impl Sealed {
     pub fn next_timeout(&self) -> Option<Time> {
         match &self.kind {
             Kind::Clear(_) => None,
-            Kind::Sealed(seal) => seal.next_timeout(),
+            Kind::Sealed(seal) => {
+                let look = self.follower.as_ref().map(|follower| follower.next);
+                seal.next_timeout().into_iter().chain(look).min()
+            }
         }
     }
 
@@ -208,7 +267,7 @@ mod tests {
     }
 
     fn sealed(secret: u8) -> Sealed {
-        let keys = Keys { keys: vec![Key::from_secret([secret; 32], 1)], form: Form::Long };
+        let keys = Keys::new(vec![Key::from_secret([secret; 32], 1)], Form::Long);
         Sealed::new(Some(&keys), SocketAddr::from(([10, 0, 0, 1], 6003)), false).unwrap()
     }
 
@@ -232,6 +291,38 @@ mod tests {
         });
         let left: Vec<u8> = (0..95).filter(|n| !(20..30).contains(n)).collect();
         assert_eq!(pieces, [(left, 10)]);
+    }
+
+    /// Gives another key from the second look on.
+    #[derive(Debug, Default)]
+    struct Changing(std::sync::atomic::AtomicU64);
+
+    impl KeySource for Changing {
+        fn newer(&self, known: u64) -> Option<(u64, Vec<Key>)> {
+            let looks = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            (looks > 0 && known == 0).then(|| (1, vec![Key::from_secret([2; 32], 2)]))
+        }
+    }
+
+    #[test]
+    fn a_key_that_changes_is_looked_for_once_a_second_and_then_spoken_with() {
+        let endpoint = endpoint();
+        let first = vec![Key::from_secret([1; 32], 1)];
+        let changing = Arc::new(Changing::default());
+        let keys = Keys::new(first, Form::Long).following(changing.clone());
+        let group = SocketAddr::from(([10, 0, 0, 1], 6003));
+        let mut sealed = Sealed::new(Some(&keys), group, false).unwrap();
+        let mut speaks = Vec::new();
+        for second in 0..10 {
+            let now = Time::ZERO + Duration::from_secs(second);
+            sealed.advance(now, &endpoint);
+            sealed.advance(now, &endpoint);
+            assert!(sealed.next_timeout().is_some_and(|at| at <= now + LOOK));
+            let Kind::Sealed(seal) = &sealed.kind else { panic!("sealed") };
+            speaks.push(seal.key_id() == Key::from_secret([2; 32], 2).id());
+        }
+        assert_eq!(changing.0.load(std::sync::atomic::Ordering::Relaxed), 10);
+        assert_eq!(speaks.iter().position(|new| *new), Some(4), "three seconds after it was found");
     }
 
     #[test]

@@ -88,6 +88,17 @@ impl SenderHandle<'_> {
         self.with(|s, now| s.evict(now, node));
     }
 
+    /// The rate follows only the reports of receivers that were named ([`Self::heed`]) from now on.
+    /// For who knows whom it sends to: others are served, but cannot slow it down.
+    pub fn heed_only_named(&mut self) {
+        self.with(|s, _| s.heed_only_named());
+    }
+
+    /// Names `node` as one whose reports the rate follows.
+    pub fn heed(&mut self, node: NodeId) {
+        self.with(|s, _| s.heed(node));
+    }
+
     /// Defers `node`: its requests are counted ([`crate::DropReason::Deferred`]) but not served
     /// until the first pass of all objects is done and the other receivers have requested nothing
     /// for two NACK cycles. By then it requests again what it lacks. With `false` it is served like

@@ -7,11 +7,8 @@ use std::{
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
-use fanfare_keys::file;
-use fanfare_node::{
-    GroupSpec, Keys, Network, random_id,
-    seal::{Form, Key},
-};
+use fanfare_keys::follow;
+use fanfare_node::{GroupSpec, Keys, Network, random_id, seal::Form};
 use fanfare_relay::Config;
 
 const HELP: Help = Help::new(&[
@@ -78,11 +75,13 @@ pub(crate) struct RelayArgs {
 
 impl RelayArgs {
     pub(crate) fn plan(&self) -> Result<(Vec<Network>, Config), Failure> {
-        let keys: Vec<Key> =
-            self.key.iter().map(|path| file::read(path)).collect::<Result<_, _>>()?;
+        let keys = match self.key.is_empty() {
+            true => None,
+            false => Some(follow::keys(&self.key, Form::Long)?),
+        };
         let networks: Vec<Network> = (0_u16..)
             .zip(&self.join)
-            .map(|(n, text)| self.network(n, text, &keys))
+            .map(|(n, text)| self.network(n, text, keys.as_ref()))
             .collect::<Result<_, _>>()?;
         let group = networks.first().map(Network::address);
         let group = group.ok_or_else(|| wrong("join", "", "name a group"))?;
@@ -109,7 +108,7 @@ impl RelayArgs {
         Ok((networks, Config { id, groups, peers, accept, open, limit, cache }))
     }
 
-    fn network(&self, number: u16, text: &str, keys: &[Key]) -> Result<Network, Failure> {
+    fn network(&self, number: u16, text: &str, keys: Option<&Keys>) -> Result<Network, Failure> {
         let (group, interface) = match text.rsplit_once('@') {
             Some((group, interface)) => (group, Some(interface)),
             None => (text, None),
@@ -120,10 +119,10 @@ impl RelayArgs {
         if let Some(interface) = interface {
             network = network.interface(interface);
         }
-        if keys.is_empty() {
-            return Ok(network);
-        }
-        Ok(network.sealed(Keys { keys: keys.to_vec(), form: Form::Long }))
+        Ok(match keys {
+            Some(keys) => network.sealed(keys.clone()),
+            None => network,
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{
     Salt,
     cipher::{Cipher, Forged},
     hello::Hello,
+    key::KeyId,
     packet::{Form, Head},
     refusal::Refusal,
     schedule::{Chain, Epoch},
@@ -24,7 +25,8 @@ pub(crate) const GENERATIONS_MAX: u32 = 1024;
 pub(crate) struct Member {
     pub(crate) salt: Salt,
     pub(crate) slot: u16,
-    /// Which of our keys it has.
+    /// Which of our keys it has, and the low bits of that epoch.
+    pub(crate) key: KeyId,
     pub(crate) epoch: u8,
     form: Form,
     chain: Chain,
@@ -59,6 +61,7 @@ impl Member {
         Some(Self {
             salt,
             slot,
+            key: epoch.id,
             epoch: epoch.low,
             form,
             chain,

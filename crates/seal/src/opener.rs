@@ -7,6 +7,7 @@ use fanfare_units::Time;
 use crate::{
     Salt,
     hello::{Hello, HelloHead, Question},
+    key::KeyId,
     member::Member,
     packet::{Form, Head},
     refusal::Refusal,
@@ -22,18 +23,56 @@ const MEMBERS_MAX: usize = 1024;
 /// Members of one slot that are tried: slots are drawn from 65,536 (in short form from 256).
 const SAME_SLOT: usize = 8;
 
+/// What was sealed with a key that is no longer ours opens for so long: all members learn of a change within
+/// seconds (trust: the longer of ten seconds and four round trips, which none has).
+const OLD_KEYS: Duration = Duration::from_secs(10);
+
 /// The opening half.
 #[derive(Debug)]
 pub(crate) struct Opener {
     form: Form,
     epochs: Vec<Epoch>,
+    /// Those that were ours, and until when they open.
+    old: Vec<(Epoch, Time)>,
     members: BTreeMap<u16, Vec<Member>>,
     count: usize,
 }
 
 impl Opener {
     pub(crate) fn new(form: Form, epochs: Vec<Epoch>) -> Self {
-        Self { form, epochs, members: BTreeMap::new(), count: 0 }
+        Self { form, epochs, old: Vec::new(), members: BTreeMap::new(), count: 0 }
+    }
+
+    /// Opens with these from now on, and for a while with those before.
+    pub(crate) fn rekey(&mut self, now: Time, epochs: Vec<Epoch>) {
+        let before = std::mem::replace(&mut self.epochs, epochs);
+        let ours = |id| self.epochs.iter().any(|epoch| epoch.id == id);
+        self.old.retain(|(epoch, _)| !ours(epoch.id));
+        let gone = before.into_iter().filter(|epoch| !ours(epoch.id));
+        self.old.extend(gone.map(|epoch| (epoch, now + OLD_KEYS)));
+    }
+
+    /// When the next old key opens nothing any more.
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        self.old.iter().map(|(_, until)| *until).min()
+    }
+
+    /// Old keys go, and those who have no other.
+    pub(crate) fn on_timeout(&mut self, now: Time) {
+        if self.next_timeout().is_none_or(|at| now < at) {
+            return;
+        }
+        self.old.retain(|(_, until)| now < *until);
+        let kept: Vec<KeyId> = self.all().map(|epoch| epoch.id).collect();
+        for same in self.members.values_mut() {
+            same.retain(|member| kept.contains(&member.key));
+        }
+        self.members.retain(|_, same| !same.is_empty());
+        self.count = self.members.values().map(Vec::len).sum();
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Epoch> {
+        self.epochs.iter().chain(self.old.iter().map(|(epoch, _)| epoch))
     }
 
     /// Where members of this slot are found: in short form only its low byte is known.
@@ -79,7 +118,7 @@ impl Opener {
         if head.salt == *own.0 {
             return Err(Refusal::Own);
         }
-        let epoch = self.epochs.iter().find(|epoch| epoch.id == head.key);
+        let epoch = self.all().find(|epoch| epoch.id == head.key);
         let epoch = epoch.ok_or(Refusal::OtherKey(head.key))?.clone();
         let hello = head.open(&epoch, context, datagram).ok_or(Refusal::Forged)?;
         let slot = self.slot(head.slot);

@@ -28,6 +28,10 @@ const REFLECTED: usize = 3;
 /// Hellos with another clock that are borne before people are told: an answer comes within one or two.
 const CLOCK_PATIENCE: u32 = 5;
 
+/// A new key is spoken with so long after it is there: by then the others have it, too, as they look for
+/// one every second.
+const SPOKEN_AFTER: Duration = Duration::from_secs(3);
+
 /// What time it is, by both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Moment {
@@ -89,6 +93,8 @@ pub struct Seal {
     greeting: Greeting,
     notices: Notices,
     question: Question,
+    /// The key to speak with next, and from when.
+    next: Option<(Epoch, Time)>,
     /// How far the two clocks are apart.
     apart: Option<Duration>,
     /// Hellos in a row whose clock was far from ours.
@@ -110,6 +116,7 @@ impl Seal {
             greeting: Greeting::new(settings.form),
             notices: Notices::default(),
             question: question(&salt),
+            next: None,
             apart: None,
             off: 0,
             own,
@@ -129,12 +136,29 @@ impl Seal {
         self.own.id
     }
 
-    /// Whether it needs a new salt: its keys are used up, or the machine was stopped and went on.
+    /// The group has changed its key: it opens with these from now on, for a while with those before, and
+    /// soon speaks with the first. Nothing is changed by none.
+    pub fn rekey(&mut self, now: Time, keys: Vec<Key>) {
+        let epochs: Vec<Epoch> = keys.iter().map(Epoch::of).collect();
+        let Some(first) = epochs.first() else { return };
+        let speaks = first.id == self.own.id;
+        self.next = (!speaks).then(|| (first.clone(), now + SPOKEN_AFTER));
+        self.opener.rekey(now, epochs);
+        self.settings.keys = keys;
+    }
+
+    /// Whether it needs a new salt: its keys are used up or are others now, or the machine was stopped and
+    /// went on.
     pub fn needs_salt(&mut self, at: Moment) -> bool {
+        self.opener.on_timeout(at.now);
+        if let Some((epoch, _)) = self.next.take_if(|(_, from)| *from <= at.now) {
+            self.own = epoch;
+        }
         let apart = at.clock.saturating_sub(at.now.since(Time::ZERO));
         let before = *self.apart.get_or_insert(apart);
         self.apart = Some(apart);
-        self.sealer.is_used_up() || before.abs_diff(apart) > JUMP
+        let other = self.sealer.key() != self.own.id;
+        other || self.sealer.is_used_up() || before.abs_diff(apart) > JUMP
     }
 
     /// Goes on with other keys of its own.
@@ -170,10 +194,14 @@ impl Seal {
         Some((to, self.say(at, asks, answers)))
     }
 
-    /// When [`Self::poll`] has something.
+    /// When [`Self::poll`] or [`Self::needs_salt`] has something.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Time> {
-        self.greeting.next_timeout()
+        let speaks = self.next.as_ref().map(|(_, from)| *from);
+        [self.greeting.next_timeout(), self.opener.next_timeout(), speaks]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Opens a datagram and appends what is in it to `out`. A hello has nothing in it.

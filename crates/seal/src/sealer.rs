@@ -6,6 +6,7 @@ use crate::{
     Salt,
     cipher::Cipher,
     hello::{Hello, HelloHead, Question},
+    key::KeyId,
     member::GENERATIONS_MAX,
     packet::{Form, Head},
     schedule::{Chain, Epoch},
@@ -66,6 +67,11 @@ impl Sealer {
 
     pub(crate) fn salt(&self) -> &Salt {
         &self.salt
+    }
+
+    /// The key that it speaks with.
+    pub(crate) fn key(&self) -> KeyId {
+        self.epoch.id
     }
 
     /// Whether it has to begin anew with another salt.

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fanfare_command::{Failure, units};
-use fanfare_keys::file;
+use fanfare_keys::follow;
 use fanfare_node::{
-    GroupSpec, Keys, Network,
+    GroupSpec, Network,
     group::{Group, GroupOptions},
     proto::{Bitrate, SenderConfig},
     seal::Form,
@@ -71,7 +71,7 @@ impl MemberArgs {
             network = network.interface(interface);
         }
         if let Some(path) = &self.key {
-            network = network.sealed(Keys { keys: vec![file::read(path)?], form: Form::Long });
+            network = network.sealed(follow::keys(std::slice::from_ref(path), Form::Long)?);
         }
         let sender = SenderConfig { rate: self.rate()?, ..SenderConfig::default() };
         let mut options = GroupOptions::default();

@@ -4,11 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fanfare_command::Failure;
-use fanfare_keys::file;
-use fanfare_node::{
-    Keys,
-    seal::{Form, Key},
-};
+use fanfare_keys::{file, follow};
+use fanfare_node::{Keys, seal::Form};
 
 /// Options of keys.
 #[derive(Debug, Clone, Default, Args)]
@@ -17,7 +14,8 @@ pub(crate) struct KeyArgs {
     /// Seal all packets with the key in this file, and accept no others
     ///
     /// All members of the group need the same key ('fanfare key new'). Given twice, the first is used for
-    /// sending and both are accepted: so keys can be changed while transfers run.
+    /// sending and both are accepted: so keys can be changed while transfers run. A file that changes is
+    /// read again.
     #[arg(long, value_name = "FILE")]
     key: Vec<PathBuf>,
     /// Take the key from this environment variable ('fanfare key show --secret')
@@ -31,21 +29,19 @@ pub(crate) struct KeyArgs {
 impl KeyArgs {
     /// The keys, if everything is to be sealed.
     pub(crate) fn keys(&self) -> Result<Option<Keys>, Failure> {
-        let mut keys: Vec<Key> =
-            self.key.iter().map(|path| file::read(path)).collect::<Result<_, _>>()?;
-        if let Some(name) = &self.key_env {
-            keys.push(file::from_environment(name)?);
-        }
-        if keys.is_empty() {
-            return match self.seal_short {
-                true => Err(Failure::usage(
-                    "seal_short.unused",
-                    "seal-short (true): there is no key to seal with. Give --key",
-                )),
-                false => Ok(None),
-            };
-        }
         let form = if self.seal_short { Form::Short } else { Form::Long };
-        Ok(Some(Keys { keys, form }))
+        if let Some(name) = &self.key_env {
+            return Ok(Some(Keys::new(vec![file::from_environment(name)?], form)));
+        }
+        if !self.key.is_empty() {
+            return follow::keys(&self.key, form).map(Some);
+        }
+        match self.seal_short {
+            true => Err(Failure::usage(
+                "seal_short.unused",
+                "seal-short (true): there is no key to seal with. Give --key",
+            )),
+            false => Ok(None),
+        }
     }
 }

@@ -13,4 +13,5 @@ mod monitor;
 mod nats;
 pub(crate) mod node;
 mod node_groups;
+mod policy;
 mod socket;

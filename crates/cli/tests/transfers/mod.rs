@@ -14,6 +14,7 @@ mod layers;
 mod overruns;
 mod pack;
 mod parts;
+mod policy;
 mod progress;
 mod resume;
 mod sealed;

@@ -81,6 +81,67 @@ fn another_key_none_or_the_other_form_are_told_on_both_sides_with_exit_4() {
 }
 
 #[test]
+fn another_epoch_of_the_same_group_is_told_on_both_sides_with_exit_4() {
+    let stage = Stage::new();
+    let old = key(&stage, "old", &[]);
+    let new = key(&stage, "new", &["--replaces", &path(&stage, "old")]);
+    stage.file("f", 100_000);
+    let receiver = stage.recv("in", &[&old, "--timeout=3s"]);
+    let sent = stage.send(&[path(&stage, "f").as_str(), "--wait=2s", &new]);
+    let told = receiver.end().expect(4).error();
+    assert!(told.contains("sealed with another key than ours (key id"), "{told}");
+    sent.expect(4);
+    assert!(!stage.path("in/f").exists());
+}
+
+/// Puts the file of this name in place of a key that programs have read.
+fn replace(stage: &Stage, new: &str, old: &str) {
+    std::fs::rename(stage.path(new), stage.path(old)).unwrap();
+}
+
+#[test]
+fn programs_that_run_take_the_groups_new_key_in_the_middle_of_a_transfer() {
+    // 2 MB at 1.5 Mbit/s: 11 s. The key changes in the first of them, and is spoken with three later.
+    let stage = Stage::new();
+    let k = key(&stage, "k", &[]);
+    let old = std::fs::copy(stage.path("k"), stage.path("before")).map(|_| path(&stage, "before"));
+    key(&stage, "next", &["--replaces", &path(&stage, "k")]);
+    stage.file("f", 2_000_000);
+    let mut receiver = stage.recv("in", &[&k, "--once"]);
+    let args = [path(&stage, "f"), "--expect=in".into(), "--rate=1500k".into(), k.clone()];
+    let sender = stage.start("send", &args);
+    receiver.wait_for_progress("bytes", 50_000);
+    replace(&stage, "next", "k");
+    // Who has only the new key hears the rest, and asks for what it has missed.
+    let late = stage.recv("late", &[&k, "--once"]);
+    // Who has only the old one hears less and less.
+    let left = stage.recv("left", &[&format!("--key={}", old.unwrap()), "--timeout=6s"]);
+    sender.end().expect(0);
+    for (running, name) in [(receiver, "in"), (late, "late")] {
+        running.end().expect(0);
+        assert_same(&stage.path("f"), &stage.path(name).join("f"));
+    }
+    left.end();
+    assert!(!stage.path("left/f").exists(), "it was removed from the group");
+}
+
+#[test]
+fn a_receiver_whose_key_was_revoked_gets_no_receipt_and_its_sender_ends_with_exit_4() {
+    let stage = Stage::new();
+    let (receiver, other) = (public_key(&stage, "r"), public_key(&stage, "x"));
+    let list = format!("in {other}\n@revoked in {receiver}\n");
+    let hosts = stage.text("hosts", &list).display().to_string();
+    stage.file("f", 100_000);
+    let waiting = stage.recv("in", &["--once", "--identity", &path(&stage, "r")]);
+    let sent = stage.send(&[path(&stage, "f").as_str(), "--expect", &hosts]).expect(4);
+    let told = sent.error();
+    assert!(told.contains("the key of receiver in was revoked"), "{told}");
+    assert!(sent.all("receipt").is_empty());
+    waiting.end();
+    assert_same(&stage.path("f"), &stage.path("in/f"));
+}
+
+#[test]
 fn keys_that_cannot_be_used_end_the_command_with_exit_4_before_anything_is_sent() {
     use std::os::unix::fs::PermissionsExt;
     let stage = Stage::new();

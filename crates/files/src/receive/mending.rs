@@ -36,7 +36,8 @@ impl ReceiveJob {
         let root = details.map(|details| details.root);
         let event = match origin {
             Origin::Received => {
-                if !object.mended.again(now, found) {
+                // Where there is nothing to ask for, what was announced is wrong, and stays so.
+                if bytes == 0 || !object.mended.again(now, found) {
                     storage.distrust(key);
                     return self.fail(now, session, storage, key, Reason::HashMismatch, out);
                 }

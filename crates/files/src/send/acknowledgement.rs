@@ -3,10 +3,13 @@
 use fanfare_content::receipt::{Failure, Status};
 use fanfare_proto::{NodeId, Session, Time, WatermarkOutcome};
 
-use super::{SendJob, peers::News};
+use super::{Expect, SendJob, peers::News};
 use crate::event::Outbox;
 
 use crate::event::{Outcome, Receipt, SendEvent, Signed, TransferEvent};
+
+/// Receivers of one name that may slow a sender down: one, and itself when it is started again twice.
+const NAMESAKES: usize = 3;
 
 impl SendJob {
     pub(super) fn on_status(
@@ -20,8 +23,30 @@ impl SendJob {
         let Some(status) = Status::parse(status) else { return };
         let known = self.peers.is_known(node);
         let news = self.heed(now, node, &status);
+        if self.is_expected(&status.name) {
+            session.sender().heed(node);
+        }
         self.on_receiver(now, session, node, !known);
         self.tell(session, node, &news, out);
+        self.judge_resigned(now, session, node, &status);
+    }
+
+    /// Who says for long that something could not be had, and does nothing more, is not waited for.
+    fn judge_resigned(&mut self, now: Time, session: &mut Session, node: NodeId, status: &Status) {
+        let all_sent = self.queue.is_last_watermark() && self.queue.is_passed();
+        let ours = status.about == Some(self.about) && self.peers.is_open(node);
+        if all_sent && ours && self.resigned.on_status(now, node, status) {
+            session.sender().remove_acking_node(node);
+            let held = self.files_held(node);
+            self.peers.settle(now, node, Outcome::Partial { held, failures: [].into() });
+        }
+    }
+
+    /// Whether a name is expected, and not yet borne by many: a receiver that was started again bears it a
+    /// second time.
+    fn is_expected(&self, name: &str) -> bool {
+        let Expect::Names(names) = &self.options.expect else { return false };
+        names.iter().any(|expected| expected == name) && self.peers.bearers(name) <= NAMESAKES
     }
 
     /// In a carousel that enqueues anew, what failed may come in the next round: only failures of

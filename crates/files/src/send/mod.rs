@@ -6,7 +6,7 @@
 //! - `queue`: objects with the core and to come; `carousel`: once more
 //! - `acknowledgement`: what they say, and the receipts
 //! - `slow`: who gets less than the others, and what is done about it
-//! - `stalls`: who holds up a stream
+//! - `stalls`: who holds up a stream; `unproved`, `resigned`: who is not waited for any more
 //! - `report`: what is told of it; `limits`: what limited the rate
 //!
 //! A [`SendJob`] lives in the driver's thread and has no clock and no socket of its own.
@@ -20,6 +20,7 @@ mod pace;
 mod peers;
 mod queue;
 mod report;
+mod resigned;
 #[cfg(test)]
 mod rounds;
 mod slow;
@@ -43,6 +44,7 @@ use options::check_announcements;
 pub use options::{EnqueueFailed, SendOptions};
 use peers::Peers;
 use queue::{Economy, Queue, Resuming};
+use resigned::Resigned;
 use slow::SlowReceivers;
 pub use slow::{Slow, SlowVerdict};
 use stalls::Stalls;
@@ -94,6 +96,7 @@ pub(crate) struct SendJob {
     slow: SlowReceivers,
     stalls: Stalls,
     unproved: Unproved,
+    resigned: Resigned,
     /// Not leaving before.
     stay: Option<Time>,
     segment_size: u64,
@@ -127,6 +130,7 @@ impl SendJob {
             slow: SlowReceivers::new(options.slow),
             stalls: Stalls::default(),
             unproved: Unproved::default(),
+            resigned: Resigned::default(),
             stay: None,
             segment_size: u64::from(segment_size),
             options,
@@ -134,6 +138,9 @@ impl SendJob {
         job.queue.set_nonce(nonce);
         job.queue.set_identity(job.options.identity.clone());
         session.sender().hold(!job.options.one_way);
+        if matches!(job.options.expect, Expect::Names(_)) {
+            session.sender().heed_only_named();
+        }
         job.call_roll(session, ROLL_GATHERING);
         job.tell_waiting(out);
         // Otherwise it depends on who answers how they are sent.

@@ -115,6 +115,11 @@ impl Peers {
         *self.named.entry(name.to_owned()).or_default() += 1;
     }
 
+    /// How many say that this is their name.
+    pub(super) fn bearers(&self, name: &str) -> usize {
+        self.named.get(name).copied().unwrap_or(0)
+    }
+
     /// The same in a carousel that enqueues anew: what it lacks is what it said last, of objects
     /// whose failure `counts`.
     pub(super) fn on_status_of_round(

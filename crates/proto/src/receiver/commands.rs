@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{context::Context, event::Event, roll_call::RollCall, stats::DropReason, time::Time};
 use fanfare_wire::{
-    Cmd, RepairRequests,
+    Cmd, NodeId, RepairRequests,
     cmd::{Application, Flush, RepairAdv, Squelch},
     ext::ExtCc,
 };
@@ -24,6 +24,7 @@ impl RemoteSender {
                 let state = (&self.timing, self.measured());
                 if self.feedback.on_probe(ctx.now, cc, local.node_id, state, ctx.rng) {
                     self.reflection.on_named();
+                    self.eviction.on_addressed();
                 }
             }
             Cmd::RepairAdv(adv) => self.on_repair_adv(ctx.now, adv),
@@ -44,7 +45,8 @@ impl RemoteSender {
     /// The sender tells what it was asked by unicast: it counts as overheard.
     fn on_repair_adv(&mut self, now: Time, adv: &RepairAdv<'_>) {
         let cut = adv.flags & CUT != 0;
-        self.on_overheard(now, adv.extensions.cc().as_ref(), Some((&adv.requests, cut)));
+        let cc = adv.extensions.cc();
+        self.on_overheard(now, (self.id, cc.as_ref()), Some((&adv.requests, cut)));
     }
 
     /// The roll call is ours to answer; all else is the application's.
@@ -84,7 +86,7 @@ impl RemoteSender {
         let id = open.map_or(id, |open| open.on_stream_flush(id, local.config.join));
         let block = self.within(object, id.block);
         if asked {
-            self.eviction.on_asked();
+            self.eviction.on_addressed();
             let watermark = Watermark { object, payload_id: flush.payload_id };
             let delay = self.timing.ack_delay(self.feedback.sending(), ctx.rng);
             let reached = self.reached(local, watermark);
@@ -123,15 +125,15 @@ impl RemoteSender {
         ctx.events.push(Event::SenderEnded { sender: self.id });
     }
 
-    /// Others' feedback to this sender: EXT_CC, and what was requested (cut to fit, or all).
+    /// Others' feedback to this sender: who says it, EXT_CC, and what was requested (cut to fit, or all).
     pub(super) fn on_overheard(
         &mut self,
         now: Time,
-        cc: Option<&ExtCc>,
+        (node, cc): (NodeId, Option<&ExtCc>),
         requests: Option<(&RepairRequests<'_>, bool)>,
     ) {
         if let Some(cc) = cc {
-            self.feedback.on_overheard(now, cc, self.measured(), &self.timing);
+            self.feedback.on_overheard(now, (node, cc), self.measured(), &self.timing);
         }
         if let (Some((requests, cut)), Some(objects), Some(coding), true) =
             (requests, &self.objects, self.coding, self.nack.listens())

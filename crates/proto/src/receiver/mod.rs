@@ -46,7 +46,7 @@ use crate::{
 use admission::Admission;
 pub use admission::OnlyFrom;
 use alloc::vec::Vec;
-use answer::{ack, feedback, reception, reflection, status, timing, watermark};
+use answer::{ack, feedback, reception, reflection, status, timing, vouched, watermark};
 use assembly::{block, blocks, decode, format, object, objects, position, runs};
 use belief::{eviction, farewell, format_doubt, inactivity, join, pinned_identity, squelch};
 use fanfare_wire::{Ack, Data, DataBatch, InstanceId, Message, Nack, NodeId};
@@ -183,7 +183,8 @@ impl RemoteSenders {
         match self.addressed(feedback.server_id, feedback.instance_id) {
             Some(sender) => {
                 let cc = nack.extensions.cc();
-                sender.on_overheard(ctx.now, cc.as_ref(), Some((&nack.requests, false)));
+                let said = (feedback.source_id, cc.as_ref());
+                sender.on_overheard(ctx.now, said, Some((&nack.requests, false)));
             }
             None => ctx.stats.drop(DropReason::NotForUs),
         }
@@ -192,7 +193,10 @@ impl RemoteSenders {
     pub(crate) fn on_overheard_ack(&mut self, ctx: &mut Context<'_>, ack: &Ack<'_>) {
         let feedback = &ack.feedback;
         match self.addressed(feedback.server_id, feedback.instance_id) {
-            Some(sender) => sender.on_overheard(ctx.now, ack.extensions.cc().as_ref(), None),
+            Some(sender) => {
+                let cc = ack.extensions.cc();
+                sender.on_overheard(ctx.now, (feedback.source_id, cc.as_ref()), None);
+            }
             None => ctx.stats.drop(DropReason::NotForUs),
         }
     }

@@ -267,7 +267,8 @@ impl RemoteSender {
     /// Begins a NACK cycle if something before `limit` is missing.
     pub(super) fn want(&mut self, now: Time, rng: &mut Rng, local: &Local, limit: Position) {
         let Some(objects) = &self.objects else { return };
-        if local.config.silent || self.eviction.is_silent() || objects.first_need() >= limit {
+        let asks_nothing = local.config.silent || self.eviction.asks_nothing();
+        if asks_nothing || objects.first_need() >= limit {
             return;
         }
         if self.nack.on_need(now, limit, &self.timing, rng) {

@@ -120,6 +120,52 @@ fn while_keys_change_who_has_both_understands_both() {
     assert!(opened(&mut old, at(0), &hello).is_err(), "it speaks with the new one");
 }
 
+/// As the driver does each time it looks.
+fn look(seal: &mut Seal, at: Moment, salt: u8) {
+    if seal.needs_salt(at) {
+        seal.renew([salt; 16]);
+    }
+}
+
+#[test]
+fn who_runs_on_takes_a_new_key_opens_the_old_one_for_ten_seconds_and_speaks_with_the_new_one() {
+    let (mut one, mut other) = pair(Form::Long);
+    look(&mut one, at(0), 3);
+    let early = sealed(&mut one, at(1), b"old");
+    other.rekey(at(1).now, vec![key(2)]);
+    assert_eq!(opened(&mut other, at(2), &early), Ok(b"old".to_vec()), "on its way");
+    one.rekey(at(2).now, vec![key(2)]);
+    look(&mut one, at(4), 3);
+    assert_eq!(one.key_id(), key(1).id(), "others may not have it yet");
+    let before = sealed(&mut one, at(4), b"old");
+    look(&mut one, at(5), 3);
+    assert_eq!(one.key_id(), key(2).id());
+    let (hello, after) = (one.hello(at(5), None), sealed(&mut one, at(5), b"new"));
+    assert_eq!(opened(&mut other, at(5), &hello), Ok(vec![]));
+    assert_eq!(opened(&mut other, at(5), &after), Ok(b"new".to_vec()));
+    look(&mut other, at(11), 4);
+    assert!(opened(&mut other, at(11), &before).is_err(), "the old key opens nothing any more");
+    let more = sealed(&mut one, at(12), b"more");
+    assert_eq!(opened(&mut other, at(12), &more), Ok(b"more".to_vec()));
+    let mut gone = seal_of(7, Form::Long);
+    let hello = gone.hello(at(12), None);
+    assert_eq!(opened(&mut other, at(12), &hello), Err(Refusal::OtherKey(key(1).id())));
+}
+
+#[test]
+fn with_the_key_that_it_speaks_with_already_or_with_none_nothing_begins_anew() {
+    let (mut one, mut other) = pair(Form::Long);
+    look(&mut one, at(0), 3);
+    one.rekey(at(1).now, vec![key(1), key(2)]);
+    one.rekey(at(1).now, Vec::new());
+    look(&mut one, at(9), 3);
+    let message = sealed(&mut one, at(9), b"x");
+    assert_eq!(opened(&mut other, at(9), &message), Ok(b"x".to_vec()));
+    let mut new = Seal::new(settings(&[2], Form::Long), [2; 16]);
+    let hello = new.hello(at(9), None);
+    assert_eq!(opened(&mut one, at(9), &hello), Ok(vec![]), "it understands both");
+}
+
 #[test]
 fn generations_turn_and_the_one_before_opens_for_ten_seconds() {
     let (mut one, mut other) = pair(Form::Long);

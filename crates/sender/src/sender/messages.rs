@@ -232,7 +232,10 @@ impl Sender {
     /// By when whoever has heard the last roll call, and is no farther than those who have answered, has
     /// answered. `None`: the roll is not called.
     pub fn answered_by(&self, now: Time) -> Option<Time> {
-        let rtt = self.receivers.farthest().map_or(self.grtt(), |(_, rtt)| rtt);
+        let rtt = self
+            .receivers
+            .farthest(|node| self.heeded.has(node))
+            .map_or(self.grtt(), |(_, rtt)| rtt);
         self.roll_call.answered_by(now, rtt, self.call_timing())
     }
 

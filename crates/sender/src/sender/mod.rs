@@ -53,7 +53,7 @@ use fanfare_wire::{
     GroupSize, NodeId, ObjectTransportId, QuantizedRtt, Sequence, header::SenderFields,
 };
 use flush::Flush;
-use group::{probe, receivers, roll_call, slow_receivers};
+use group::{heeded::Heeded, probe, receivers, roll_call, slow_receivers};
 use in_flight::InFlight;
 use mending::{demand, in_flight, once, peer_repair, repair, repair_adv, repair_share, squelch};
 use object::TransmitObject;
@@ -152,6 +152,7 @@ pub struct Sender {
     probe: Probe,
     receivers: Receivers,
     slow: SlowReceivers,
+    heeded: Heeded,
     stream: StreamDetector,
     /// Ordinals of streams that may be written to.
     streams: Vec<u64>,
@@ -216,6 +217,7 @@ impl Sender {
             probe: Probe::new(now, config.probe_min, config.probe_max, rng),
             receivers: Receivers::default(),
             slow: SlowReceivers::default(),
+            heeded: Heeded::default(),
             stream: StreamDetector::default(),
             streams: Vec::new(),
             roll_call: RollCaller::new(),
@@ -402,6 +404,16 @@ impl Sender {
     /// Serves `node` only after the first pass and the others, or as all others again.
     pub fn defer(&mut self, node: NodeId, defer: bool) {
         self.slow.defer(node, defer);
+    }
+
+    /// The rate follows only the reports of those who are named ([`Self::heed`]) from now on.
+    pub fn heed_only_named(&mut self) {
+        self.heeded.only_named();
+    }
+
+    /// Names `node` as one whose reports the rate follows.
+    pub fn heed(&mut self, node: NodeId) {
+        self.heeded.name(node);
     }
 
     /// Calls the roll from now on, or no more.

@@ -1,6 +1,9 @@
 //! Congestion control feedback and RTT echo (RFC 5740 5.5.1, 5.5.2.2).
 
-use crate::receiver::timing::Timing;
+use crate::receiver::{
+    timing::Timing,
+    vouched::{Told, Vouched},
+};
 use crate::{
     backoff::random_backoff,
     congestion::{Mode, equation_rate},
@@ -35,6 +38,9 @@ const OUTLOOKS: (f64, f64) = (0.8, 1.02);
 /// A back-off by a GRTT that has fallen to less than one part in so many falls with it.
 const MUCH_NEARER: u32 = 4;
 
+/// A rate that has fallen to less than this has fallen on purpose: it travels in 12 bits.
+const SLOWER: f64 = 0.9;
+
 #[derive(Debug, Clone, Copy)]
 struct Probe {
     cc_sequence: u16,
@@ -62,6 +68,7 @@ pub(crate) struct Feedback {
     holdoff: Time,
     /// When it reported last.
     reported: Time,
+    vouched: Vouched,
 }
 
 impl Feedback {
@@ -78,6 +85,7 @@ impl Feedback {
             drawn: Duration::ZERO,
             holdoff: Time::ZERO,
             reported: Time::ZERO,
+            vouched: Vouched::default(),
         }
     }
 
@@ -94,6 +102,10 @@ impl Feedback {
         let mut named = false;
         let (cc_sequence, send_time) = (cc.cc_sequence, cc.send_time);
         self.probe = Some(Probe { cc_sequence, send_time, heard: now });
+        let (grtt, group_size, nodes) = (timing.grtt, timing.group_size, cc.nodes);
+        let rate = cc.extensions.rate().map(|told| told.rate.to_bytes_per_second());
+        let slower = rate.is_some_and(|rate| rate < SLOWER * self.sending);
+        self.vouched.on_probe(now, &Told { nodes, grtt, group_size, slower }, rng);
         self.limiting = false;
         if let Some(item) = cc.nodes.iter().find(|item| item.node == node) {
             self.limiting = item.flags.0 & (CcFlags::CLR | CcFlags::PLR) != 0;
@@ -151,7 +163,13 @@ impl Feedback {
     }
 
     /// Feedback of another receiver, or of several (REPAIR_ADV).
-    pub(crate) fn on_overheard(&mut self, now: Time, cc: &ExtCc, m: Measured, timing: &Timing) {
+    pub(crate) fn on_overheard(
+        &mut self,
+        now: Time,
+        (node, cc): (NodeId, &ExtCc),
+        m: Measured,
+        timing: &Timing,
+    ) {
         let (Some(_), false) = (self.due, self.limiting || self.unicast) else { return };
         let confirmed = self.rtt.is_some() || !cc.flags.has(CcFlags::RTT);
         let others = cc.rate.to_bytes_per_second();
@@ -161,7 +179,8 @@ impl Feedback {
             Mode::Path => (others > 0.0 || ours <= 0.0) && ours >= 0.9 * others,
             Mode::Norm | Mode::Ecn | Mode::LossTolerant => ours > 0.9 * others,
         };
-        if !cc.flags.has(CcFlags::CLR) && confirmed && limits_less {
+        let superfluous = !cc.flags.has(CcFlags::CLR) && confirmed && limits_less;
+        if superfluous && self.vouched.silences(now, node, others) {
             self.due = None;
             self.holdoff = now + timing.grtt * timing.backoff.max(4);
         }
@@ -337,16 +356,26 @@ mod tests {
     #[test]
     fn feedback_of_a_slower_receiver_suppresses_ours() {
         let mut feedback = waiting();
-        feedback.on_overheard(Time::ZERO, &others(1e3, 0), STEADY, &timing());
+        feedback.on_overheard(Time::ZERO, (NodeId(3), &others(1e3, 0)), STEADY, &timing());
         assert_eq!(feedback.next_timeout(), None);
     }
 
     #[test]
     fn feedback_of_a_faster_or_of_the_limiting_receiver_does_not() {
         let mut feedback = waiting();
-        feedback.on_overheard(Time::ZERO, &others(1e7, 0), STEADY, &timing());
-        feedback.on_overheard(Time::ZERO, &others(1e3, CcFlags::CLR), STEADY, &timing());
-        feedback.on_overheard(Time::ZERO, &others(1e3, CcFlags::RTT), STEADY, &timing());
+        feedback.on_overheard(Time::ZERO, (NodeId(3), &others(1e7, 0)), STEADY, &timing());
+        feedback.on_overheard(
+            Time::ZERO,
+            (NodeId(3), &others(1e3, CcFlags::CLR)),
+            STEADY,
+            &timing(),
+        );
+        feedback.on_overheard(
+            Time::ZERO,
+            (NodeId(3), &others(1e3, CcFlags::RTT)),
+            STEADY,
+            &timing(),
+        );
         assert!(feedback.next_timeout().is_some());
     }
 
@@ -372,10 +401,10 @@ mod tests {
     fn feedback_without_a_measurement_suppresses_only_receivers_without_one() {
         let asked = || Feedback { mode: Mode::Path, sending: 1e5, ..waiting() };
         let (mut new, mut old) = (asked(), asked());
-        new.on_overheard(Time::ZERO, &others(0.0, 0), STEADY, &timing());
+        new.on_overheard(Time::ZERO, (NodeId(3), &others(0.0, 0)), STEADY, &timing());
         assert_eq!(new.next_timeout(), None);
         let measured = Measured { outlook: Some(1.0), ..STEADY };
-        old.on_overheard(Time::ZERO, &others(0.0, 0), measured, &timing());
+        old.on_overheard(Time::ZERO, (NodeId(3), &others(0.0, 0)), measured, &timing());
         assert!(old.next_timeout().is_some());
     }
 

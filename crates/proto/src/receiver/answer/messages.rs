@@ -105,6 +105,10 @@ impl RemoteSender {
         out: &mut Vec<u8>,
     ) -> bool {
         let now = ctx.now;
+        if self.eviction.asks_nothing() {
+            self.nack.satisfied();
+            return false;
+        }
         let present = self.track.present().unwrap_or(initiated);
         let first = self.objects.as_ref().map(Objects::first_need);
         let Some(first) = first.filter(|first| *first < initiated.max(present)) else {

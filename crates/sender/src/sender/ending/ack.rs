@@ -17,6 +17,11 @@ const ASK_SILENT: Duration = Duration::from_millis(500);
 /// A report of work is good for so long: several of them may be lost.
 const AT_WORK: Duration = Duration::from_secs(5);
 
+/// A node whose name is used at two addresses is asked on for so long, as either may be the true one: its
+/// true address is believed a few seconds after the other has fallen silent (`SILENCE` of
+/// `bound_address`). An attacker alone does not hold up an end for longer.
+const CONTESTED: Duration = Duration::from_secs(30);
+
 /// The point to be acknowledged: the last symbol of an object, or a symbol of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::sender) struct Point {
@@ -74,6 +79,8 @@ pub(in crate::sender) struct Watermark {
     patience: Duration,
     point: Option<Point>,
     nodes: BTreeMap<NodeId, Node>,
+    /// Nodes asked whose feedback came from an address that is not believed, and since when.
+    contested: BTreeMap<NodeId, Time>,
     /// To be asked with the next watermark.
     waiting: BTreeSet<NodeId>,
     next: Time,
@@ -92,6 +99,7 @@ impl Watermark {
             patience,
             point: None,
             nodes: BTreeMap::new(),
+            contested: BTreeMap::new(),
             waiting: BTreeSet::new(),
             next: Time::ZERO,
             asked_last: NodeId::NONE,
@@ -110,6 +118,7 @@ impl Watermark {
         self.waiting.extend(nodes);
         self.point = point;
         self.nodes.clear();
+        self.contested.clear();
         self.told = true;
         if self.point.is_some() {
             let pending = |node| (node, Node::NEW);
@@ -259,6 +268,17 @@ impl Watermark {
         }
     }
 
+    /// Somebody speaks in the node's name at an address that is not believed. It may be the node: then it is at
+    /// work, and is asked on for some time.
+    pub(in crate::sender) fn on_contested(&mut self, now: Time, node: NodeId) {
+        if matches!(self.nodes.get(&node), Some(Node::Pending { .. })) {
+            let since = *self.contested.entry(node).or_insert(now);
+            if now.since(since) < CONTESTED {
+                self.on_alive(node);
+            }
+        }
+    }
+
     /// The node says that it has everything but is still at work on it. It says so once a second at
     /// most ([`crate::receiver`]), which is longer than all requests take at a short GRTT. What it has said
     /// before it can have been asked, at least `rtt` there and back, answers the roll.
@@ -373,6 +393,25 @@ mod tests {
         assert_eq!(exhaust(&mut watermark, 10).len(), 3);
         let outcomes = watermark.poll_done().unwrap();
         assert_eq!(outcomes, [(NodeId(7), WatermarkOutcome::Unanswered)]);
+    }
+
+    #[test]
+    fn a_node_in_whose_name_somebody_speaks_elsewhere_is_asked_on_for_half_a_minute() {
+        let mut watermark = watermark(&[7]);
+        let (mut now, mut ended) = (Time::ZERO, None);
+        while ended.is_none() {
+            watermark.on_contested(now, NodeId(7));
+            watermark.poll(now);
+            watermark.on_flushed(now, INTERVAL, 10, Time::ZERO);
+            now = now + INTERVAL;
+            ended = watermark.poll_done();
+        }
+        let asked_on = now.since(Time::ZERO);
+        assert!((CONTESTED..CONTESTED + INTERVAL * 6).contains(&asked_on), "{asked_on:?}");
+        let mut settled = self::watermark(&[7]);
+        assert!(settled.on_ack(NodeId(7), OBJECT, id(3)));
+        settled.on_contested(Time::ZERO, NodeId(7));
+        assert!(settled.has_acknowledged(NodeId(7)));
     }
 
     #[test]

@@ -285,6 +285,7 @@ impl Sender {
         let (arrived, sent) = (u32::from_be_bytes(*arrived), self.messages);
         self.receivers.on_count(self.now, node, arrived, sent);
         if let Some(overruns) = rest.first_chunk()
+            && self.heeded.has(node)
             && self.receivers.on_overruns(node, u32::from_be_bytes(*overruns))
             && !self.controller.on_overrun(self.now, node)
         {
@@ -324,21 +325,21 @@ impl Sender {
         if !self.receivers.is_believed(self.now, claim, echoed, self.probe.sequence()) {
             // It may have moved: the next probe tells.
             self.probe.hasten(self.now, CHALLENGE);
+            self.receivers.on_contested(feedback.source_id);
+            self.watermark.on_contested(self.now, feedback.source_id);
             ctx.stats.drop(DropReason::ForeignSource);
             return None;
         }
-        let longest = self.config.grtt_max.saturating_mul(self.config.robust_factor.max(1));
         let plausible = |sequence| self.probe.is_plausible(sequence, feedback.grtt_response);
         let forged = echoed.is_some_and(|sequence| !plausible(sequence));
+        let node = feedback.source_id;
+        let rtt = match forged {
+            true => None,
+            false => self.measure(ctx, feedback, echoed.is_some()),
+        };
         if forged {
             ctx.stats.drop(DropReason::Unconfirmed);
         }
-        let echo = feedback.grtt_response.filter(|_| !forged);
-        let rtt = echo.and_then(|echo| self.probe.rtt(self.now, echo, longest));
-        if let Some(rtt) = rtt {
-            self.grtt.on_sample(self.now, rtt);
-        }
-        let node = feedback.source_id;
         let (cc, path) = (extensions.cc(), extensions.path());
         let (cc, path) = (cc.filter(|_| !forged), path.filter(|_| !forged));
         let noted = self
@@ -354,12 +355,34 @@ impl Sender {
                 self.roll_call.on_newcomer(self.now);
             }
         }
-        if let Some(feedback) = noted.feedback {
+        if let Some(feedback) = noted.feedback.filter(|_| self.heeded.has(node)) {
             self.controller.on_feedback(self.now, &feedback);
             self.hasten_probe();
         }
         self.settle_grtt();
         self.advertise_grtt();
+        Some(rtt)
+    }
+
+    /// The round trip that an echo tells, where it is believed. `proved`: with the number of a probe sent
+    /// lately, of which it cannot be older.
+    fn measure(
+        &mut self,
+        ctx: &mut Context<'_>,
+        feedback: &FeedbackFields,
+        proved: bool,
+    ) -> Option<Duration> {
+        let longest = self.config.grtt_max.saturating_mul(self.config.robust_factor.max(1));
+        let rtt = self.probe.rtt(self.now, feedback.grtt_response?, longest)?;
+        // Before anybody has answered the estimate is a guess, and may be half of what is true.
+        let guess = if self.grtt.is_measured() { 1 } else { 2 };
+        let usual = self.grtt.estimate() * guess;
+        let told = (feedback.source_id, rtt);
+        if !proved && !self.receivers.believes_rtt(self.now, told, usual) {
+            ctx.stats.drop(DropReason::Unconfirmed);
+            return None;
+        }
+        self.grtt.on_sample(self.now, rtt);
         Some(rtt)
     }
 }

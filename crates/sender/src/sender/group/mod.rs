@@ -1,11 +1,14 @@
 //! What is known of the receivers.
 //!
 //! - `feedback`: passes NACKs and ACKs to the machines; `receivers`: who was heard
-//! - `bound_address`: from where it is believed
+//! - `bound_address`: from where it is believed; `echo_doubt`: which round trips are
+//! - `heeded`: whose reports the rate follows
 //! - `probe`: round trips; `roll_call`: names; `slow_receivers`: deferred or evicted
 
 pub(in crate::sender) mod bound_address;
+pub(in crate::sender) mod echo_doubt;
 pub(in crate::sender) mod feedback;
+pub(in crate::sender) mod heeded;
 pub(in crate::sender) mod probe;
 pub(in crate::sender) mod receivers;
 pub(in crate::sender) mod roll_call;

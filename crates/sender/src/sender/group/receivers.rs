@@ -4,7 +4,13 @@ use crate::{
     congestion::{Feedback, Nearness, reception::ReceptionTally},
     rate::Bitrate,
     report::ReceiverReport,
-    sender::{group::bound_address::BoundAddress, slow_receivers::SlowReceivers},
+    sender::{
+        group::{
+            bound_address::BoundAddress,
+            echo_doubt::{self, EchoDoubt},
+        },
+        slow_receivers::SlowReceivers,
+    },
     time::{Duration, Time},
 };
 use alloc::{collections::BTreeMap, vec::Vec};
@@ -47,6 +53,7 @@ pub(in crate::sender) struct Report {
 struct Receiver {
     source: SocketAddr,
     address: BoundAddress,
+    echo: EchoDoubt,
     rtt: Option<Duration>,
     nearness: Nearness,
     nearest: Option<Duration>,
@@ -68,6 +75,8 @@ pub(in crate::sender) struct Receivers {
     known: BTreeMap<NodeId, Receiver>,
     /// Heard since the last probe.
     recent: Vec<NodeId>,
+    /// In whose name somebody has spoken since then at an address that is not believed.
+    contested: Vec<NodeId>,
 }
 
 /// What came of a report.
@@ -118,9 +127,13 @@ impl Receivers {
         self.known.get(&node)?.nearest
     }
 
-    /// Who has the longest round trip, of those to whom it was measured.
-    pub(in crate::sender) fn farthest(&self) -> Option<(NodeId, Duration)> {
-        let measured = self.known.iter().filter_map(|(node, r)| Some((*node, r.rtt?)));
+    /// Who has the longest round trip, of those who `count` and to whom it was measured.
+    pub(in crate::sender) fn farthest(
+        &self,
+        counts: impl Fn(NodeId) -> bool,
+    ) -> Option<(NodeId, Duration)> {
+        let counted = self.known.iter().filter(|(node, _)| counts(**node));
+        let measured = counted.filter_map(|(node, r)| Some((*node, r.rtt?)));
         measured.max_by_key(|(_, rtt)| *rtt)
     }
 
@@ -146,6 +159,20 @@ impl Receivers {
         known.is_none_or(|known| known.address.check(now, source, echoed, sent))
     }
 
+    /// Whether a round trip that an echo of `node` tells is believed, where up to `usual` is reckoned
+    /// with. Who is not known is believed what does no harm.
+    pub(in crate::sender) fn believes_rtt(
+        &mut self,
+        now: Time,
+        (node, rtt): (NodeId, Duration),
+        usual: Duration,
+    ) -> bool {
+        match self.known.get_mut(&node) {
+            Some(known) => known.echo.believes(now, rtt, usual),
+            None => echo_doubt::is_harmless(rtt, usual),
+        }
+    }
+
     /// Feedback came in.
     pub(in crate::sender) fn on_report(&mut self, now: Time, report: &Report) -> Noted {
         let new = !self.known.contains_key(&report.node);
@@ -155,6 +182,7 @@ impl Receivers {
         let receiver = self.known.entry(report.node).or_insert(Receiver {
             source: report.source,
             address: BoundAddress::new(now, report.source),
+            echo: EchoDoubt::default(),
             rtt: None,
             nearness: Nearness::default(),
             nearest: None,
@@ -196,13 +224,24 @@ impl Receivers {
         }
     }
 
-    /// The list of the next probe: those that limit the rate, then who was heard since the last
-    /// one, as far as there is room.
+    /// Somebody speaks in a node's name at an address that is not believed.
+    pub(in crate::sender) fn on_contested(&mut self, node: NodeId) {
+        if self.contested.len() < NODES_PER_PROBE && !self.contested.contains(&node) {
+            self.contested.push(node);
+        }
+    }
+
+    /// The list of the next probe: those that limit the rate, those that are to answer at once so that
+    /// it is known where they are, then who was heard since the last one, as far as there is room.
     pub(in crate::sender) fn take_recent(&mut self, limiting: &[(NodeId, CcFlags)]) -> Vec<CcNode> {
         let recent = core::mem::take(&mut self.recent);
-        let others = recent.iter().filter(|node| !limiting.iter().any(|(n, _)| n == *node));
+        let contested = core::mem::take(&mut self.contested);
+        let limits = |node: &NodeId| limiting.iter().any(|(n, _)| n == node);
+        let asked = contested.iter().filter(|node| !limits(node));
+        let asked = asked.map(|node| (*node, CcFlags(CcFlags::PLR)));
+        let others = recent.iter().filter(|node| !limits(node) && !contested.contains(node));
         let others = others.map(|node| (*node, CcFlags::default()));
-        let listed = limiting.iter().copied().chain(others);
+        let listed = limiting.iter().copied().chain(asked).chain(others);
         let item = |(node, flags)| Some(self.known.get(&node)?.cc_node(node, flags));
         listed.filter_map(item).flatten().take(NODES_PER_PROBE).collect()
     }
@@ -338,6 +377,19 @@ mod tests {
         assert_eq!(listed.iter().map(|item| item.node.0).collect::<Vec<_>>(), [8, 1, 2, 3, 4]);
         assert!(listed[0].flags.has(CcFlags::CLR | CcFlags::RTT));
         assert!(receivers.take_recent(&[]).is_empty());
+    }
+
+    #[test]
+    fn in_whose_name_somebody_speaks_elsewhere_is_to_answer_the_next_probe_at_once() {
+        let mut receivers = Receivers::default();
+        for node in 1..=3 {
+            receivers.on_report(Time::ZERO, &report(node, Heard::Ack, 0));
+        }
+        receivers.on_contested(NodeId(2));
+        let listed = receivers.take_recent(&[(NodeId(1), CcFlags(CcFlags::CLR))]);
+        assert_eq!(listed.iter().map(|item| item.node.0).collect::<Vec<_>>(), [1, 2, 3]);
+        assert!(listed[1].flags.has(CcFlags::PLR) && !listed[2].flags.has(CcFlags::PLR));
+        assert!(receivers.take_recent(&[]).is_empty(), "once");
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl Sender {
     /// A message of so many bytes has gone in the place of such repairs.
     pub fn on_own_repair(&mut self, now: Time, bytes: usize) {
         self.on_own(now, bytes);
-        self.share.on_repair(self.controller.rate(), bytes);
+        self.share.on_repair(bytes);
         self.on_object_message_sent(self.flushes_infos);
     }
 

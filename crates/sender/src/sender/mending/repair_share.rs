@@ -4,10 +4,9 @@ use crate::{rate::Bitrate, time::Duration};
 
 /// The balance may run this far either way, in percent-bytes: a few dozen segments.
 const BOUND: i64 = 100 * 50_000;
-/// Where nothing else is said, repairs go first, and take half of the rate at most over this time at
-/// the highest rate so far:
-/// loss comes in bursts, and who comes late asks for much. Requests without end, true or not, cannot hold
-/// new data up for longer.
+/// Where nothing else is said, each byte of new data earns one of repair, and so much is saved up as is
+/// sent in this time at the highest rate: loss comes in bursts, and who comes late asks for much. So
+/// repairs go first, but requests without end, true or not, do no more than double the time.
 const PATIENCE: Duration = Duration::from_secs(5);
 const HALF: i64 = 50;
 
@@ -16,7 +15,7 @@ const HALF: i64 = 50;
 pub(in crate::sender) struct RepairShare {
     /// Percent of the rate that repairs may take.
     repairs: i64,
-    /// Repairs may run ahead of their share by what is sent in this time.
+    /// What is saved up is what is sent in this time.
     patience: Duration,
     /// The highest rate so far: what was lost at it is repaired at a lower one.
     peak: Bitrate,
@@ -25,8 +24,8 @@ pub(in crate::sender) struct RepairShare {
 }
 
 impl RepairShare {
-    /// Repairs take at most `percent` while there is new data; with 100 they go first until they have had
-    /// more than half of the rate for some time.
+    /// Repairs take at most `percent` while there is new data; with 100, half, and more where less was
+    /// needed before.
     pub(in crate::sender) fn new(percent: u8) -> Self {
         let (repairs, patience) = match percent {
             100.. => (HALF, PATIENCE),
@@ -35,31 +34,25 @@ impl RepairShare {
         Self { repairs, patience, peak: Bitrate::bps(0), balance: 0 }
     }
 
-    /// By how much repairs may be ahead, in percent-bytes.
-    fn ahead(&self, rate: Bitrate) -> i64 {
-        let bytes =
-            i64::try_from(self.peak.max(rate).bytes_in(self.patience)).unwrap_or(i64::MAX / 200);
-        bytes.min(i64::MAX / 200) * (100 - self.repairs)
-    }
-
     /// Whether new data goes before repairs now.
-    pub(in crate::sender) fn new_first(&self, rate: Bitrate) -> bool {
-        self.balance > self.ahead(rate)
+    pub(in crate::sender) fn new_first(&self) -> bool {
+        self.balance > 0
     }
 
-    pub(in crate::sender) fn on_repair(&mut self, rate: Bitrate, bytes: usize) {
-        self.add(rate, (100 - self.repairs) * bytes as i64);
+    pub(in crate::sender) fn on_repair(&mut self, bytes: usize) {
+        self.add((100 - self.repairs) * bytes as i64);
     }
 
     pub(in crate::sender) fn on_new(&mut self, rate: Bitrate, bytes: usize) {
-        self.add(rate, -self.repairs * bytes as i64);
+        self.peak = self.peak.max(rate);
+        self.add(-self.repairs * bytes as i64);
     }
 
-    fn add(&mut self, rate: Bitrate, change: i64) {
-        self.peak = self.peak.max(rate);
-        // Credit is for repairs that wait, not saved up while there are none: no lower bound below 0.
-        let most = self.ahead(rate).saturating_add(BOUND);
-        self.balance = self.balance.saturating_add(change).clamp(-1, most);
+    fn add(&mut self, change: i64) {
+        let saved = i64::try_from(self.peak.bytes_in(self.patience)).unwrap_or(i64::MAX);
+        let saved = saved.min(i64::MAX / 200) * self.repairs;
+        // Where nothing is saved up, credit is for repairs that wait.
+        self.balance = self.balance.saturating_add(change).clamp(-saved.max(1), BOUND);
     }
 }
 
@@ -69,15 +62,17 @@ mod tests {
 
     const RATE: Bitrate = Bitrate::mbps(10);
 
-    /// Repairs among so many messages of 1400 bytes, with new data and requests without end.
-    fn repairs_of(count: u32, percent: u8) -> u32 {
+    /// Repairs among so many messages of 1400 bytes, with new data and requests without end, after as
+    /// many of new data as these.
+    fn repairs_of(count: u32, percent: u8, before: usize) -> u32 {
         let mut share = RepairShare::new(percent);
+        share.on_new(RATE, before * 1400);
         let mut repairs = 0;
         for _ in 0..count {
-            if share.new_first(RATE) {
+            if share.new_first() {
                 share.on_new(RATE, 1400);
             } else {
-                share.on_repair(RATE, 1400);
+                share.on_repair(1400);
                 repairs += 1;
             }
         }
@@ -86,15 +81,21 @@ mod tests {
 
     #[test]
     fn repairs_get_their_share_and_no_more() {
-        assert!((495..=505).contains(&repairs_of(1000, 50)), "{}", repairs_of(1000, 50));
-        assert!((240..=260).contains(&repairs_of(1000, 25)), "{}", repairs_of(1000, 25));
+        assert!((495..=505).contains(&repairs_of(1000, 50, 0)), "{}", repairs_of(1000, 50, 0));
+        assert!((240..=260).contains(&repairs_of(1000, 25, 0)), "{}", repairs_of(1000, 25, 0));
+        assert!((495..=505).contains(&repairs_of(1000, 100, 0)), "{}", repairs_of(1000, 100, 0));
     }
 
     #[test]
-    fn repairs_go_first_for_five_seconds_and_then_take_half_of_the_rate() {
+    fn repairs_go_first_for_as_much_new_data_as_was_sent_and_for_five_seconds_at_most() {
+        assert_eq!(repairs_of(300, 100, 300), 300);
+        assert!(
+            (650..=655).contains(&repairs_of(1000, 100, 300)),
+            "{}",
+            repairs_of(1000, 100, 300)
+        );
         // 10 Mbit/s are 4,464 such messages in five seconds.
-        assert_eq!(repairs_of(4400, 100), 4400);
-        let long = repairs_of(44_640, 100);
-        assert!((22_320..=24_600).contains(&long), "{long}");
+        let long = repairs_of(10_000, 100, 100_000);
+        assert!((7_230..=7_240).contains(&long), "{long}");
     }
 }

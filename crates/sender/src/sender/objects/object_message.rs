@@ -36,8 +36,7 @@ impl Sender {
         out: &mut Vec<u8>,
     ) -> bool {
         let rate = self.controller.rate();
-        let new_first =
-            self.share.new_first(rate) && self.cache.has_new() || self.cache.is_prompt();
+        let new_first = self.share.new_first() && self.cache.has_new() || self.cache.is_prompt();
         let repair = self.cache.first_repair().filter(|_| !new_first);
         let Some(ordinal) = repair.or_else(|| self.cache.first_new()) else { return false };
         let Some(object) = self.cache.get_mut(ordinal) else { return false };
@@ -56,7 +55,7 @@ impl Sender {
             return false;
         }
         match repair {
-            Some(_) => self.share.on_repair(rate, out.len() - start),
+            Some(_) => self.share.on_repair(out.len() - start),
             None => self.share.on_new(rate, out.len() - start),
         }
         self.on_piece_sent(ctx, ordinal, piece);

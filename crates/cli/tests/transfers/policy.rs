@@ -1,0 +1,42 @@
+//! What a receiver's policy lets in.
+
+use crate::support::{Stage, assert_same, entries};
+
+fn policy(stage: &Stage, text: &str) -> String {
+    format!("--policy={}", stage.text("policy.toml", text).display())
+}
+
+fn path(stage: &Stage, name: &str) -> String {
+    stage.path(name).display().to_string()
+}
+
+#[test]
+fn a_file_comes_as_far_as_the_rule_of_its_sender_goes_and_a_larger_one_is_refused() {
+    let stage = Stage::new();
+    let rule = "[[rule]]\nwho = ['127.0.0.0/8']\nsend = true\nmax_size = '100k'\n";
+    let receiver = stage.recv("in", &[&policy(&stage, rule)]);
+    stage.file("small", 50_000);
+    stage.file("large", 200_000);
+    stage.send(&[path(&stage, "small").as_str(), "--expect=in"]).expect(0);
+    let refused = stage.send(&[path(&stage, "large").as_str(), "--expect=in"]);
+    assert_ne!(refused.code, Some(0));
+    assert!(refused.all("receipt").is_empty(), "no receipt for what was refused");
+    receiver.interrupt();
+    receiver.end();
+    assert_same(&stage.path("small"), &stage.path("in/small"));
+    assert!(!entries(&stage.path("in")).iter().any(|name| name.contains("large")));
+}
+
+#[test]
+fn of_who_may_not_send_nothing_is_kept() {
+    let stage = Stage::new();
+    let rule = "[[rule]]\nwho = ['10.9.0.0/16']\nsend = true\n";
+    let receiver = stage.recv("in", &[&policy(&stage, rule)]);
+    stage.file("f", 50_000);
+    let sent = stage.send(&[path(&stage, "f").as_str(), "--expect=in", "--wait=2s"]);
+    assert_ne!(sent.code, Some(0));
+    assert!(sent.all("receipt").is_empty());
+    receiver.interrupt();
+    receiver.end();
+    assert!(!stage.path("in/f").exists());
+}

@@ -1,0 +1,82 @@
+//! Receivers that say again and again that something could not be had, and do nothing more.
+//!
+//! Such a receiver answers each call, so that it is not given up, and never acknowledges. Mostly what it
+//! lacks and what it holds are all there is, which settles it. It is not so where it has begun late,
+//! or was told in the sender's name that objects are gone: it counts fewer than there are.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use fanfare_content::receipt::{State, Status};
+use fanfare_proto::{NodeId, Time};
+
+/// It has said the same for so long, with everything sent: an answer to each of fifteen roll calls. What
+/// it asks for again it calls receiving.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What one said last, and since when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Said {
+    held: u64,
+    failures: usize,
+    received: Option<u64>,
+}
+
+/// Those that have failed.
+#[derive(Debug, Default)]
+pub(super) struct Resigned {
+    failed: BTreeMap<NodeId, (Time, Said)>,
+}
+
+impl Resigned {
+    /// A status, with everything sent once. True when nothing more is to be waited for.
+    pub(super) fn on_status(&mut self, now: Time, node: NodeId, status: &Status) -> bool {
+        if status.state != State::Failed {
+            self.failed.remove(&node);
+            return false;
+        }
+        let (held, failures) = (status.held, status.failures.len());
+        let said = Said { held, failures, received: status.received };
+        let (since, before) = self.failed.entry(node).or_insert((now, said));
+        if *before != said {
+            (*since, *before) = (now, said);
+        }
+        now.since(*since) >= PATIENCE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NODE: NodeId = NodeId(7);
+
+    fn at(seconds: u64) -> Time {
+        Time::ZERO + Duration::from_secs(seconds)
+    }
+
+    fn status(state: State, held: u64) -> Status {
+        let mut status = Status::ready("a", 0);
+        (status.state, status.held) = (state, held);
+        status
+    }
+
+    #[test]
+    fn who_says_for_half_a_minute_that_something_cannot_be_had_is_not_waited_for() {
+        let mut resigned = Resigned::default();
+        let first = (0..100).find(|n| resigned.on_status(at(*n), NODE, &status(State::Failed, 1)));
+        assert_eq!(first, Some(30));
+    }
+
+    #[test]
+    fn who_still_receives_or_comes_to_hold_more_is_waited_for() {
+        let mut resigned = Resigned::default();
+        for n in 0..100 {
+            assert!(!resigned.on_status(at(n), NODE, &status(State::Failed, n / 20)));
+        }
+        let mut resigned = Resigned::default();
+        for n in 0..100 {
+            let state = if n % 20 == 0 { State::Receiving } else { State::Failed };
+            assert!(!resigned.on_status(at(n), NODE, &status(state, 1)));
+        }
+    }
+}
