@@ -3,25 +3,18 @@
 //! One turn: take what arrived, tell the engine, let it react, send what may be sent, wait. Each
 //! part does a bounded amount of work, so that none starves the others.
 
-use std::{
-    collections::{BTreeSet, VecDeque},
-    io,
-    net::SocketAddr,
-    sync::mpsc::Receiver,
-    thread::JoinHandle,
-    time::Duration,
-};
+use std::{io, net::SocketAddr, sync::mpsc::Receiver, thread::JoinHandle, time::Duration};
 
-use fanfare_proto::{Destination, RecvMeta, Time, Transmit};
+use fanfare_proto::{Destination, RecvMeta, Time};
 use fanfare_serve::peek::mark;
 use fanfare_udp::{Change, Endpoint, Ready, Via};
 
 use crate::{
     clock::Clock,
     engine::{Engine, SocketReport, Trouble},
-    fanout::Fanout,
     moderation::Moderation,
     outbox::Outbox,
+    outgoing::Outgoing,
     reading::Reading,
     sealed::Sealed,
     serving::{self, Serving},
@@ -141,43 +134,6 @@ struct Driver<E: Engine> {
     next_overruns: Time,
     /// When to look next for the interface; `None` where there is none to follow.
     next_look: Option<Time>,
-}
-
-/// Batches on their way to the socket.
-#[derive(Debug)]
-struct Outgoing {
-    fanout: Fanout,
-    segments: usize,
-    buffer: Vec<u8>,
-    /// Where the pieces end that go to other destinations each, and where the present one begins.
-    ends: VecDeque<usize>,
-    piece: usize,
-    /// It waits until then at most.
-    held: Option<Time>,
-    /// What the socket has not taken yet: a batch in `buffer`, from this byte on.
-    unsent: Option<(Transmit, usize)>,
-    /// What has been complained of.
-    troubles: BTreeSet<Trouble>,
-}
-
-impl Outgoing {
-    /// `segment_size`: of a full message, which decides how many go in one system call.
-    fn new(
-        endpoint: &Endpoint,
-        segment_size: usize,
-        (hosts, multicast): &(Vec<SocketAddr>, bool),
-    ) -> Self {
-        Self {
-            fanout: Fanout::new(endpoint.group(), hosts, *multicast),
-            segments: endpoint.max_gso_segments(segment_size),
-            buffer: Vec::new(),
-            ends: VecDeque::new(),
-            piece: 0,
-            held: None,
-            unsent: None,
-            troubles: BTreeSet::new(),
-        }
-    }
 }
 
 impl<E: Engine> Driver<E> {

@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 
 use fanfare_json::Line;
 use fanfare_node::{
-    group::{GroupReport, Watch},
+    group::{GroupReport, Watch, tally::Tally},
     proto::NodeId,
 };
 
 use super::{
     options::Plan,
     sending::{End, STALL},
-    tally::Tally,
 };
 use fanfare_command::{Exit, Failure, Output, units};
 

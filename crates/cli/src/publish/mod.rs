@@ -1,12 +1,11 @@
 //! `fanfare pub`.
 //!
-//! - `options`: its options; `sending`: messages on their way; `tally`: what is known of them;
+//! - `options`: its options; `sending`: messages on their way;
 //!   `conclusion`: what it came to
 
 mod conclusion;
 mod options;
 mod sending;
-mod tally;
 
 use std::{io::Read, path::Path};
 

@@ -9,14 +9,14 @@ use std::{
 
 use fanfare_json::{Held, Line, Published, Sent};
 use fanfare_node::{
-    group::{Body, BodyError, Group, GroupError, Watch},
+    group::{
+        Body, BodyError, Group, GroupError, Watch,
+        tally::{News, Tally},
+    },
     proto::NodeId,
 };
 
-use super::{
-    options::Plan,
-    tally::{News, Tally},
-};
+use super::options::Plan;
 use crate::group::events;
 use fanfare_command::{Failure, Output};
 

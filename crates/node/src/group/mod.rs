@@ -9,7 +9,7 @@
 //! - `handover`: what subscriptions are still to be given; `giving`: with its bytes; `gate`: how much of
 //!   it at once
 //! - [`Monitored`]: what its monitor knows
-//! - `fates`: what has become of own messages; `refusals`: of others' that are too long
+//! - `fates`: what has become of own messages; [`tally`]: the sum of it; `refusals`: of others' that are too long
 //! - `sieve`: what the policy lets in
 //! - `keeper`: messages that outlive the process; `revival`: putting them back
 
@@ -35,6 +35,7 @@ mod refusals;
 mod revival;
 mod sieve;
 mod store;
+pub mod tally;
 
 pub use error::GroupError;
 use std::{

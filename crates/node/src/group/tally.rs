@@ -1,15 +1,15 @@
-//! What is known of the messages of one `pub`: sent, held by whom, lacked by whom, or of no use any more.
+//! What is known of the messages that a member publishes: sent, held by whom, lacked by whom, or of no
+//! use any more.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
 
-use fanfare_node::{
-    group::Fate,
-    messaging::Standing,
-    proto::{NodeId, ObjectKey},
-};
+use fanfare_group::Standing;
+use fanfare_proto::{NodeId, ObjectKey};
+
+use super::Fate;
 
 /// Until then all who are there have been called on and have answered: each takes up to a second, and
 /// there is a way there and back.
@@ -48,16 +48,18 @@ impl Course {
 
 /// What a change was, for who wants to see it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum News {
+pub enum News {
     /// An object of so many messages, and their bytes, is on its way.
     Published(ObjectKey, u32, u64),
+    /// It has been sent.
     Sent(ObjectKey),
+    /// This member has it.
     Held(ObjectKey, NodeId),
 }
 
 /// All messages.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub struct Tally {
     /// How long each is of use.
     expiry: Option<Duration>,
     /// A message takes the place of all before it.
@@ -78,12 +80,14 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(expiry: Option<Duration>, replaces: bool) -> Self {
+    /// Of nothing yet. Messages are of no use after `expiry`; with `replaces`, an older one neither.
+    #[must_use]
+    pub fn new(expiry: Option<Duration>, replaces: bool) -> Self {
         Self { expiry, replaces, ..Self::default() }
     }
 
     /// So many messages of so many bytes have been published in this object.
-    pub(super) fn on_published(&mut self, now: Instant, key: ObjectKey, what: (u64, u64)) {
+    pub fn on_published(&mut self, now: Instant, key: ObjectKey, what: (u64, u64)) {
         let expires = self.expiry.map(|expiry| now + expiry);
         let ((messages, bytes), before) = (what, self.messages);
         let standings = BTreeMap::new();
@@ -96,7 +100,7 @@ impl Tally {
     }
 
     /// Something is new of these objects. Gives what there is to see of it.
-    pub(super) fn on_fates(&mut self, now: Instant, fates: &[Fate]) -> Vec<News> {
+    pub fn on_fates(&mut self, now: Instant, fates: &[Fate]) -> Vec<News> {
         let mut news = Vec::new();
         // First of all that are on their way: which is the newest decides what is replaced.
         for Fate { key, messages, bytes, .. } in fates {
@@ -156,7 +160,7 @@ impl Tally {
 
     /// Time has passed, and these nodes are known: nobody waits for who is gone, nor for what is of no
     /// use any more.
-    pub(super) fn on_members(&mut self, now: Instant, members: &BTreeSet<NodeId>) {
+    pub fn on_members(&mut self, now: Instant, members: &BTreeSet<NodeId>) {
         let concerned: Vec<ObjectKey> = self.awaited.iter().map(|(_, key)| *key).collect();
         for key in concerned {
             if let Some(course) = self.courses.get_mut(&key) {
@@ -169,18 +173,18 @@ impl Tally {
     }
 
     /// Whether the oldest of which more is to be heard has been sent: then that is for others to say.
-    pub(super) fn is_for_others_to_say(&self) -> bool {
+    pub fn is_for_others_to_say(&self) -> bool {
         let oldest = self.awaited.first().and_then(|(_, key)| self.courses.get(key));
         oldest.is_some_and(|course| course.sent)
     }
 
     /// Changes so far.
-    pub(super) fn changes(&self) -> u64 {
+    pub fn changes(&self) -> u64 {
         self.changes
     }
 
     /// Whether each has been sent once, or is held, or of no use any more.
-    pub(super) fn is_sent(&self) -> bool {
+    pub fn is_sent(&self) -> bool {
         let is_awaited = |key, course: &Course| self.awaited.contains(&(course.before, key));
         let is_out = |course: &Course| course.sent || course.is_held();
         self.courses.iter().all(|(key, course)| is_out(course) || !is_awaited(*key, course))
@@ -188,7 +192,7 @@ impl Tally {
 
     /// Whether all who are known have said that they hold, or do not want, all that can be had: not before
     /// who is there had time to say so for the first time.
-    pub(super) fn is_settled(&self, now: Instant, members: &BTreeSet<NodeId>) -> bool {
+    pub fn is_settled(&self, now: Instant, members: &BTreeSet<NodeId>) -> bool {
         let early = self.newest.is_some_and(|(_, at)| now.saturating_duration_since(at) < ROLL);
         let expired = |course: &Course| course.expires.is_some_and(|end| end <= now);
         let told = |course: &Course| members.iter().all(|node| course.standings.contains_key(node));
@@ -198,23 +202,25 @@ impl Tally {
     }
 
     /// Messages, those of them that are held, and those whose place a newer one took before that.
-    pub(super) fn counts(&self) -> (u64, u64, u64) {
+    pub fn counts(&self) -> (u64, u64, u64) {
         let held = self.courses.values().filter(|course| course.is_held());
         let held: u64 = held.map(|course| course.messages).sum();
         (self.messages, self.held + held, self.replaced)
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    /// Bytes of all that was published.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// How many nodes hold anything.
-    pub(super) fn holders(&self) -> u64 {
+    pub fn holders(&self) -> u64 {
         self.holders.len() as u64
     }
 
     /// Who wants something and lacks it.
-    pub(super) fn lacking(&self) -> BTreeSet<NodeId> {
+    pub fn lacking(&self) -> BTreeSet<NodeId> {
         let lacking = self.courses.values().flat_map(Course::lacking);
         lacking.chain(self.deprived.iter().copied()).collect()
     }
@@ -222,7 +228,7 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_node::proto::{InstanceId, ObjectTransportId};
+    use fanfare_proto::{InstanceId, ObjectTransportId};
 
     use super::*;
 
