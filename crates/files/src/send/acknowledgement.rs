@@ -1,6 +1,6 @@
 //! What receivers say: how it stands with them, and in the end that they hold everything.
 
-use fanfare_content::receipt::{Failure, Status};
+use fanfare_content::receipt::{Failure, State, Status};
 use fanfare_proto::{NodeId, Session, Time, WatermarkOutcome};
 
 use super::{Expect, SendJob, peers::News};
@@ -31,14 +31,17 @@ impl SendJob {
         self.judge_resigned(now, session, node, &status);
     }
 
-    /// Who says for long that something could not be had, and does nothing more, is not waited for.
+    /// Who says for long that something could not be had, or that it has not begun, and does nothing
+    /// more, is not waited for.
     fn judge_resigned(&mut self, now: Time, session: &mut Session, node: NodeId, status: &Status) {
         let all_sent = self.queue.is_last_watermark() && self.queue.is_passed();
-        let ours = status.about == Some(self.about) && self.peers.is_open(node);
+        let ready = status.state == State::Ready;
+        let ours = (ready || status.about == Some(self.about)) && self.peers.is_open(node);
         if all_sent && ours && self.resigned.on_status(now, node, status) {
             session.sender().remove_acking_node(node);
             let held = self.files_held(node);
-            self.peers.settle(now, node, Outcome::Partial { held, failures: [].into() });
+            let partial = Outcome::Partial { held, failures: [].into() };
+            self.peers.settle(now, node, if ready { Outcome::Unanswered } else { partial });
         }
     }
 

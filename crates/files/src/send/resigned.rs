@@ -1,8 +1,10 @@
-//! Receivers that say again and again that something could not be had, and do nothing more.
+//! Receivers that say again and again that something could not be had, or that they have not begun, and
+//! do nothing more.
 //!
 //! Such a receiver answers each call, so that it is not given up, and never acknowledges. Mostly what it
 //! lacks and what it holds are all there is, which settles it. It is not so where it has begun late,
-//! or was told in the sender's name that objects are gone: it counts fewer than there are.
+//! or was told in the sender's name that objects are gone: it counts fewer than there are. And where
+//! its policy takes nothing of this sender, it says nothing of that.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -12,10 +14,13 @@ use fanfare_proto::{NodeId, Time};
 /// It has said the same for so long, with everything sent: an answer to each of fifteen roll calls. What
 /// it asks for again it calls receiving.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The same of who has not begun: on a slow line repairs for others may come first.
+const PATIENCE_READY: Duration = Duration::from_secs(60);
 
 /// What one said last, and since when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Said {
+    state: State,
     held: u64,
     failures: usize,
     received: Option<u64>,
@@ -30,17 +35,21 @@ pub(super) struct Resigned {
 impl Resigned {
     /// A status, with everything sent once. True when nothing more is to be waited for.
     pub(super) fn on_status(&mut self, now: Time, node: NodeId, status: &Status) -> bool {
-        if status.state != State::Failed {
-            self.failed.remove(&node);
-            return false;
-        }
-        let (held, failures) = (status.held, status.failures.len());
-        let said = Said { held, failures, received: status.received };
+        let patience = match status.state {
+            State::Failed => PATIENCE,
+            State::Ready => PATIENCE_READY,
+            State::Receiving | State::Verifying | State::Done | State::Leaving => {
+                self.failed.remove(&node);
+                return false;
+            }
+        };
+        let (state, held, failures) = (status.state, status.held, status.failures.len());
+        let said = Said { state, held, failures, received: status.received };
         let (since, before) = self.failed.entry(node).or_insert((now, said));
         if *before != said {
             (*since, *before) = (now, said);
         }
-        now.since(*since) >= PATIENCE
+        now.since(*since) >= patience
     }
 }
 
@@ -65,6 +74,8 @@ mod tests {
         let mut resigned = Resigned::default();
         let first = (0..100).find(|n| resigned.on_status(at(*n), NODE, &status(State::Failed, 1)));
         assert_eq!(first, Some(30));
+        let first = (0..100).find(|n| resigned.on_status(at(*n), NODE, &status(State::Ready, 0)));
+        assert_eq!(first, Some(60), "who has not begun");
     }
 
     #[test]

@@ -40,6 +40,8 @@ const MUCH_NEARER: u32 = 4;
 
 /// A rate that has fallen to less than this has fallen on purpose: it travels in 12 bits.
 const SLOWER: f64 = 0.9;
+/// What is left after a probe of the most that a sender has told: a thousandth in 66.
+const FORGETS: f64 = 0.9;
 
 #[derive(Debug, Clone, Copy)]
 struct Probe {
@@ -59,6 +61,8 @@ pub(crate) struct Feedback {
     mode: Mode,
     /// Its rate as it told last, bytes a second.
     sending: f64,
+    /// The most that it has told lately.
+    most: f64,
     /// RTT as the sender told it.
     rtt: Option<Duration>,
     limiting: bool,
@@ -79,6 +83,7 @@ impl Feedback {
             wanted: false,
             mode: Mode::default(),
             sending: 0.0,
+            most: 0.0,
             rtt: None,
             limiting: false,
             due: None,
@@ -104,7 +109,8 @@ impl Feedback {
         self.probe = Some(Probe { cc_sequence, send_time, heard: now });
         let (grtt, group_size, nodes) = (timing.grtt, timing.group_size, cc.nodes);
         let rate = cc.extensions.rate().map(|told| told.rate.to_bytes_per_second());
-        let slower = rate.is_some_and(|rate| rate < SLOWER * self.sending);
+        let slower = rate.is_some_and(|rate| rate < SLOWER * self.most);
+        self.most = rate.unwrap_or(0.0).max(self.most * FORGETS);
         self.vouched.on_probe(now, &Told { nodes, grtt, group_size, slower }, rng);
         self.limiting = false;
         if let Some(item) = cc.nodes.iter().find(|item| item.node == node) {
