@@ -28,7 +28,9 @@ const SILENT: Duration = Duration::from_secs(15);
 const SMALL: u64 = 300_000;
 /// Data is held back for so long while receivers find each other: copies for all of them would fill the
 /// sender's link.
-const FORMING: Duration = Duration::from_millis(700);
+const FORMING: Duration = Duration::from_secs(4);
+/// One that has not said within this that it takes part is not waited for.
+const UNKNOWN: Duration = Duration::from_millis(1000);
 
 /// What the application is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -262,7 +264,13 @@ impl Source {
     pub fn is_forming(&self, now: Time) -> Option<Time> {
         let end = self.forming? + FORMING;
         let there = self.hosts.iter().filter(|host| host.heard.is_some()).count();
-        (there > 1 && self.served.len() < there && now < end).then_some(end)
+        let unknown_until = self.forming? + UNKNOWN;
+        let awaited = |(number, host): (usize, &Host)| match host.status {
+            Some(_) => !self.served.contains(&number),
+            None => host.heard.is_some() && now < unknown_until,
+        };
+        let waits = there > 1 && now < end && self.hosts.iter().enumerate().any(awaited);
+        waits.then_some(if now < unknown_until { unknown_until } else { end })
     }
 
     /// How many get everything from each other.
@@ -352,6 +360,19 @@ mod tests {
             counts[(0..3).position(|n| address(n as u8) == to).unwrap()] += 1;
         }
         assert_eq!(counts, [10; 3]);
+    }
+
+    #[test]
+    fn data_waits_for_those_who_are_about_to_serve_each_other_and_not_for_who_knows_nothing_of_it()
+    {
+        let mut source = source(3);
+        assert!(source.is_forming(at(900)).is_some());
+        assert_eq!(source.is_forming(at(1100)), None, "nobody has said anything");
+        source.on_datagram(at(100), address(0), &status(0, 0, 0));
+        source.on_datagram(at(100), address(1), &status(1, 0b01, 0));
+        assert!(source.is_forming(at(2000)).is_some());
+        source.on_datagram(at(2000), address(0), &status(0, 0b10, 0));
+        assert_eq!((source.is_forming(at(2000)), source.served()), (None, 2));
     }
 
     #[test]
