@@ -19,9 +19,9 @@ use fanfare_udp::{Change, Endpoint, Ready, Via};
 use crate::{
     clock::Clock,
     engine::{Engine, SocketReport, Trouble},
-    fanout::Fanout,
     moderation::Moderation,
     outbox::Outbox,
+    outgoing::{Outgoing, first},
     reading::Reading,
     sealed::Sealed,
     serving::{self, Serving},
@@ -141,43 +141,6 @@ struct Driver<E: Engine> {
     next_overruns: Time,
     /// When to look next for the interface; `None` where there is none to follow.
     next_look: Option<Time>,
-}
-
-/// Batches on their way to the socket.
-#[derive(Debug)]
-struct Outgoing {
-    fanout: Fanout,
-    segments: usize,
-    buffer: Vec<u8>,
-    /// Where the pieces end that go to other destinations each, and where the present one begins.
-    ends: VecDeque<usize>,
-    piece: usize,
-    /// It waits until then at most.
-    held: Option<Time>,
-    /// What the socket has not taken yet: a batch in `buffer`, from this byte on.
-    unsent: Option<(Transmit, usize)>,
-    /// What has been complained of.
-    troubles: BTreeSet<Trouble>,
-}
-
-impl Outgoing {
-    /// `segment_size`: of a full message, which decides how many go in one system call.
-    fn new(
-        endpoint: &Endpoint,
-        segment_size: usize,
-        (hosts, multicast): &(Vec<SocketAddr>, bool),
-    ) -> Self {
-        Self {
-            fanout: Fanout::new(endpoint.group(), hosts, *multicast),
-            segments: endpoint.max_gso_segments(segment_size),
-            buffer: Vec::new(),
-            ends: VecDeque::new(),
-            piece: 0,
-            held: None,
-            unsent: None,
-            troubles: BTreeSet::new(),
-        }
-    }
 }
 
 impl<E: Engine> Driver<E> {
@@ -377,31 +340,13 @@ impl<E: Engine> Driver<E> {
                 self.outgoing.unsent = Some((transmit, 0));
                 self.sealed.begin();
             }
-            if self.is_held() {
+            if self.outgoing.is_held(self.clock.now()) {
                 return;
             }
             if !self.send_unsent() {
                 return;
             }
         }
-    }
-
-    /// Whether the batch waits for hosts that are about to pass on to each other.
-    fn is_held(&mut self) -> bool {
-        let now = self.clock.now();
-        let Outgoing { fanout, buffer, unsent, held, ends, .. } = &mut self.outgoing;
-        let whole = unsent.as_ref().filter(|(_, start)| *start == 0);
-        let was = held.is_some();
-        *held =
-            whole.and_then(|(transmit, _)| fanout.holds(now, first(buffer, transmit.segment_size)));
-        if let (true, None, Some((transmit, _))) = (was, *held, whole) {
-            // Now it is known where it goes.
-            let stride = transmit.segment_size;
-            ends.clear();
-            ends.extend(fanout.pieces(buffer, stride));
-            fanout.begin(now, first(buffer, stride));
-        }
-        self.outgoing.held.is_some()
     }
 
     /// The batch to one destination after another, piece by piece. False when the socket is full.
@@ -494,11 +439,6 @@ impl<E: Engine> Driver<E> {
         self.outbox.close();
         report
     }
-}
-
-/// The first message of a batch.
-fn first(batch: &[u8], stride: usize) -> &[u8] {
-    batch.get(..stride.min(batch.len())).unwrap_or_default()
 }
 
 /// Everything is to be looked at.

@@ -17,7 +17,7 @@
 //!   against it; `segment`: how long segments are
 //! - [`group`]: topics and messages; [`gateway`]: between groups; [`bridge`]: to plain UDP multicast
 //! - [`stream`]: bytes without an end, written and read like a pipe's
-//! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `fanout`, `waker`,
+//! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `outgoing`, `fanout`, `waker`,
 //!   `moderation`, `reading`, `outbox`, `chance`, `test_drop`: its parts; `sealed`: between it and its sockets;
 //!   `serving`: receivers that pass on to each other;
 //!   [`Stopper`]: asks it to end
@@ -35,6 +35,7 @@ mod join_error;
 mod moderation;
 mod network;
 mod outbox;
+mod outgoing;
 mod reading;
 mod sealed;
 pub mod segment;
