@@ -38,7 +38,7 @@ enum Verb {
     Efficiency(EfficiencyArguments),
     /// Fill a narrow line with NORM-CC, ours and NRL's; writes results/norm/norm-cc.md.
     Congestion(CongestionArguments),
-    /// Pipe streams to and from NRL's NORM; a full run writes results/streams.md.
+    /// Pipe streams to and from NRL's NORM; a full run writes results/streams/interop.md.
     Streams(StreamsArguments),
     /// Run ZeroMQ over NORM on our libnorm.so.1 and on NRL's; a full run writes results/norm/zeromq.md.
     Zeromq(StreamsArguments),

@@ -272,5 +272,5 @@ pub fn page(head: &Head, rows: &[(Stream, Outcome)]) -> String {
 
 /// Where the page goes.
 pub fn place() -> PathBuf {
-    PathBuf::from("results/streams.md")
+    PathBuf::from("results/streams/interop.md")
 }

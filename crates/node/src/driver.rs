@@ -3,9 +3,16 @@
 //! One turn: take what arrived, tell the engine, let it react, send what may be sent, wait. Each
 //! part does a bounded amount of work, so that none starves the others.
 
-use std::{io, net::SocketAddr, sync::mpsc::Receiver, thread::JoinHandle, time::Duration};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    io,
+    net::SocketAddr,
+    sync::mpsc::Receiver,
+    thread::JoinHandle,
+    time::Duration,
+};
 
-use fanfare_proto::{Destination, RecvMeta, Time};
+use fanfare_proto::{Destination, RecvMeta, Time, Transmit};
 use fanfare_serve::peek::mark;
 use fanfare_udp::{Change, Endpoint, Ready, Via};
 
@@ -14,7 +21,7 @@ use crate::{
     engine::{Engine, SocketReport, Trouble},
     moderation::Moderation,
     outbox::Outbox,
-    outgoing::Outgoing,
+    outgoing::{Outgoing, first},
     reading::Reading,
     sealed::Sealed,
     serving::{self, Serving},
@@ -333,31 +340,13 @@ impl<E: Engine> Driver<E> {
                 self.outgoing.unsent = Some((transmit, 0));
                 self.sealed.begin();
             }
-            if self.is_held() {
+            if self.outgoing.is_held(self.clock.now()) {
                 return;
             }
             if !self.send_unsent() {
                 return;
             }
         }
-    }
-
-    /// Whether the batch waits for hosts that are about to pass on to each other.
-    fn is_held(&mut self) -> bool {
-        let now = self.clock.now();
-        let Outgoing { fanout, buffer, unsent, held, ends, .. } = &mut self.outgoing;
-        let whole = unsent.as_ref().filter(|(_, start)| *start == 0);
-        let was = held.is_some();
-        *held =
-            whole.and_then(|(transmit, _)| fanout.holds(now, first(buffer, transmit.segment_size)));
-        if let (true, None, Some((transmit, _))) = (was, *held, whole) {
-            // Now it is known where it goes.
-            let stride = transmit.segment_size;
-            ends.clear();
-            ends.extend(fanout.pieces(buffer, stride));
-            fanout.begin(now, first(buffer, stride));
-        }
-        self.outgoing.held.is_some()
     }
 
     /// The batch to one destination after another, piece by piece. False when the socket is full.
@@ -450,11 +439,6 @@ impl<E: Engine> Driver<E> {
         self.outbox.close();
         report
     }
-}
-
-/// The first message of a batch.
-fn first(batch: &[u8], stride: usize) -> &[u8] {
-    batch.get(..stride.min(batch.len())).unwrap_or_default()
 }
 
 /// Everything is to be looked at.

@@ -1,4 +1,4 @@
-//! Batches on their way to the socket, and the destinations of each.
+//! A batch on its way to the socket, in pieces for other destinations each.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -45,4 +45,26 @@ impl Outgoing {
             troubles: BTreeSet::new(),
         }
     }
+
+    /// Whether the batch waits for hosts that are about to pass on to each other.
+    pub(crate) fn is_held(&mut self, now: Time) -> bool {
+        let Self { fanout, buffer, unsent, held, ends, .. } = self;
+        let whole = unsent.as_ref().filter(|(_, start)| *start == 0);
+        let was = held.is_some();
+        *held =
+            whole.and_then(|(transmit, _)| fanout.holds(now, first(buffer, transmit.segment_size)));
+        if let (true, None, Some((transmit, _))) = (was, *held, whole) {
+            // Now it is known where it goes.
+            let stride = transmit.segment_size;
+            ends.clear();
+            ends.extend(fanout.pieces(buffer, stride));
+            fanout.begin(now, first(buffer, stride));
+        }
+        held.is_some()
+    }
+}
+
+/// The first message of a batch.
+pub(crate) fn first(batch: &[u8], stride: usize) -> &[u8] {
+    batch.get(..stride.min(batch.len())).unwrap_or_default()
 }

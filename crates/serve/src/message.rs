@@ -12,8 +12,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 const MAGIC: [u8; 4] = *b"FFS1";
-/// Hosts that pass on to each other: a roster is one datagram with IPv4, and a set of them one word.
-/// Others are sent copies.
+/// Hosts of one transfer that can pass on to each other: a set of them is one word.
 pub const HOSTS_MAX: usize = 64;
 
 /// A set of hosts, by their numbers.

@@ -15,7 +15,7 @@ use crate::{
 
 const HELP: Help = Help::new(&[
     ("fanfare bench uplink", "100 MB to 1, 5 and 10 hosts, 100 Mbit/s each"),
-    ("fanfare bench uplink --receivers 50 --rate 20M --size 20000000", "many hosts"),
+    ("fanfare bench uplink --receivers 16 --rate 20M --size 20000000", "many hosts"),
 ])
 .exits(&[
     (Exit::Done, "everything was measured"),

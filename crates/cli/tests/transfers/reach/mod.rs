@@ -1,0 +1,4 @@
+//! Files to hosts that multicast does not reach.
+
+mod hosts;
+mod serving;
