@@ -14,7 +14,6 @@ mod layers;
 mod overruns;
 mod pack;
 mod parts;
-mod policy;
 mod progress;
 mod resume;
 mod sealed;
