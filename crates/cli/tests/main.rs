@@ -10,6 +10,7 @@ mod help;
 mod messages;
 mod norm_exec;
 mod pipe;
+mod policy;
 mod support;
 mod transfers;
 

@@ -13,5 +13,4 @@ mod monitor;
 mod nats;
 pub(crate) mod node;
 mod node_groups;
-mod policy;
 mod socket;

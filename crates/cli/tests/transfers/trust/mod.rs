@@ -1,6 +1,5 @@
-//! Who may send and who may receive: sealed transfers, codes, senders that are chosen, and the policy.
+//! Who may send and who may receive: sealed transfers, codes, and senders that are chosen.
 
 mod codes;
-mod policy;
 mod sealed;
 mod senders;
