@@ -3,16 +3,9 @@
 //! One turn: take what arrived, tell the engine, let it react, send what may be sent, wait. Each
 //! part does a bounded amount of work, so that none starves the others.
 
-use std::{
-    collections::{BTreeSet, VecDeque},
-    io,
-    net::SocketAddr,
-    sync::mpsc::Receiver,
-    thread::JoinHandle,
-    time::Duration,
-};
+use std::{io, net::SocketAddr, sync::mpsc::Receiver, thread::JoinHandle, time::Duration};
 
-use fanfare_proto::{Destination, RecvMeta, Time, Transmit};
+use fanfare_proto::{Destination, RecvMeta, Time};
 use fanfare_serve::peek::mark;
 use fanfare_udp::{Change, Endpoint, Ready, Via};
 
