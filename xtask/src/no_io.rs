@@ -2,7 +2,7 @@
 
 use crate::step::{self, Outcome};
 
-const CORE: [&str; 9] = [
+const CORE: [&str; 10] = [
     "fanfare-units",
     "fanfare-wire",
     "fanfare-fec",

@@ -84,7 +84,7 @@ impl Equations {
         }
         while self.bytes() > BYTES_MAX {
             let most = self.sums.iter_mut().max_by_key(|(_, sums)| sums.system.bytes());
-            let Some((_, sums)) = most.filter(|(_, sums)| sums.system.len() > 0) else { return };
+            let Some((_, sums)) = most.filter(|(_, sums)| !sums.system.is_empty()) else { return };
             sums.system.drop_oldest();
             self.dropped += 1;
         }
