@@ -24,6 +24,7 @@ const HELP: Help = Help::new(&[
     (Exit::Failed, "failed"),
     (Exit::Partial, "a message did not come"),
     (Exit::Permission, "root is needed"),
+    (Exit::Resource, "the page cannot be written"),
     (Exit::Interrupted, "interrupted by Ctrl-C"),
 ])
 .files(&[("--out FILE", "a page of results, in Markdown")])
