@@ -443,6 +443,12 @@ impl ReceiverHandle<'_> {
         }
     }
 
+    /// Whether `sender` has called the roll, which only senders of files by this library do.
+    #[must_use]
+    pub fn calls_roll(&self, sender: NodeId) -> bool {
+        self.session.receiver.as_ref().is_some_and(|r| r.calls_roll(sender))
+    }
+
     /// When `sender` was last heard. `None` when it is not in view.
     #[must_use]
     pub fn heard(&self, sender: NodeId) -> Option<Time> {

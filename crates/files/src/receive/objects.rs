@@ -284,6 +284,12 @@ impl ReceiveJob {
         if let Some(held) = object.held.take() {
             return self.on_held(now, session, storage, key, held, out);
         }
+        let is_announced = object.announcement.as_ref().is_some_and(|a| a.details.is_some());
+        if !is_announced && session.receiver().calls_roll(key.sender) {
+            // Our senders announce each file with its hash: somebody has changed the announcement.
+            storage.settle(key, false);
+            return self.fail(now, session, storage, key, Reason::HashMismatch, out);
+        }
         object.verifying = true;
         object.awaits_manifest = None;
         // All of it has come while it was examined: that ends first.

@@ -56,6 +56,7 @@ impl RemoteSender {
             return ctx.events.push(Event::Command { sender: self.id, content });
         };
         self.speaks = true;
+        self.calls_roll = true;
         self.reception.on_roll_call();
         self.nack.on_roll_call();
         let said = call.gives_up(local.node_id);

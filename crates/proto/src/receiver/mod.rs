@@ -339,6 +339,10 @@ impl RemoteSenders {
         self.senders.get(sender).map(|sender| sender.heard)
     }
 
+    pub(crate) fn calls_roll(&self, sender: NodeId) -> bool {
+        self.senders.get(sender).is_some_and(|sender| sender.calls_roll)
+    }
+
     pub(crate) fn loss(&self, sender: NodeId) -> Option<f64> {
         self.senders.get(sender).map(|sender| sender.loss.fraction())
     }
