@@ -238,7 +238,8 @@ fn fault(world: &mut World, seed: u64) -> Option<Fault> {
         let next = world.sender.session.poll_timeout();
         let idle = world.sender.session.sender().is_idle();
         let report = world.sender.job.report(&mut world.sender.session);
-        let views: Vec<_> = report.receivers.iter().map(|r| (r.view.id, &r.outcome)).collect();
+        let views: Vec<_> =
+            report.receivers.iter().map(|r| (r.view.id, r.view.state, &r.outcome)).collect();
         return Some(Fault::Grave(format!("stuck: idle {idle}, next {next:?}, {views:?}")));
     }
     let contents = contents(seed);
