@@ -125,7 +125,7 @@ class StreamReader(_End[StreamIn]):
     """The end of a stream at which bytes come out. A file to read, as Python knows them.
 
     Raises ``Gap`` where bytes are lost; reading goes on behind them. Iterate over :meth:`messages` in a
-    stream with framing.
+    stream with framing; with ``unordered``, each as soon as it is whole.
     """
 
     def __init__(
@@ -135,6 +135,7 @@ class StreamReader(_End[StreamIn]):
         name: Optional[str] = None,
         start: Optional[str] = None,
         framing: Optional[str] = None,
+        unordered: Optional[bool] = None,
         lifetime: Optional[Time] = None,
         message_max: Optional[Size] = None,
         interface: Optional[str] = None,

@@ -96,12 +96,12 @@ fn an_evicted_receiver_is_told_and_asks_no_more() {
         Event::Evicted { .. } => Some(*at),
         _ => None,
     });
-    // It is silent at once. What anybody could say in the sender's name it takes for true after ten
-    // seconds without a word to the contrary.
+    // It asks for nothing after a second. What anybody could say in the sender's name it takes for
+    // true after ten seconds without a word to the contrary, and then it is silent.
     let in_time = told.is_some_and(|at| at < Time::ZERO + secs(15));
     report.check(in_time, &format!("it learns of it: {told:?}"));
     let ignored = report.host(SENDER).sum(|s| s.dropped(DropReason::Evicted));
-    report.check(ignored < 20, &format!("{ignored} of its messages come too late"));
+    report.check(ignored < 40, &format!("{ignored} of its messages come too late"));
     let others = [Host(1), Host(2)].map(|host| {
         report.events(host, |e| match e {
             Event::Evicted { .. } => Some(()),

@@ -25,7 +25,8 @@ const HELP: Help = Help::new(&[
     (Exit::Resource, "a program is missing"),
     (Exit::Interrupted, "interrupted by Ctrl-C"),
 ])
-.environment(&[("FANFARE_BIN", "another build of fanfare to be measured")]);
+.environment(&[("FANFARE_BIN", "another build of fanfare to be measured")])
+.files(&[("--dir DIR", "files that are sent and received [default: in memory]")]);
 
 /// Measure one file to many hosts without multicast
 ///
