@@ -74,11 +74,13 @@ const GROUPS: Help = Help::new(&[
     ("fanfare group join CODE", "with what 'fanfare group invite' has printed"),
 ])
 .files(&[("fanfare-group", "the program that is started: beside this one, or in the PATH")]);
+
 const SENSOR: Help = Help::new(&[
     ("sudo fanfare sensor", "what passes by on this machine's interfaces"),
     ("fanfare sensor --read trace.pcap", "the same of a capture file"),
 ])
 .files(&[("fanfare-sensor", "the program that is started: beside this one, or in the PATH")]);
+
 const VIDEO: Help = Help::new(&[
     ("fanfare video send test", "bars, a running number and a tone"),
     ("fanfare video serve", "a page and a server for players"),

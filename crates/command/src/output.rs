@@ -159,6 +159,7 @@ impl Output {
             tell(&to_text(line));
         }
         if self.args.json {
+            self.flush();
             print_line(&self.line_text(line));
         }
         if self.shows_events() {
@@ -168,25 +169,8 @@ impl Output {
 
     /// Many events at once, printed with few writes.
     pub fn events<L: Serialize>(&self, lines: impl IntoIterator<Item = L>) {
-        if self.listener.is_some() || self.shows_events() {
-            lines.into_iter().for_each(|line| self.event(&line));
-            return;
-        }
-        if !self.args.json {
-            return;
-        }
-        let mut block = String::new();
-        for line in lines {
-            if block.len() > BLOCK_BYTES {
-                print_line(&std::mem::take(&mut block));
-            }
-            let line = self.line_text(&line);
-            block += if block.is_empty() { "" } else { "\n" };
-            block += &line;
-        }
-        if !block.is_empty() {
-            print_line(&block);
-        }
+        lines.into_iter().for_each(|line| self.file(&line, None));
+        self.flush();
     }
 
     fn shows_events(&self) -> bool {
@@ -213,6 +197,7 @@ impl Output {
     /// Prints `line` with `--json`.
     pub fn json<L: Serialize>(&self, line: &L) {
         if self.args.json {
+            self.flush();
             print_line(&to_text(line));
         }
     }
@@ -220,6 +205,7 @@ impl Output {
     /// As [`Self::event`], about a group of a node that has several.
     pub fn event_of<L: Serialize>(&self, group: &str, line: &L) {
         if self.args.json {
+            self.flush();
             print_line(&to_text(&Of::group(line, group)));
         }
     }
@@ -247,12 +233,13 @@ impl Output {
     /// A line of data for people who do not ask for JSON.
     pub fn data(&self, text: &str) {
         if !self.args.json {
+            self.flush();
             self.bar.suspend(|| print_line(text));
         }
     }
 
-    /// What one of many files has to say: `line` with `--json`, else `text`. It is printed with
-    /// those that follow, at the next [`Self::flush`].
+    /// What there is to say of one of many files: `line` with `--json`, else `text`. It is printed
+    /// together with those that follow: at the next [`Self::flush`], or before any other line.
     pub fn file<L: Serialize>(&self, line: &L, text: Option<&str>) {
         if self.listener.is_some() || self.shows_events() {
             text.into_iter().for_each(|text| self.data(text));

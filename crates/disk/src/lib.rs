@@ -74,10 +74,6 @@ pub trait DirectoryHandle: Debug + Send + Sync {
     fn list(&self) -> Result<Vec<String>, Errno>;
     /// What has that name, without opening it.
     fn metadata_of(&self, name: &str) -> Result<Metadata, Errno>;
-    /// Bytes of the regular file of that name; `None`: there is none.
-    fn file_size(&self, name: &str) -> Option<u64> {
-        self.metadata_of(name).ok().filter(|meta| meta.is_file).map(|meta| meta.len)
-    }
     /// Bytes that this user may still write.
     fn free(&self) -> u64;
     /// Bytes of its whole volume, used ones among them.
@@ -165,6 +161,13 @@ pub struct Metadata {
     pub number: u64,
     /// When its content and when anything of it was last changed: seconds and nanoseconds of each.
     pub times: [i64; 4],
+}
+
+impl dyn DirectoryHandle + '_ {
+    /// Bytes of the regular file of that name; `None`: there is none.
+    pub fn file_size(&self, name: &str) -> Option<u64> {
+        self.metadata_of(name).ok().filter(|meta| meta.is_file).map(|meta| meta.len)
+    }
 }
 
 impl dyn FileHandle + '_ {

@@ -49,6 +49,8 @@ fn three_thousand_small_files_arrive_at_two_receivers_through_loss() {
         assert_eq!(received.result()["files"], 3001);
         assert_eq!(received.result()["bytes"], content);
         assert_eq!(received.all("file").len(), 3001);
+        let last = |event: &str| received.events.iter().rposition(|told| told["event"] == event);
+        assert!(last("file") < last("tree"), "files are told of before what comes next");
         assert_eq!(entries(&stage.path(name)), ["t"]);
         assert!(tree(&stage.path(name).join("t")) == tree(&stage.path("out/t")));
     }

@@ -28,30 +28,30 @@ const ASSETS: [(&str, &str, &[u8]); 5] = [
 /// Everything that is served.
 #[derive(Debug)]
 pub(crate) struct Site {
-    library: Arc<Library>,
+    streams: Arc<Library>,
 }
 
 impl Site {
-    pub(crate) fn new(library: Arc<Library>) -> Self {
-        Self { library }
+    pub(crate) fn new(streams: Arc<Library>) -> Self {
+        Self { streams }
     }
 
     fn of_stream(&self, name: &str, rest: &[&str]) -> Option<PageFile> {
         let text = |kind, text: String| Some(PageFile { kind, bytes: text.into_bytes() });
         match rest {
             ["index.m3u8"] => {
-                text(LIST, self.library.read(name, |shelf| hls::master(shelf, "live.m3u8"))?)
+                text(LIST, self.streams.read(name, |shelf| hls::master(shelf, "live.m3u8"))?)
             }
             ["beginning.m3u8"] => {
-                text(LIST, self.library.read(name, |shelf| hls::master(shelf, "all.m3u8"))?)
+                text(LIST, self.streams.read(name, |shelf| hls::master(shelf, "all.m3u8"))?)
             }
-            ["live.m3u8"] => text(LIST, self.library.list(name, None, Part::Live)?),
-            ["all.m3u8"] => text(LIST, self.library.list(name, None, Part::All)?),
+            ["live.m3u8"] => text(LIST, self.streams.list(name, None, Part::Live)?),
+            ["all.m3u8"] => text(LIST, self.streams.list(name, None, Part::All)?),
             ["manifest.mpd"] => {
-                text("application/dash+xml", self.library.read(name, dash::manifest)?)
+                text("application/dash+xml", self.streams.read(name, dash::manifest)?)
             }
             [rendition, "init.mp4"] => {
-                let life = self.library.read(name, |shelf| shelf.about().life)?;
+                let life = self.streams.read(name, |shelf| shelf.about().life)?;
                 self.init(name, rendition, life)
             }
             [rendition, file] => match file.split_once('-') {
@@ -61,7 +61,7 @@ impl Site {
                 Some((track, rest)) => self.of_track(name, rendition, dash::kind_of(track)?, rest),
                 None => {
                     let number = file.strip_suffix(".m4s")?.parse().ok()?;
-                    let bytes = self.library.file(name, rendition, number)?;
+                    let bytes = self.streams.file(name, rendition, number)?;
                     Some(PageFile { kind: FILE, bytes })
                 }
             },
@@ -72,20 +72,20 @@ impl Site {
     /// Picture or sound only: the beginning of a rendition's files, or a segment.
     fn of_track(&self, name: &str, rendition: &str, kind: Kind, file: &str) -> Option<PageFile> {
         let bytes = if let Some(life) = file.strip_suffix(".mp4") {
-            let init = self.library.init(name, rendition, life.parse().ok()?)?;
+            let init = self.streams.init(name, rendition, life.parse().ok()?)?;
             track::init(&init, track::find(&init, kind)?)?
         } else {
             let number = file.strip_suffix(".m4s")?.parse().ok()?;
-            let life = self.library.read(name, |shelf| shelf.about().life)?;
-            let init = self.library.init(name, rendition, life)?;
-            let bytes = self.library.wait_for(name, rendition, number, PATIENCE)?;
+            let life = self.streams.read(name, |shelf| shelf.about().life)?;
+            let init = self.streams.init(name, rendition, life)?;
+            let bytes = self.streams.wait_for(name, rendition, number, PATIENCE)?;
             track::segment(&bytes, track::find(&init, kind)?)?
         };
         Some(PageFile { kind: FILE, bytes })
     }
 
     fn init(&self, name: &str, rendition: &str, life: u64) -> Option<PageFile> {
-        let bytes = self.library.init(name, rendition, life)?;
+        let bytes = self.streams.init(name, rendition, life)?;
         Some(PageFile { kind: FILE, bytes })
     }
 }
@@ -96,7 +96,7 @@ impl Pages for Site {
             return Some(PageFile { kind, bytes: bytes.to_vec() });
         }
         if path == "/api/streams" {
-            let bytes = serde_json::to_vec(&self.library.listed()).ok()?;
+            let bytes = serde_json::to_vec(&self.streams.listed()).ok()?;
             return Some(PageFile { kind: "application/json", bytes });
         }
         let parts: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
@@ -160,10 +160,10 @@ mod tests {
     fn who_asks_for_the_beginning_makes_the_node_fetch_it_once() {
         let site = site();
         text(&site, "/gate/live.m3u8");
-        assert!(site.library.take_wants_all().is_empty());
+        assert!(site.streams.take_wants_all().is_empty());
         text(&site, "/gate/all.m3u8");
-        assert_eq!(site.library.take_wants_all(), ["gate"]);
-        assert!(site.library.take_wants_all().is_empty());
+        assert_eq!(site.streams.take_wants_all(), ["gate"]);
+        assert!(site.streams.take_wants_all().is_empty());
     }
 
     #[test]
