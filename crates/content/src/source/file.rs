@@ -5,7 +5,7 @@ use std::{fs::File, path::PathBuf, sync::Arc};
 use fanfare_disk::name::bytes_of;
 use fanfare_proto::ObjectKind;
 
-use super::Stamp;
+use super::{Stamp, stamp::Stamped};
 use crate::{
     announcement::{Announcement, Details},
     manifest::Manifest,
@@ -225,8 +225,7 @@ impl SourceFile {
             Content::Piece(fed) => return Some(fed.bytes.clone()),
             Content::File => {}
         }
-        let file = reach::open(&self.path).ok()?;
-        let unchanged = Stamp::of(&file.metadata().ok()?) == self.stamp;
-        unchanged.then(|| Arc::new(file) as Arc<dyn ReadAt>)
+        let file = Stamped { file: reach::open(&self.path).ok()?, stamp: self.stamp };
+        file.check().ok().map(|()| Arc::new(file) as Arc<dyn ReadAt>)
     }
 }

@@ -1,10 +1,15 @@
 //! By what it shows that somebody has written to a file.
 
-use std::{fs::Metadata, os::unix::fs::MetadataExt, path::Path};
+use std::{
+    fs::{File, Metadata},
+    io,
+    os::unix::fs::MetadataExt,
+    path::Path,
+};
 
 use fanfare_disk::Mtime;
 
-use crate::reach;
+use crate::{reach, read_at::ReadAt};
 
 /// What changes when somebody writes to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,5 +43,62 @@ impl Stamp {
     #[must_use]
     pub fn at(path: &Path) -> Option<Self> {
         reach::metadata(path).ok().map(|meta| Self::of(&meta))
+    }
+}
+
+/// A file that is read only while it is what was hashed.
+///
+/// Without this, a sender answers repair requests with bytes of the changed file, and its receivers
+/// ask again and again for a file that they can never verify.
+#[derive(Debug)]
+pub(super) struct Stamped {
+    pub(super) file: File,
+    /// What it was when it was hashed.
+    pub(super) stamp: Stamp,
+}
+
+impl Stamped {
+    /// An error when somebody has written to the file since it was hashed.
+    pub(super) fn check(&self) -> io::Result<()> {
+        let is_same = Stamp::of(&self.file.metadata()?) == self.stamp;
+        is_same.then_some(()).ok_or(io::ErrorKind::InvalidData.into())
+    }
+}
+
+impl ReadAt for Stamped {
+    /// Checks after reading: a write in between has left its trace then.
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let count = self.file.read_at(into, offset)?;
+        self.check().map(|()| count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fanfare_disk::scratch::Scratch;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_written_to_while_it_is_open_is_no_longer_read() {
+        let scratch = Scratch::new();
+        let path = scratch.path().join("f");
+        std::fs::write(&path, [1; 100]).unwrap();
+        let stamp = Stamp::at(&path).unwrap();
+        let file = Stamped { file: File::open(&path).unwrap(), stamp };
+        assert_eq!(file.read_at(&mut [0; 10], 20).unwrap(), 10);
+        std::fs::write(&path, [2; 101]).unwrap();
+        assert_eq!(file.read_at(&mut [0; 10], 20).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn a_file_that_is_removed_while_it_is_open_is_read_to_its_end() {
+        let scratch = Scratch::new();
+        let path = scratch.path().join("f");
+        std::fs::write(&path, [1; 100]).unwrap();
+        let stamp = Stamp::at(&path).unwrap();
+        let file = Stamped { file: File::open(&path).unwrap(), stamp };
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(file.read_at(&mut [0; 100], 20).unwrap(), 80);
     }
 }

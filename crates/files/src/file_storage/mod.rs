@@ -125,6 +125,11 @@ impl FileStorage {
         read.is_ok().then_some(bytes)
     }
 
+    /// A small object that [`Self::take_small`] took comes once more.
+    pub(crate) fn ask_small(&mut self, key: ObjectKey, size: u64) {
+        self.small.insert(key, Small { size, bytes: Vec::new() });
+    }
+
     /// The file of an object that was received whole; it may be asked for again after mending.
     pub(crate) fn finished(&mut self, key: ObjectKey) -> Option<PartFile> {
         if let Some(Small { size, bytes }) = self.small.remove(&key) {

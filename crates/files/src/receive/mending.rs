@@ -1,4 +1,4 @@
-//! What proves wrong is asked for again; of a pack that was only claimed, its head.
+//! What proves wrong is asked for again, manifests too; of a pack that was only claimed, its head.
 
 use fanfare_content::receipt::Reason;
 use fanfare_proto::{ObjectKey, Session, Time};
@@ -76,5 +76,29 @@ impl ReceiveJob {
             // Its sender has gone meanwhile. The next one finds what is here.
             self.fail(now, session, storage, key, Reason::Aborted, out);
         }
+    }
+
+    /// A manifest does not have the hash that was announced for it. Another receiver may have passed it on
+    /// with wrong bytes: it is asked for again.
+    pub(super) fn mend_manifest(
+        &mut self,
+        now: Time,
+        (session, storage): (&mut Session, &mut FileStorage),
+        key: ObjectKey,
+        body: &[u8],
+        out: &mut Outbox,
+    ) {
+        let size = body.len() as u64;
+        let found = Some(*blake3::hash(body).as_bytes());
+        let object = self.record_of(key).open.get_mut(&key);
+        let again = object.is_some_and(|object| object.mended.again(now, found));
+        if size > 0 && again {
+            self.blame((session, storage), key, None, &[(0, size)]);
+            storage.ask_small(key, size);
+            if session.receiver().reject(now, key, 0, size) {
+                return self.update_status(session, key, false);
+            }
+        }
+        self.fail(now, session, storage, key, Reason::HashMismatch, out);
     }
 }

@@ -324,7 +324,7 @@ impl ReceiveJob {
     ) {
         let body = storage.take_small(key).unwrap_or_default();
         let Some(manifest) = Manifest::from_body(head, &body) else {
-            return self.fail(now, session, storage, key, Reason::HashMismatch, out);
+            return self.mend_manifest(now, (session, storage), key, &body, out);
         };
         let root = manifest.root();
         storage.learn(manifest);

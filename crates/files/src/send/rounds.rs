@@ -183,6 +183,22 @@ fn what_a_transfer_brings_beyond_the_limits_is_refused() {
     }
 }
 
+#[test]
+fn a_manifest_and_a_file_that_come_with_wrong_bytes_are_asked_for_once_more() {
+    // One file of 1.1 MB: files above 1 MiB have a manifest. No loss, seed 1.
+    let content: Vec<u8> = (0..1_100_000u32).map(|n| (n / 7) as u8).collect();
+    let options = SendOptions { expect: Expect::Count(1), ..SendOptions::default() };
+    let mut world = World::with(std::slice::from_ref(&content), options, 0.0, 1);
+    world.spoiled = vec![0, 1];
+    world.join(false);
+    world.run_until(usize::MAX);
+    assert!(world.spoiled.is_empty(), "a segment of each has come");
+    let outcomes = world.report().receivers.into_iter().map(|result| result.outcome);
+    assert_eq!(outcomes.collect::<Vec<_>>(), [Outcome::Complete]);
+    assert_eq!(std::fs::read(world.scratches[1].path().join("000")).unwrap(), content);
+    assert_eq!(world.receivers[0].job.report().failures, []);
+}
+
 /// What an invented receiver says: it is ready, or it has this point and everything before.
 fn invented(world: &World, flush: Option<&fanfare_wire::cmd::Flush<'_>>) -> Vec<u8> {
     use fanfare_wire::{Ack, AckKind, FlushAck, Sequence, ext::Extensions, header::FeedbackFields};

@@ -11,6 +11,7 @@ use fanfare_proto::{
     AckPolicy, Event, InstanceId, NodeId, ReceiverConfig, RecvMeta, SenderConfig, Session,
     SessionConfig, Time, rng::Rng,
 };
+use fanfare_wire::Message;
 
 use super::{FILES, LIMIT, RATE, SEGMENT};
 use crate::{
@@ -66,6 +67,8 @@ pub(super) struct World {
     pub(super) sent: usize,
     /// What it has said in its last turn.
     pub(super) said: Vec<Vec<u8>>,
+    /// Objects of which the next segment has a wrong byte when it arrives.
+    pub(super) spoiled: Vec<u16>,
     /// What the receivers have said in their last turn, and where it came from.
     pub(super) answered: Vec<(SocketAddr, Vec<u8>)>,
     pub(super) loss: f64,
@@ -120,6 +123,7 @@ impl World {
             latest,
             sent: 0,
             said: Vec::new(),
+            spoiled: Vec::new(),
             answered: Vec::new(),
             loss,
             rng,
@@ -175,6 +179,7 @@ impl World {
         job.on_timeout(self.now, session, storage, outbox);
         let meta = self.sender.meta();
         self.said = self.sender.say(self.now);
+        self.spoil();
         for datagram in &self.said {
             self.sent += 1;
             for receiver in &mut self.receivers {
@@ -185,6 +190,17 @@ impl World {
         }
         self.sender.outbox.flush();
         self.sender.events.try_iter().for_each(drop);
+    }
+
+    fn spoil(&mut self) {
+        for datagram in &mut self.said {
+            let Ok(Message::Data(data)) = Message::parse(datagram) else { continue };
+            let object = data.object_transport_id.0;
+            if let Some(at) = self.spoiled.iter().position(|spoiled| *spoiled == object) {
+                self.spoiled.remove(at);
+                datagram.iter_mut().next_back().into_iter().for_each(|byte| *byte ^= 1);
+            }
+        }
     }
 
     pub(super) fn receive(&mut self) {
