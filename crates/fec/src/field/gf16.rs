@@ -13,16 +13,22 @@ impl Gf16 {
     pub(crate) const ORDER: u32 = 65535;
 }
 
-// 256 KiB of constants: made at run time they would need a lock, which no_std does not have.
-static EXP: [u16; 65535] = tables().0;
-static LOG: [u16; 65536] = tables().1;
+/// Powers of a, and their logarithms.
+type Tables = ([u16; 65535], [u16; 65536]);
+
+// 256 KiB, which a program need not carry: they are made at the first use, in less than a millisecond.
+#[cfg(feature = "std")]
+static TABLES: std::sync::LazyLock<Box<Tables>> = std::sync::LazyLock::new(|| Box::new(tables()));
+// That takes a lock, which no_std does not have.
+#[cfg(not(feature = "std"))]
+static TABLES: Tables = tables();
 
 /// a times `element`.
 pub(crate) const fn double(element: u16) -> u16 {
     (element << 1) ^ (REDUCTION * (element >> 15))
 }
 
-const fn tables() -> ([u16; 65535], [u16; 65536]) {
+const fn tables() -> Tables {
     let (mut exp, mut log) = ([0; 65535], [0; 65536]);
     let (mut power, mut element) = (0, 1);
     while power < 65535 {
@@ -38,11 +44,11 @@ impl Logarithms for Gf16 {
     const ORDER: u32 = Self::ORDER;
 
     fn exp(log: u32) -> u16 {
-        EXP[(log % Self::ORDER) as usize]
+        TABLES.0[(log % Self::ORDER) as usize]
     }
 
     fn log(element: u16) -> u32 {
-        u32::from(LOG[usize::from(element)])
+        u32::from(TABLES.1[usize::from(element)])
     }
 }
 
@@ -53,7 +59,7 @@ mod tests {
     #[test]
     fn two_generates_every_nonzero_element() {
         let mut seen = vec![false; 65536];
-        EXP.iter().for_each(|&element| seen[usize::from(element)] = true);
+        TABLES.0.iter().for_each(|&element| seen[usize::from(element)] = true);
         assert!(seen[1..].iter().all(|&seen| seen) && !seen[0]);
     }
 
