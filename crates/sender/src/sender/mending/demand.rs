@@ -203,6 +203,8 @@ impl Reading {
         } else {
             wanted.info
         };
+        // Who asks for what the object does not have takes it for another: its INFO says what it is.
+        wanted.info |= !understood && object.info.is_some();
         self.ignored += u64::from(!understood);
     }
 
@@ -385,6 +387,17 @@ pub(in crate::sender) mod tests {
         });
         assert_eq!(reading.ignored, 5);
         assert!(reading.gone.is_empty(), "an object to come is not gone");
+    }
+
+    #[test]
+    fn who_asks_for_what_an_object_does_not_have_is_sent_its_info() {
+        let coding = coding(4, 2, 0);
+        let cache = crate::sender::cache::tests::described(&coding, 3);
+        let reading = read(&cache, &coding, |w| {
+            w.item(RepairLevel(RepairLevel::BLOCK), ObjectTransportId(1), id(7000, 0));
+        });
+        let wanted: Vec<_> = reading.demand.objects.values().map(|o| (o.info, o.whole)).collect();
+        assert_eq!((&wanted[..], reading.ignored), (&[(true, false)][..], 1));
     }
 
     #[test]
