@@ -29,6 +29,8 @@ use super::{
 
 /// Room for the tree, what is unpacked of it meanwhile, and little more, MiB.
 const SMALL: u64 = 80;
+/// Room for the tree more than twice, and a journal, MiB.
+const IMAGE: u64 = 160;
 /// What a crash may cost beside a hundredth of what was there.
 const LOST_PER_CRASH: u64 = 8 << 20;
 /// Nothing in a round takes longer.
@@ -49,7 +51,7 @@ pub(crate) struct Played {
     pub(crate) killed: String,
     pub(crate) sender_kills: u64,
     pub(crate) receiver_kills: u64,
-    /// Full disks and clocks set back.
+    /// Disks that cannot be written to, and clocks set back.
     pub(crate) troubles: u64,
     /// Bytes that travelled again, and that may.
     pub(crate) again: u64,
@@ -68,7 +70,9 @@ pub(crate) struct Round<'a> {
     program: PathBuf,
     dir: PathBuf,
     /// A small disk, where receivers have one.
-    _small: Option<trouble::Small>,
+    small: Option<trouble::Small>,
+    /// A disk that becomes read-only, where receivers have one.
+    image: Option<trouble::Image>,
     /// What sets the clock back, and the file that says so.
     clock: Option<(PathBuf, PathBuf)>,
     /// Heard before anybody is killed.
@@ -87,6 +91,10 @@ pub(crate) struct Round<'a> {
 
 impl Drop for Round<'_> {
     fn drop(&mut self) {
+        // Whoever uses a disk ends before the disk, and the disk before the directory that it is in.
+        self.sender = None;
+        self.receivers.clear();
+        (self.small, self.image) = (None, None);
         let _ = fs::remove_dir_all(&self.dir);
     }
 }
@@ -113,7 +121,9 @@ impl<'a> Round<'a> {
         let small =
             (scene.kind == Kind::Full).then(|| trouble::Small::mount(dir.join("in-0"), SMALL));
         let clock = (scene.kind == Kind::Clock).then(|| trouble::clock(&dir));
-        let (small, clock) = (small.transpose()?, clock.transpose()?);
+        let image = (scene.kind == Kind::ReadOnly)
+            .then(|| trouble::Image::mount(&dir.join("image"), dir.join("in-0"), IMAGE));
+        let (small, image, clock) = (small.transpose()?, image.transpose()?, clock.transpose()?);
         let port = 20_000 + (u64::from(id) * 31 + seed) % 40_000;
         let group = format!("239.255.42.11:{port}");
         let address: SocketAddr = group.parse().map_err(|_| format!("bad group {group}"))?;
@@ -122,7 +132,8 @@ impl<'a> Round<'a> {
             scene,
             program: program.to_owned(),
             dir,
-            _small: small,
+            small,
+            image,
             clock,
             before: 0,
             group,
@@ -192,7 +203,7 @@ impl<'a> Round<'a> {
         self.repeat()
     }
 
-    /// The disk is full, until its sender or receiver gives up; or the clock goes back.
+    /// The disk is full or read-only, until its sender or receiver gives up; or the clock goes back.
     fn make_trouble(&mut self, played: &mut Played) -> Result<(), String> {
         played.killed.push('t');
         played.troubles += 1;
@@ -200,7 +211,11 @@ impl<'a> Round<'a> {
         if let Some((_, set)) = &self.clock {
             return fs::write(set, "").map_err(|e| e.to_string());
         }
-        let filler = trouble::fill(&self.dir.join("in-0")).map_err(|e| e.to_string())?;
+        let filler = match &self.image {
+            Some(image) => image.spoil().map(|()| None),
+            None => trouble::fill(&self.dir.join("in-0")).map(Some),
+        };
+        let filler = filler.map_err(|e| e.to_string())?;
         self.wait_until(|round| {
             let ended = |side: &mut Option<Side>| side.as_mut().and_then(Side::ended).is_some();
             let over = ended(&mut round.sender) || round.receivers.iter_mut().any(ended);
@@ -210,8 +225,18 @@ impl<'a> Round<'a> {
             // What it was told is true.
             self.check(played)?;
         }
-        fs::remove_file(filler).map_err(|e| e.to_string())?;
+        match filler {
+            Some(filler) => fs::remove_file(filler).map_err(|e| e.to_string())?,
+            None => self.mend_disk()?,
+        }
         self.repeat()
+    }
+
+    /// The read-only disk is mended. Its receiver lets go of it for that.
+    fn mend_disk(&mut self) -> Result<(), String> {
+        let receiver = self.receivers[0].take();
+        self.bury(receiver, "receiver 0");
+        self.image.as_ref().map_or(Ok(()), trouble::Image::mend)
     }
 
     fn wait_until<T>(

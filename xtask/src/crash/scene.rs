@@ -28,12 +28,14 @@ pub(crate) enum Kind {
     Parts,
     /// A directory, to a disk that is full for a while, where others are killed.
     Full,
+    /// A directory, to a disk that becomes read-only and is mended, where others are killed.
+    ReadOnly,
     /// A directory, while the clock of both is set back, where others are killed.
     Clock,
 }
 
 /// With the weight that each has among all.
-const KINDS: [(Kind, &str, u64); 13] = [
+const KINDS: [(Kind, &str, u64); 14] = [
     (Kind::File, "file", 30),
     (Kind::Begin, "begin", 15),
     (Kind::End, "end", 15),
@@ -46,6 +48,7 @@ const KINDS: [(Kind, &str, u64); 13] = [
     (Kind::Again, "again", 12),
     (Kind::Parts, "parts", 6),
     (Kind::Full, "full", 6),
+    (Kind::ReadOnly, "read-only", 6),
     (Kind::Clock, "clock", 6),
 ];
 
@@ -65,13 +68,13 @@ impl Kind {
 
     /// What comes in the place of a kill, for one of two.
     pub(crate) fn has_trouble(self) -> bool {
-        matches!(self, Self::Full | Self::Clock)
+        matches!(self, Self::Full | Self::ReadOnly | Self::Clock)
     }
 
-    /// How much travels again is no promise: parts are let go, or the disk was full, or a receiver
+    /// How much travels again is no promise: parts are let go, or the disk could not be written to, or a receiver
     /// that comes back in the middle has not yet said which files of a pack it has.
     pub(crate) fn may_cost_more(self) -> bool {
-        matches!(self, Self::Parts | Self::Full | Self::Again)
+        matches!(self, Self::Parts | Self::Full | Self::ReadOnly | Self::Again)
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -175,7 +178,13 @@ fn content(kind: Kind) -> (Vec<(String, u64)>, Vec<String>) {
             ("e", 0),
             ("g", 10 * MIB + 1),
         ]),
-        Kind::Tree | Kind::Links | Kind::Archive | Kind::Again | Kind::Full | Kind::Clock => {
+        Kind::Tree
+        | Kind::Links
+        | Kind::Archive
+        | Kind::Again
+        | Kind::Full
+        | Kind::ReadOnly
+        | Kind::Clock => {
             let files = (0..3000).map(|n| (format!("tree/{}/{n}", n % 30), 4000 + n * 2 % 9000));
             (files.collect(), vec!["tree".to_owned()])
         }

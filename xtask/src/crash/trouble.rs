@@ -1,4 +1,5 @@
-//! Trouble that is no kill: a disk that is full for a while, and a clock that is set back.
+//! Trouble that is no kill: a disk that is full for a while, a disk that becomes read-only, and a clock
+//! that is set back.
 
 use std::{
     fs, io,
@@ -44,6 +45,71 @@ impl Drop for Small {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(&self.0).stderr(Stdio::null()).status();
     }
+}
+
+/// An ext4 file system in a file, on a loop device. Like many, it becomes read-only at the first error.
+pub(crate) struct Image {
+    at: PathBuf,
+    device: String,
+}
+
+impl Image {
+    /// Needs root.
+    pub(crate) fn mount(file: &Path, at: PathBuf, mib: u64) -> Result<Self, String> {
+        fs::create_dir_all(&at).map_err(|e| e.to_string())?;
+        let made = fs::File::create(file).and_then(|image| image.set_len(mib << 20));
+        made.map_err(|e| format!("{}: {e}", file.display()))?;
+        run(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(file))?;
+        let mut losetup = Command::new("losetup");
+        let output = losetup.args(["--find", "--show"]).arg(file).output();
+        let output = output.map_err(|e| format!("losetup: {e}"))?;
+        let device = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        if device.is_empty() {
+            return Err("no loop device can be had: no root?".into());
+        }
+        let image = Self { at, device };
+        image.attach().map(|()| image)
+    }
+
+    fn attach(&self) -> Result<(), String> {
+        let options = ["-t", "ext4", "-o", "errors=remount-ro", &self.device];
+        run(Command::new("mount").args(options).arg(&self.at))?;
+        // Nothing of it is ever needed, and it is no part of what was sent.
+        let _ = fs::remove_dir_all(self.at.join("lost+found"));
+        Ok(())
+    }
+
+    /// The file system finds an error, and is read-only from now on.
+    pub(crate) fn spoil(&self) -> io::Result<()> {
+        let name = self.device.trim_start_matches("/dev/");
+        fs::write(format!("/sys/fs/ext4/{name}/trigger_fs_error"), "crash test")
+    }
+
+    /// It is checked, and can be written to again. Nobody may use it meanwhile.
+    pub(crate) fn mend(&self) -> Result<(), String> {
+        run(Command::new("umount").arg(&self.at))?;
+        let mut check = Command::new("e2fsck");
+        let checked = check.args(["-f", "-y", &self.device]).stdout(Stdio::null()).output();
+        // 1: errors were found and mended.
+        match checked.map(|output| output.status.code()) {
+            Ok(Some(0 | 1)) => self.attach(),
+            other => Err(format!("e2fsck ended with {other:?}")),
+        }
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.at).stderr(Stdio::null()).status();
+        let _ = Command::new("losetup").args(["-d", &self.device]).stderr(Stdio::null()).status();
+    }
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let told = format!("{command:?}");
+    let output = command.output().map_err(|e| format!("{told}: {e}"))?;
+    let said = || format!("{told}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    output.status.success().then_some(()).ok_or_else(said)
 }
 
 /// Takes all the room that there is in a directory's file system.

@@ -66,6 +66,8 @@ const NOTICE: Duration = Duration::from_secs(1);
 const PROGRESS: Duration = Duration::from_millis(200);
 /// How far each receiver is, this often.
 const PROGRESS_OF_EACH: Duration = Duration::from_secs(1);
+/// A sender that looks so much too late did not run: its disk was busy, or it was stopped.
+const PAUSE_MIN: Duration = Duration::from_secs(5);
 /// Longest good-bye.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// Longest good-bye when the user is waiting.
@@ -89,6 +91,8 @@ pub(crate) struct SendJob {
     queue: Queue,
     peers: Peers,
     started: Time,
+    /// Since when it has been running without a pause of its own: in a pause it hears nobody.
+    resumed: Time,
     ended: Option<Time>,
     next_progress: Time,
     next_of_each: Time,
@@ -123,6 +127,7 @@ impl SendJob {
             queue: Queue::new(sources, options.carousel, options.one_way),
             peers: Peers::default(),
             started: now,
+            resumed: now,
             ended: None,
             next_progress: now,
             next_of_each: now,
@@ -234,6 +239,9 @@ impl SendJob {
         }
         self.advance(now, session, storage, out);
         if now >= self.next_progress && matches!(self.phase, Phase::Sending) {
+            if now.since(self.next_progress) >= PAUSE_MIN {
+                self.resumed = now;
+            }
             self.next_progress = now + PROGRESS;
             self.judge(now, session, out);
             self.judge_stalls(now, session, out);
@@ -258,7 +266,7 @@ impl SendJob {
         if self.options.one_way || session.sender().rate_reason() != Reason::NoFeedback {
             return false;
         }
-        let since = self.started + self.options.wait;
+        let since = self.started.max(self.resumed) + self.options.wait;
         let heard = self.open_reports(session).iter().map(|report| report.heard).max();
         heard.is_some_and(|heard| now >= since.max(heard + self.options.wait))
     }

@@ -71,6 +71,10 @@ impl Node {
     }
 }
 
+/// Who is polled so much too late did not run. A slow radio makes a sender wait for a second or two
+/// between messages.
+const PAUSE_MIN: Duration = Duration::from_secs(5);
+
 /// The watermark machine.
 #[derive(Debug)]
 pub(in crate::sender) struct Watermark {
@@ -84,6 +88,8 @@ pub(in crate::sender) struct Watermark {
     /// To be asked with the next watermark.
     waiting: BTreeSet<NodeId>,
     next: Time,
+    /// When it was polled last.
+    polled: Time,
     /// The last node asked: lists that do not fit go round.
     asked_last: NodeId,
     /// The end has been told.
@@ -102,6 +108,7 @@ impl Watermark {
             contested: BTreeMap::new(),
             waiting: BTreeSet::new(),
             next: Time::ZERO,
+            polled: Time::ZERO,
             asked_last: NodeId::NONE,
             told: true,
         }
@@ -307,6 +314,7 @@ impl Watermark {
 
     /// Gives up nodes whose last request has gone unanswered, when patience is over.
     pub(in crate::sender) fn poll(&mut self, now: Time) {
+        self.bear_own_pause(now);
         if now < self.next {
             return;
         }
@@ -314,6 +322,21 @@ impl Watermark {
         for state in self.nodes.values_mut() {
             if state.given_up_from(robust, patience).is_some_and(|from| from <= now) {
                 *state = Node::Settled(WatermarkOutcome::Unanswered);
+            }
+        }
+    }
+
+    /// A sender that is polled late did not run: its disk was busy, or it was stopped. It has not asked
+    /// anybody in that time, so that nobody has been silent.
+    fn bear_own_pause(&mut self, now: Time) {
+        let pause = now.since(self.next.max(self.polled));
+        self.polled = now;
+        if pause < PAUSE_MIN {
+            return;
+        }
+        for state in self.nodes.values_mut() {
+            if let Node::Pending { unanswered: Some(since), .. } = state {
+                *since = (*since + pause).min(now);
             }
         }
     }
@@ -436,6 +459,23 @@ mod tests {
             }
         }
         assert_eq!(asked, 15 + 3 + 19);
+    }
+
+    #[test]
+    fn a_pause_of_the_sender_takes_nothing_of_a_nodes_patience() {
+        let (at, patience) =
+            (|s: u64| Time::from_nanos(s * 1_000_000_000), Duration::from_secs(30));
+        for (paused, given_up) in [(false, 30), (true, 51)] {
+            let mut watermark = watermark(&[7]);
+            watermark.patience = patience;
+            let seconds = (0..100).filter(|second| !paused || !(5..25).contains(second));
+            let last = seconds.map(at).find(|now| {
+                watermark.poll(*now);
+                watermark.on_flushed(*now, INTERVAL, 1, Time::ZERO);
+                watermark.poll_done().is_some()
+            });
+            assert_eq!(last, Some(at(given_up)), "paused: {paused}");
+        }
     }
 
     #[test]
