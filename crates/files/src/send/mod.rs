@@ -392,7 +392,9 @@ impl SendJob {
             self.queue.on_watermark_set();
             self.stalls.on_watermark(now);
         }
-        let nobody_left = (open.is_empty() && !self.options.one_way) || self.queue.total == 0;
+        // What has changed may be sent again, or is named.
+        let nothing_left = self.queue.total == 0 && !self.queue.reads_again();
+        let nobody_left = (open.is_empty() && !self.options.one_way) || nothing_left;
         let all_sent = self.options.one_way && self.queue.is_passed() && session.sender().is_idle();
         let over = nobody_left || all_sent || (self.queue.is_followed() && open.is_empty());
         self.stay = self.stay.filter(|stay| now < *stay);

@@ -13,6 +13,11 @@ impl Queue {
         self.anew.has_withdrawn(object)
     }
 
+    /// Whether a file that has changed is still read again, or waits for it.
+    pub(in crate::send) fn reads_again(&self) -> bool {
+        self.anew.is_busy()
+    }
+
     /// A file has changed, and was enqueued under this key if it was. False where it is not sent again.
     pub(super) fn send_again(&mut self, file: &SourceFile, key: Option<ObjectKey>) -> bool {
         let anew = &mut self.anew;
