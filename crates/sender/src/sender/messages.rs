@@ -197,7 +197,11 @@ impl Sender {
         let sending = core::mem::take(&mut self.active);
         let probing = Probing { grtt: self.grtt(), cc_sequence, sending };
         self.controller.on_probe(self.now, &probing);
-        let nodes = self.receivers.take_recent(&self.controller.limiting());
+        let mut limiting = self.controller.limiting();
+        if limiting.is_empty() {
+            limiting = self.heeded.asked(cc_sequence);
+        }
+        let nodes = self.receivers.take_recent(&limiting);
         let rate = self.controller.rate().as_bytes_per_second();
         let mode = self.controller.mode().and_then(Mode::to_wire).map(ExtMode::to_bytes);
         let message = Cc {

@@ -70,6 +70,8 @@ pub(crate) struct Feedback {
     /// The GRTT by which that was drawn.
     drawn: Duration,
     holdoff: Time,
+    /// Another receiver's report was enough: no answer before, unless the sender disregards that report.
+    silent_until: Time,
     /// When it reported last.
     reported: Time,
     vouched: Vouched,
@@ -89,6 +91,7 @@ impl Feedback {
             due: None,
             drawn: Duration::ZERO,
             holdoff: Time::ZERO,
+            silent_until: Time::ZERO,
             reported: Time::ZERO,
             vouched: Vouched::default(),
         }
@@ -128,7 +131,7 @@ impl Feedback {
             self.due = Some(now);
         } else if let Some(due) = self.due {
             self.due = Some(now + self.shortened(due.since(now), timing.grtt));
-        } else if now >= self.holdoff {
+        } else if now >= self.holdoff && (now >= self.silent_until || self.vouched.is_deaf()) {
             let ratio = self.ratio(measured, rate.rate.to_bytes_per_second(), timing);
             self.due = Some(now + backoff(ratio, timing, rng));
             self.drawn = timing.grtt;
@@ -188,7 +191,7 @@ impl Feedback {
         let superfluous = !cc.flags.has(CcFlags::CLR) && confirmed && limits_less;
         if superfluous && self.vouched.silences(now, node, others) {
             self.due = None;
-            self.holdoff = now + timing.grtt * timing.backoff.max(4);
+            self.silent_until = now + timing.grtt * timing.backoff.max(4);
         }
     }
 
@@ -364,6 +367,50 @@ mod tests {
         let mut feedback = waiting();
         feedback.on_overheard(Time::ZERO, (NodeId(3), &others(1e3, 0)), STEADY, &timing());
         assert_eq!(feedback.next_timeout(), None);
+    }
+
+    /// How many answers are sent in 200 probes of a sender that names nobody, while somebody reports a
+    /// rate of next to nothing after each. Its rate falls to a hundredth in the middle.
+    fn answers_beside_a_low_report() -> [usize; 2] {
+        let (mut feedback, mut rng) = (Feedback::new(false), Rng::new(1));
+        let answers = |slow: bool, feedback: &mut Feedback, rng: &mut Rng| {
+            let (mut answers, start) = (0, if slow { 100 } else { 0 });
+            for n in start..start + 100u32 {
+                let now = Time::ZERO + timing().grtt * n;
+                let rate = if slow { 1e4 } else { 1e6 };
+                probe(feedback, now, rate, rng);
+                for part in 1..10u32 {
+                    let now = now + timing().grtt * part / 10;
+                    feedback.on_overheard(now, (NodeId(3), &others(10.0, 0)), STEADY, &timing());
+                    if feedback.next_timeout().is_some_and(|(at, _)| at <= now) {
+                        answers += 1;
+                        feedback.on_nack_sent(now, &timing());
+                    }
+                }
+            }
+            answers
+        };
+        [false, true].map(|slow| answers(slow, &mut feedback, &mut rng))
+    }
+
+    fn probe(feedback: &mut Feedback, now: Time, rate: f64, rng: &mut Rng) {
+        let cc = Cc {
+            sender: Script::new().fields(),
+            cc_sequence: 5,
+            send_time: SendTime { seconds: 1, micros: 0 },
+            extensions: Extensions::default(),
+            nodes: CcNodes::default(),
+        };
+        let mut bytes = Vec::new();
+        cc.encode(Some(QuantizedRate::from_bytes_per_second(rate)), &[], &mut bytes);
+        let Ok(Message::Cmd(Cmd::Cc(cc))) = Message::parse(&bytes) else { panic!("no probe") };
+        feedback.on_probe(now, &cc, NodeId(2), (&timing(), STEADY), rng);
+    }
+
+    #[test]
+    fn a_low_report_that_the_sender_disregards_does_not_silence_all_when_the_sender_slows_down() {
+        let [before, after] = answers_beside_a_low_report();
+        assert!(before == 0 && (2..=30).contains(&after), "{before}, {after}");
     }
 
     #[test]

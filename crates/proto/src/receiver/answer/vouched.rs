@@ -22,6 +22,9 @@ const STRIKES: u8 = 2;
 /// For so many probes we listen to nobody: a sender believes a receiver for longer
 /// (`SILENT_PROBES` of its candidates).
 const DEAF: u8 = 8;
+/// For so many probes whoever speaks up listens to nobody, where the sender has slowed down: a back-off
+/// lasts for four GRTT, and probes are about a GRTT apart.
+const SPEAKS: u8 = 5;
 /// A report reaches the sender and comes back in a probe within so many GRTT.
 const THERE_AND_BACK: u32 = 2;
 /// So many of a group speak where a probe names nobody.
@@ -64,7 +67,8 @@ impl Vouched {
             if nobody {
                 let few = SPEAKERS / f64::from(told.group_size.max(1));
                 let chance = if told.slower { SPEAKERS_MOST } else { few.min(SPEAKERS_MOST) };
-                self.deaf = u8::from(rng.random_bool(chance));
+                let speaks = rng.random_bool(chance);
+                self.deaf = if told.slower { SPEAKS } else { 1 } * u8::from(speaks);
                 return;
             }
             self.strikes += 1;
@@ -72,6 +76,11 @@ impl Vouched {
                 (self.strikes, self.deaf) = (0, DEAF);
             }
         }
+    }
+
+    /// Whether nobody silences us now, nor what silenced us before.
+    pub(crate) fn is_deaf(&self) -> bool {
+        self.deaf > 0
     }
 
     /// A report of another receiver would silence us. Whether it does.
@@ -138,7 +147,7 @@ mod tests {
             let spoke = 1000 - silenced(&list, false);
             assert!((25..=55).contains(&spoke), "four of a hundred: {spoke}");
             let spoke = 1000 - silenced(&list, true);
-            assert!((290..=375).contains(&spoke), "it slows down: {spoke}");
+            assert!((650..=770).contains(&spoke), "it slows down: {spoke}");
         }
     }
 
