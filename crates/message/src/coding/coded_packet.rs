@@ -12,7 +12,7 @@
 //! ```
 //!
 //! `known` is the number of coded packets that the sending node knew of before. A description
-//! counts as the [check] of what follows (32 bits), its length (16), and its bytes after "FG" and
+//! counts as the check of what follows (32 bits), its length (16), and its bytes after "FG" and
 //! the version.
 
 use crate::{

@@ -2,7 +2,8 @@
 //! invents and delays. With `spoofs` it also puts others' addresses on what it sends.
 //!
 //! Whole senders and receivers of files in virtual time, as in `world`. By seed it chooses its means.
-//! `FANFARE_SEEDS=100000 cargo test -p fanfare-files --lib adversary` tries more seeds.
+//! `FANFARE_SEEDS=100000 cargo test -p fanfare-files --lib adversary` tries more seeds, and so does a range
+//! such as `50000..100000`; `FANFARE_SEED=7` tries one.
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
@@ -286,10 +287,14 @@ fn memory() -> u64 {
 }
 
 fn seeds(few: u64) -> std::ops::Range<u64> {
-    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    match number("FANFARE_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("FANFARE_SEEDS").unwrap_or(few),
+    let text = |name| std::env::var(name).unwrap_or_default();
+    if let Ok(seed) = text("FANFARE_SEED").parse::<u64>() {
+        return seed..seed + 1;
+    }
+    let (wanted, number) = (text("FANFARE_SEEDS"), |text: &str| text.parse::<u64>().ok());
+    match wanted.split_once("..").and_then(|(from, to)| Some(number(from)?..number(to)?)) {
+        Some(range) => range,
+        None => 0..number(&wanted).unwrap_or(few),
     }
 }
 
@@ -312,7 +317,10 @@ fn whatever_an_adversary_sends_no_file_is_wrong_no_receipt_false_and_no_sender_s
             worlds += 1;
             let told = |what: &str| format!("seed {seed}, spoofs {spoofs}, {took:?}: {what}");
             match fault(&mut world, seed) {
-                Some(Fault::Grave(what)) => grave.push(told(&what)),
+                Some(Fault::Grave(what)) => {
+                    println!("grave: {}", told(&what));
+                    grave.push(told(&what));
+                }
                 Some(Fault::Incomplete(what)) => incomplete.push(told(&what)),
                 None => {}
             }
