@@ -211,13 +211,22 @@ fn lives(steps: &[(u8, u8)], begin: usize) {
     }
 }
 
+/// A number of the environment.
+fn number(name: &str, few: usize) -> usize {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(few)
+}
+
+// `FANFARE_CASES=100 FANFARE_MEMBERS=100 cargo test -p fanfare-mls joins_nothing` tries more.
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: number("FANFARE_CASES", 8) as u32,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn who_has_left_opens_nothing_of_later_and_who_joins_nothing_of_earlier(
         steps in prop::collection::vec((0..4u8, 0..3u8), 1..8),
-        begin in 2..12usize,
+        begin in 2..=number("FANFARE_MEMBERS", 11),
     ) {
         lives(&steps, begin);
     }
