@@ -3,7 +3,7 @@
 //!
 //! - `scene`: what is sent, to whom, and who is killed when; `round`: one of them, played
 //! - `tree`: what a directory has beside files, and its second version; `trouble`: disks that
-//!   are full or read-only, and clocks set back
+//!   are full, read-only or gone, and clocks set back
 //! - `side`: a running command; `observer`: what the group's own traffic says
 //!
 //! Not part of `ci`: it takes as long as it is told to.
@@ -191,7 +191,7 @@ impl Tally {
 
     fn report(&self) {
         println!(
-            "{} kills ({} of senders, {} of receivers, {} full or read-only disks, or clocks set back) in {} rounds: {} passed, {} failed, {} wrong \
+            "{} kills ({} of senders, {} of receivers, {} full, read-only or removed disks, or clocks set back) in {} rounds: {} passed, {} failed, {} wrong \
              files; at most {} % of what may travel again did (seed {}); {} datagrams escaped the \
              observer",
             self.kills(),

@@ -71,7 +71,7 @@ pub(crate) struct Round<'a> {
     dir: PathBuf,
     /// A small disk, where receivers have one.
     small: Option<trouble::Small>,
-    /// A disk that becomes read-only, where receivers have one.
+    /// A disk that fails, where receivers have one.
     image: Option<trouble::Image>,
     /// What sets the clock back, and the file that says so.
     clock: Option<(PathBuf, PathBuf)>,
@@ -121,7 +121,9 @@ impl<'a> Round<'a> {
         let small =
             (scene.kind == Kind::Full).then(|| trouble::Small::mount(dir.join("in-0"), SMALL));
         let clock = (scene.kind == Kind::Clock).then(|| trouble::clock(&dir));
-        let image = (scene.kind == Kind::ReadOnly)
+        let image = scene
+            .kind
+            .has_image()
             .then(|| trouble::Image::mount(&dir.join("image"), dir.join("in-0"), IMAGE));
         let (small, image, clock) = (small.transpose()?, image.transpose()?, clock.transpose()?);
         let port = 20_000 + (u64::from(id) * 31 + seed) % 40_000;
@@ -203,7 +205,7 @@ impl<'a> Round<'a> {
         self.repeat()
     }
 
-    /// The disk is full or read-only, until its sender or receiver gives up; or the clock goes back.
+    /// The disk is full, read-only or gone, until its sender or receiver gives up; or the clock goes back.
     fn make_trouble(&mut self, played: &mut Played) -> Result<(), String> {
         played.killed.push('t');
         played.troubles += 1;
@@ -212,6 +214,7 @@ impl<'a> Round<'a> {
             return fs::write(set, "").map_err(|e| e.to_string());
         }
         let filler = match &self.image {
+            Some(image) if self.scene.kind == Kind::Removed => image.remove().map(|()| None),
             Some(image) => image.spoil().map(|()| None),
             None => trouble::fill(&self.dir.join("in-0")).map(Some),
         };
@@ -232,7 +235,7 @@ impl<'a> Round<'a> {
         self.repeat()
     }
 
-    /// The read-only disk is mended. Its receiver lets go of it for that.
+    /// The disk is mended, or put back. Its receiver lets go of it for that.
     fn mend_disk(&mut self) -> Result<(), String> {
         let receiver = self.receivers[0].take();
         self.bury(receiver, "receiver 0");

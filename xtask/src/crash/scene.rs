@@ -30,12 +30,14 @@ pub(crate) enum Kind {
     Full,
     /// A directory, to a disk that becomes read-only and is mended, where others are killed.
     ReadOnly,
+    /// A directory, to a disk that is removed and put back, where others are killed.
+    Removed,
     /// A directory, while the clock of both is set back, where others are killed.
     Clock,
 }
 
 /// With the weight that each has among all.
-const KINDS: [(Kind, &str, u64); 14] = [
+const KINDS: [(Kind, &str, u64); 15] = [
     (Kind::File, "file", 30),
     (Kind::Begin, "begin", 15),
     (Kind::End, "end", 15),
@@ -49,6 +51,7 @@ const KINDS: [(Kind, &str, u64); 14] = [
     (Kind::Parts, "parts", 6),
     (Kind::Full, "full", 6),
     (Kind::ReadOnly, "read-only", 6),
+    (Kind::Removed, "removed", 6),
     (Kind::Clock, "clock", 6),
 ];
 
@@ -68,13 +71,18 @@ impl Kind {
 
     /// What comes in the place of a kill, for one of two.
     pub(crate) fn has_trouble(self) -> bool {
-        matches!(self, Self::Full | Self::ReadOnly | Self::Clock)
+        self == Self::Clock || self == Self::Full || self.has_image()
+    }
+
+    /// Its receiver has a disk of its own, which fails.
+    pub(crate) fn has_image(self) -> bool {
+        matches!(self, Self::ReadOnly | Self::Removed)
     }
 
     /// How much travels again is no promise: parts are let go, or the disk could not be written to, or a receiver
     /// that comes back in the middle has not yet said which files of a pack it has.
     pub(crate) fn may_cost_more(self) -> bool {
-        matches!(self, Self::Parts | Self::Full | Self::ReadOnly | Self::Again)
+        matches!(self, Self::Parts | Self::Full | Self::Again) || self.has_image()
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -184,6 +192,7 @@ fn content(kind: Kind) -> (Vec<(String, u64)>, Vec<String>) {
         | Kind::Again
         | Kind::Full
         | Kind::ReadOnly
+        | Kind::Removed
         | Kind::Clock => {
             let files = (0..3000).map(|n| (format!("tree/{}/{n}", n % 30), 4000 + n * 2 % 9000));
             (files.collect(), vec!["tree".to_owned()])

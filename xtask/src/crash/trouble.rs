@@ -1,5 +1,5 @@
-//! Trouble that is no kill: a disk that is full for a while, a disk that becomes read-only, and a clock
-//! that is set back.
+//! Trouble that is no kill: a disk that is full for a while, one that becomes read-only, one that is
+//! removed, and a clock that is set back.
 
 use std::{
     fs, io,
@@ -23,6 +23,11 @@ int clock_gettime(clockid_t id, struct timespec *at) {
     return told;
 }
 "#;
+
+/// Ends a file system at once, without its journal (`EXT4_IOC_SHUTDOWN` with `NOLOGFLUSH`): what has not
+/// reached the disk is gone, and all calls fail.
+const SHUT_DOWN: &str = "import fcntl, os, struct, sys\n\
+fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack('I', 2))";
 
 /// A file system in memory, of so many MiB; gone with this.
 pub(crate) struct Small(PathBuf);
@@ -83,6 +88,12 @@ impl Image {
     pub(crate) fn spoil(&self) -> io::Result<()> {
         let name = self.device.trim_start_matches("/dev/");
         fs::write(format!("/sys/fs/ext4/{name}/trigger_fs_error"), "crash test")
+    }
+
+    /// The disk is gone from now on.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        let mut python = Command::new("python3");
+        run(python.args(["-c", SHUT_DOWN]).arg(&self.at)).map_err(io::Error::other)
     }
 
     /// It is checked, and can be written to again. Nobody may use it meanwhile.
