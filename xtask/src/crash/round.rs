@@ -224,13 +224,14 @@ impl<'a> Round<'a> {
             let over = ended(&mut round.sender) || round.receivers.iter_mut().any(ended);
             over.then_some(())
         })?;
-        if self.sender.as_mut().and_then(Side::ended) == Some(Some(0)) {
-            // What it was told is true.
-            self.check(played)?;
-        }
+        let complete = self.sender.as_mut().and_then(Side::ended) == Some(Some(0));
         match filler {
             Some(filler) => fs::remove_file(filler).map_err(|e| e.to_string())?,
             None => self.mend_disk()?,
+        }
+        if complete {
+            // What it was told is true, and stays so.
+            self.check(played)?;
         }
         self.repeat()
     }
