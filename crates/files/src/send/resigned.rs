@@ -16,6 +16,8 @@ use fanfare_proto::{NodeId, Time};
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The same of who has not begun: on a slow line repairs for others may come first.
 const PATIENCE_READY: Duration = Duration::from_secs(60);
+/// And so often: on a slow radio calls are far apart, and answers may be lost or old.
+const TIMES: u32 = 8;
 
 /// What one said last, and since when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,10 +28,18 @@ struct Said {
     received: Option<u64>,
 }
 
+/// The same, said again and again.
+#[derive(Debug, Clone, Copy)]
+struct Same {
+    said: Said,
+    since: Time,
+    times: u32,
+}
+
 /// Those that have failed.
 #[derive(Debug, Default)]
 pub(super) struct Resigned {
-    failed: BTreeMap<NodeId, (Time, Said)>,
+    failed: BTreeMap<NodeId, Same>,
 }
 
 impl Resigned {
@@ -45,11 +55,13 @@ impl Resigned {
         };
         let (state, held, failures) = (status.state, status.held, status.failures.len());
         let said = Said { state, held, failures, received: status.received };
-        let (since, before) = self.failed.entry(node).or_insert((now, said));
-        if *before != said {
-            (*since, *before) = (now, said);
+        let new = Same { said, since: now, times: 0 };
+        let same = self.failed.entry(node).or_insert(new);
+        if same.said != said {
+            *same = new;
         }
-        now.since(*since) >= patience
+        same.times += 1;
+        same.times >= TIMES && now.since(same.since) >= patience
     }
 }
 
@@ -89,5 +101,12 @@ mod tests {
             let state = if n % 20 == 0 { State::Receiving } else { State::Failed };
             assert!(!resigned.on_status(at(n), NODE, &status(state, 1)));
         }
+    }
+
+    #[test]
+    fn where_calls_are_far_apart_it_takes_some_answers_and_not_only_time() {
+        let mut resigned = Resigned::default();
+        let said = |n: &u64| resigned.on_status(at(n * 25), NODE, &status(State::Ready, 0));
+        assert_eq!((0..100).find(said), Some(7));
     }
 }
