@@ -167,6 +167,10 @@ impl SendJob {
         (node, status): (NodeId, Option<&Status>),
         out: &mut Outbox,
     ) {
+        if self.peers.is_known(node) && !self.peers.is_open(node) {
+            // It is known how that one ends: who is asked once more is waited for.
+            return;
+        }
         if self.unproved.ask_again(now, node) {
             session.sender().remove_acking_node(node);
             session.sender().add_acking_node(node);

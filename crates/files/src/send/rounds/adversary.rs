@@ -334,3 +334,17 @@ fn whatever_an_adversary_sends_no_file_is_wrong_no_receipt_false_and_no_sender_s
     let grown = memory().saturating_sub(before);
     assert!(grown < 256 << 20, "{grown} bytes");
 }
+
+#[test]
+fn worlds_that_once_went_wrong_do_so_no_more() {
+    // Found among 100,000 seeds: senders without an end, and wrong files.
+    for seed in [476, 1061, 2720, 3395, 3503, 9158, 9659, 53_345] {
+        for spoofs in [false, true] {
+            let found = fault(&mut attacked(seed, spoofs), seed);
+            assert!(
+                !matches!(found, Some(Fault::Grave(_))),
+                "seed {seed}, spoofs {spoofs}: {found:?}"
+            );
+        }
+    }
+}
