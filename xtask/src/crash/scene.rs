@@ -79,7 +79,7 @@ impl Kind {
         matches!(self, Self::ReadOnly | Self::Removed)
     }
 
-    /// How much travels again is no promise: parts are let go, or the disk could not be written to, or a receiver
+    /// How much travels again is no promise: parts are let go, or the disk failed, or a receiver
     /// that comes back in the middle has not yet said which files of a pack it has.
     pub(crate) fn may_cost_more(self) -> bool {
         matches!(self, Self::Parts | Self::Full | Self::Again) || self.has_image()

@@ -2,14 +2,18 @@
 
 use std::{
     io,
-    os::unix::{ffi::OsStrExt, fs::FileExt},
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
 
 use fanfare_disk::name::{path_of, text_of};
 
-use crate::{announcement::PackHead, reach, read_at::ReadAt, source::Stamp};
+use crate::{
+    announcement::PackHead,
+    read_at::ReadAt,
+    source::{Stamp, Stamped},
+};
 
 /// What was named to be sent, and the name receivers give it.
 #[derive(Debug)]
@@ -100,8 +104,11 @@ impl Packed {
         let left = u64::from(member.end) - offset;
         let inside = member.stamp.size - left;
         let len = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        read_unchanged(member, &mut into[..len], inside).inspect_err(|_| {
-            let _ = self.changed.set(member.path());
+        let path = member.path();
+        let read = Stamped::open(&path, member.stamp)
+            .and_then(|file| file.read_exact_at(&mut into[..len], inside));
+        read.inspect_err(|_| {
+            let _ = self.changed.set(path);
         })?;
         Ok(len)
     }
@@ -166,16 +173,5 @@ impl ReadAt for Packed {
     /// for seconds where the disk was busy.
     fn read_ahead(&self) -> usize {
         16 << 10
-    }
-}
-
-/// The stamp is looked at after reading: whoever wrote in between has left a trace in it.
-fn read_unchanged(member: &Member, into: &mut [u8], offset: u64) -> io::Result<()> {
-    let file = reach::open(&member.path())?;
-    file.read_exact_at(into, offset)?;
-    if Stamp::of(&file.metadata()?) == member.stamp {
-        Ok(())
-    } else {
-        Err(io::ErrorKind::InvalidData.into())
     }
 }

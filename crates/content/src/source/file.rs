@@ -5,7 +5,7 @@ use std::{fs::File, path::PathBuf, sync::Arc};
 use fanfare_disk::name::bytes_of;
 use fanfare_proto::ObjectKind;
 
-use super::{Stamp, stamp::Stamped};
+use super::{Stamp, Stamped};
 use crate::{
     announcement::{Announcement, Details},
     manifest::Manifest,
@@ -225,7 +225,7 @@ impl SourceFile {
             Content::Piece(fed) => return Some(fed.bytes.clone()),
             Content::File => {}
         }
-        let file = Stamped { file: reach::open(&self.path).ok()?, stamp: self.stamp };
+        let file = Stamped::open(&self.path, self.stamp).ok()?;
         file.check().ok().map(|()| Arc::new(file) as Arc<dyn ReadAt>)
     }
 }

@@ -32,3 +32,4 @@ pub use naming::NamedPath;
 pub use options::{GatherOptions, Packing};
 pub use sources::Sources;
 pub use stamp::Stamp;
+pub(crate) use stamp::Stamped;

@@ -3,7 +3,7 @@
 use std::{
     fs::{File, Metadata},
     io,
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{FileExt, MetadataExt},
     path::Path,
 };
 
@@ -51,13 +51,24 @@ impl Stamp {
 /// Without this, a sender answers repair requests with bytes of the changed file, and its receivers
 /// ask again and again for a file that they can never verify.
 #[derive(Debug)]
-pub(super) struct Stamped {
-    pub(super) file: File,
+pub(crate) struct Stamped {
+    file: File,
     /// What it was when it was hashed.
-    pub(super) stamp: Stamp,
+    stamp: Stamp,
 }
 
 impl Stamped {
+    /// The file at a path; reading it tells whether it still is what had this stamp.
+    pub(crate) fn open(path: &Path, stamp: Stamp) -> io::Result<Self> {
+        Ok(Self { file: reach::open(path)?, stamp })
+    }
+
+    /// Fills `into` with what is at `offset`.
+    pub(crate) fn read_exact_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
+        self.file.read_exact_at(into, offset)?;
+        self.check()
+    }
+
     /// An error when somebody has written to the file since it was hashed.
     pub(super) fn check(&self) -> io::Result<()> {
         let is_same = Stamp::of(&self.file.metadata()?) == self.stamp;
@@ -68,7 +79,7 @@ impl Stamped {
 impl ReadAt for Stamped {
     /// Checks after reading: a write in between has left its trace then.
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
-        let count = self.file.read_at(into, offset)?;
+        let count = FileExt::read_at(&self.file, into, offset)?;
         self.check().map(|()| count)
     }
 }
@@ -84,8 +95,7 @@ mod tests {
         let scratch = Scratch::new();
         let path = scratch.path().join("f");
         std::fs::write(&path, [1; 100]).unwrap();
-        let stamp = Stamp::at(&path).unwrap();
-        let file = Stamped { file: File::open(&path).unwrap(), stamp };
+        let file = Stamped::open(&path, Stamp::at(&path).unwrap()).unwrap();
         assert_eq!(file.read_at(&mut [0; 10], 20).unwrap(), 10);
         std::fs::write(&path, [2; 101]).unwrap();
         assert_eq!(file.read_at(&mut [0; 10], 20).unwrap_err().kind(), io::ErrorKind::InvalidData);
@@ -96,8 +106,7 @@ mod tests {
         let scratch = Scratch::new();
         let path = scratch.path().join("f");
         std::fs::write(&path, [1; 100]).unwrap();
-        let stamp = Stamp::at(&path).unwrap();
-        let file = Stamped { file: File::open(&path).unwrap(), stamp };
+        let file = Stamped::open(&path, Stamp::at(&path).unwrap()).unwrap();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(file.read_at(&mut [0; 100], 20).unwrap(), 80);
     }

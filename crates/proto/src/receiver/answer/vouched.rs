@@ -68,7 +68,8 @@ impl Vouched {
                 let few = SPEAKERS / f64::from(told.group_size.max(1));
                 let chance = if told.slower { SPEAKERS_MOST } else { few.min(SPEAKERS_MOST) };
                 let speaks = rng.random_bool(chance);
-                self.deaf = if told.slower { SPEAKS } else { 1 } * u8::from(speaks);
+                let probes = if told.slower { SPEAKS } else { 1 };
+                self.deaf = if speaks { probes } else { 0 };
                 return;
             }
             self.strikes += 1;
