@@ -38,6 +38,8 @@ pub struct Pacer {
     bytes: usize,
     /// So many more go at once with the last one; their time is waited out after them.
     joined: u8,
+    /// The last message began by its own time, and not together with one before.
+    began: bool,
     burst: Duration,
     /// Something waits that may be said from then on, as far as is known: the line is idle until it is.
     awaited: Option<Time>,
@@ -49,7 +51,8 @@ impl Pacer {
     /// Sends bursts of at most `burst`, from `now` on.
     #[must_use]
     pub fn new(now: Time, burst: Duration) -> Self {
-        Self { begun: now, bytes: 0, joined: 0, burst, awaited: None, debt: Duration::ZERO }
+        let (awaited, debt) = (None, Duration::ZERO);
+        Self { begun: now, bytes: 0, joined: 0, began: true, burst, awaited, debt }
     }
 
     /// When the next message may go at `rate`; far in the future at rate zero.
@@ -91,6 +94,7 @@ impl Pacer {
     pub fn on_sent(&mut self, now: Time, bytes: usize, rate: Bitrate) {
         if self.joined > 0 {
             self.joined -= 1;
+            self.began = false;
             self.bytes += bytes;
             return;
         }
@@ -120,14 +124,18 @@ impl Pacer {
             let most = DEBT_MAX.min(rate.time_for(DEBT_BYTES));
             self.debt = (self.debt + lost).min(most);
         }
-        self.bytes = bytes;
+        (self.bytes, self.began) = (bytes, true);
         // Who is told of no end has more to say: a call of the kernel may last longer than the burst.
         self.awaited = Some(self.begun + rate.time_for(bytes));
     }
 
-    /// The next `messages` go back to back with the last one.
+    /// The next `messages` go back to back with the last one. Not where that one has gone with another
+    /// already: messages that each join the one before would never wait, and the first that joins
+    /// none would wait for all of them.
     pub fn join(&mut self, messages: u8) {
-        self.joined = messages;
+        if self.began {
+            self.joined = messages;
+        }
     }
 }
 
@@ -144,6 +152,20 @@ mod tests {
         assert_eq!(pacer.next(RATE), at(0));
         pacer.on_sent(at(0), 100, RATE);
         assert_eq!(pacer.next(RATE), at(100));
+    }
+
+    #[test]
+    fn messages_that_would_each_join_the_next_keep_to_the_rate() {
+        let mut pacer = Pacer::new(at(0), Duration::ZERO);
+        let (mut now, mut sent) = (at(0), 0);
+        while now < at(10_000) {
+            now = now.max(pacer.next(RATE)) + Duration::from_millis(1);
+            pacer.on_sent(now, 50, RATE);
+            pacer.join(1);
+            sent += 50;
+        }
+        assert!((9_800..=10_200).contains(&sent), "{sent} bytes in ten seconds of 1,000 each");
+        assert!(pacer.next(RATE) <= now + Duration::from_millis(100), "nothing is owed");
     }
 
     #[test]

@@ -449,6 +449,12 @@ impl ReceiverHandle<'_> {
         self.session.receiver.as_ref().is_some_and(|r| r.calls_roll(sender))
     }
 
+    /// What `sender` said with its last roll call. `None` when it has called none, or is not in view.
+    #[must_use]
+    pub fn called(&self, sender: NodeId) -> Option<&[u8]> {
+        self.session.receiver.as_ref().and_then(|r| r.called(sender))
+    }
+
     /// When `sender` was last heard. `None` when it is not in view.
     #[must_use]
     pub fn heard(&self, sender: NodeId) -> Option<Time> {

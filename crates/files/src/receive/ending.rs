@@ -5,7 +5,12 @@ use std::time::Duration;
 use fanfare_content::receipt::{State, Status};
 use fanfare_proto::{Session, Time};
 
-use super::{Phase, ReceiveJob, options::Until, record::Record};
+use super::{
+    Phase, ReceiveJob,
+    options::Until,
+    record::Record,
+    senders::{SILENCE, awaits},
+};
 use crate::{
     event::{ReceiveEnd, ReceiveReport},
     file_storage::FileStorage,
@@ -29,14 +34,16 @@ impl ReceiveJob {
         session: &mut Session,
         storage: &mut FileStorage,
     ) {
+        self.awaits_more = self.is_more_to_come(session);
         let quiet = self.is_quiet(now, session);
         let over = match self.options.until {
             Until::Stopped => false,
             Until::SenderEnded if quiet => true,
             Until::SenderEnded => self
                 .records
-                .values()
-                .any(|record| record.gone && record.is_settled() && record.has_anything()),
+                .iter()
+                .filter(|(_, record)| record.gone && record.is_settled() && record.has_anything())
+                .any(|(life, record)| !awaits(session, life, record)),
             Until::Files(count) => self.report.files >= count,
         };
         let timed_out = self.options.timeout.is_some_and(|t| now.since(self.last_news) >= t);
@@ -58,7 +65,15 @@ impl ReceiveJob {
     /// Everything begun is settled, something has come, and nothing more is heard of those who sent it.
     /// What others say does not count: anybody can say something.
     fn is_quiet(&self, now: Time, session: &mut Session) -> bool {
-        self.is_settled_with_something() && now.since(self.last_heard_of(session)) >= QUIET
+        self.is_settled_with_something()
+            && !self.awaits_more
+            && now.since(self.last_heard_of(session)) >= QUIET
+    }
+
+    /// Whether one of those who sent something has said, when it called the roll, that more is to come
+    /// than it has begun. Its silence does not mean that it has ended.
+    fn is_more_to_come(&self, session: &mut Session) -> bool {
+        self.records.iter().any(|(life, record)| awaits(session, life, record))
     }
 
     fn last_heard_of(&self, session: &mut Session) -> Time {
@@ -105,7 +120,11 @@ impl ReceiveJob {
         let timeout = self.options.timeout.map(|timeout| self.last_news + timeout);
         let may_end_quietly =
             self.options.until == Until::SenderEnded && self.is_settled_with_something();
-        let quiet = may_end_quietly.then(|| self.last_heard + QUIET);
+        let wait = match self.awaits_more {
+            false => Some(QUIET),
+            true => self.options.timeout.is_none().then_some(SILENCE),
+        };
+        let quiet = wait.filter(|_| may_end_quietly).map(|wait| self.last_heard + wait);
         let reminder = self.reminders.values().map(|reminder| reminder.at).min();
         let timeout = [timeout, quiet, reminder].into_iter().flatten().min();
         match self.phase {

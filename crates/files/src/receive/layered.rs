@@ -45,7 +45,7 @@ impl ReceiveJob {
         let (bytes, loss, overhead, level, rate) = (0, 0.0, 0.0, 0, Bitrate::bps(0));
         object.layered = Some(LayeredProgress { bytes, loss, overhead, level, rate });
         let record = self.record_of(key);
-        record.gone = false;
+        record.is_back();
         record.open.insert(key, object);
         out.push(TransferEvent::Receive(ReceiveEvent::Object { key, name, size }));
         let (Some(files), Some(details)) = (listed, details) else { return true };

@@ -106,6 +106,8 @@ pub(crate) struct ReceiveJob {
     phase: Phase,
     last_news: Time,
     last_heard: Time,
+    /// A sender has said that more is to come than it has begun.
+    awaits_more: bool,
     next_progress: Time,
     next_told: Time,
     last_progress: Option<ReceiveProgress>,
@@ -142,6 +144,7 @@ impl ReceiveJob {
             phase: Phase::Receiving,
             last_news: now,
             last_heard: now,
+            awaits_more: false,
             next_progress: now,
             next_told: now,
             last_progress: None,
@@ -175,13 +178,13 @@ impl ReceiveJob {
     ) {
         match event {
             Event::SenderNew { sender, instance, source } => {
-                self.record(*sender, *instance).gone = false;
+                self.record(*sender, *instance).is_back();
                 self.binding.on_sender(*sender, *source);
                 let event = ReceiveEvent::Sender { id: *sender, source: *source };
                 out.push(TransferEvent::Receive(event));
             }
             Event::SenderReset { sender, instance } => {
-                self.record(*sender, *instance).gone = false;
+                self.record(*sender, *instance).is_back();
             }
             Event::ObjectNew { key, size, has_info, .. } => {
                 self.last_news = now;
@@ -246,7 +249,7 @@ impl ReceiveJob {
         for (_, record) in
             self.records.range_mut((sender, InstanceId(0))..=(sender, InstanceId(u16::MAX)))
         {
-            record.gone = true;
+            (record.gone, record.left) = (true, said || record.left);
         }
         self.tops = self.directory.names();
         out.push(TransferEvent::Receive(ReceiveEvent::SenderGone { id: sender, said }));

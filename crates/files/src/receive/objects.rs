@@ -56,7 +56,7 @@ impl ReceiveJob {
             object.origin = Origin::Elsewhere;
         }
         let record = self.record_of(key);
-        record.gone = false;
+        record.is_back();
         record.open.insert(key, object);
         if may_resume {
             session.receiver().examine(now, key, true);
@@ -111,6 +111,7 @@ impl ReceiveJob {
             let nonce = head.nonce;
             return self.record_of(key).on_nonce(nonce);
         }
+        self.record_of(key).announced += 1;
         let announcement = Announcement::parse(info);
         let signed = announcement.details.as_ref().is_some_and(|d| d.signer.is_some());
         self.record_of(key).signed |= signed;

@@ -143,6 +143,8 @@ pub(super) struct Record {
     turn: Option<Turn>,
     /// Objects in whose place others are sent.
     pub(super) replaced: BTreeSet<u16>,
+    /// Objects announced.
+    pub(super) announced: u64,
     /// Files announced, of objects that were not refused.
     pub(super) taken_files: u64,
     /// Bytes of objects that are no longer open.
@@ -151,6 +153,8 @@ pub(super) struct Record {
     pub(super) received: u64,
     /// It said good-bye, or was not heard for long.
     pub(super) gone: bool,
+    /// It said good-bye.
+    pub(super) left: bool,
     /// It goes on without us.
     pub(super) evicted: bool,
     /// A stream of it has begun.
@@ -255,6 +259,17 @@ impl Record {
     /// Nothing of it is under way any more.
     pub(super) fn is_settled(&self) -> bool {
         self.open.is_empty() && self.stream != Some(StreamState::Coming)
+    }
+
+    /// The sender is heard, or heard again.
+    pub(super) fn is_back(&mut self) {
+        (self.gone, self.left) = (false, false);
+    }
+
+    /// Whether a sender that has said it sends `objects` has yet to begin some of them.
+    pub(super) fn awaits(&self, objects: u64) -> bool {
+        let known = self.announced.max(self.holdings.len() + self.failed_count());
+        !self.left && !self.evicted && self.has_anything() && known < objects
     }
 
     pub(super) fn has_anything(&self) -> bool {

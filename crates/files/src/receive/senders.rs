@@ -4,14 +4,26 @@
 use std::{net::SocketAddr, time::Duration};
 
 use fanfare_content::{announcement::Announcement, invitation::Invitation, manifest::Head};
-use fanfare_proto::{NodeId, ObjectKey, OnlyFrom, Session, Time};
+use fanfare_proto::{InstanceId, NodeId, ObjectKey, OnlyFrom, Session, Time};
 
-use super::{ReceiveJob, SenderFilter, Until};
+use super::{ReceiveJob, SenderFilter, Until, record::Record};
 use crate::event::{Outbox, ReceiveEvent, TransferEvent};
 
 /// With [`Until::SenderEnded`], a sender whose transfer has begun may be silent for so long. A laptop
 /// that sleeps and an address that is renewed take seconds; a sender that was killed never comes back.
 pub(super) const SILENCE: Duration = Duration::from_secs(60);
+
+/// Whether this life of a sender has yet to begin something, by what it said when it called the roll.
+pub(super) fn awaits(
+    session: &mut Session,
+    (sender, _): &(NodeId, InstanceId),
+    record: &Record,
+) -> bool {
+    let receiver = session.receiver();
+    let invitation = receiver.called(*sender).and_then(Invitation::parse);
+    invitation.is_some_and(|invitation| record.awaits(invitation.objects))
+}
+
 impl ReceiveJob {
     /// Hears only whom the user named.
     pub(super) fn begin_binding(&self, session: &mut Session) {
@@ -101,10 +113,15 @@ impl ReceiveJob {
         if self.options.until != Until::SenderEnded || self.options.timeout.is_some() {
             return None;
         }
-        let receiver = session.receiver();
-        let open = self.records.iter().filter(|(_, record)| {
+        let is_open = |record: &Record| {
             record.open.values().any(|object| !object.verifying && !object.examined)
-        });
+        };
+        let waits_for: Vec<_> = self
+            .records
+            .iter()
+            .filter(|(life, record)| is_open(record) || awaits(session, life, record))
+            .collect();
+        let (receiver, open) = (session.receiver(), waits_for.into_iter());
         let heard = open.map(|((sender, _), _)| receiver.heard(*sender).unwrap_or(self.last_news));
         heard.max().map(|heard| heard.max(self.last_news) + SILENCE)
     }

@@ -128,15 +128,15 @@ fn left_alone(options: ReceiveOptions, datagrams: usize) -> (World, Duration) {
 
 #[test]
 fn a_receiver_of_one_transfer_whose_sender_is_gone_in_the_middle_ends_after_a_minute() {
-    // Each object is NORM_INFO and a segment: after an odd number something is open.
-    let middle = (10..30).find_map(|datagrams| {
+    // 20 objects of NORM_INFO and a segment each: within one, and between two of them.
+    for datagrams in 10..30 {
         let (world, waited) = left_alone(ReceiveOptions::default(), datagrams);
         let report = world.receivers[0].job.report();
-        (report.end == ReceiveEnd::SenderSilent).then_some((report.files, waited))
-    });
-    let (files, waited) = middle.expect("an end in the middle of an object");
-    assert!(files < 20 && waited >= Duration::from_secs(60), "{files} {waited:?}");
-    assert!(waited <= Duration::from_secs(62), "{waited:?}");
+        assert_eq!(report.end, ReceiveEnd::SenderSilent, "{datagrams} datagrams");
+        assert!((1..20).contains(&report.files), "{datagrams} datagrams: {}", report.files);
+        let minute = Duration::from_secs(60)..Duration::from_secs(62);
+        assert!(minute.contains(&waited), "{datagrams} datagrams: {waited:?}");
+    }
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl RemoteSender {
             return ctx.events.push(Event::Command { sender: self.id, content });
         };
         self.speaks = true;
-        self.calls_roll = true;
+        self.called = Some(call.content.to_vec());
         self.reception.on_roll_call();
         self.nack.on_roll_call();
         let said = call.gives_up(local.node_id);

@@ -340,7 +340,11 @@ impl RemoteSenders {
     }
 
     pub(crate) fn calls_roll(&self, sender: NodeId) -> bool {
-        self.senders.get(sender).is_some_and(|sender| sender.calls_roll)
+        self.called(sender).is_some()
+    }
+
+    pub(crate) fn called(&self, sender: NodeId) -> Option<&[u8]> {
+        self.senders.get(sender)?.called.as_deref()
     }
 
     pub(crate) fn loss(&self, sender: NodeId) -> Option<f64> {

@@ -78,8 +78,8 @@ pub(super) struct RemoteSender {
     pub(super) eviction: Eviction,
     /// It has said more than commands of some application: it sends objects, or is about to.
     pub(super) speaks: bool,
-    /// It has called the roll, which only our senders of files do.
-    pub(super) calls_roll: bool,
+    /// What it said with its last roll call. Only our senders of files call.
+    pub(super) called: Option<Vec<u8>>,
     pub(super) announced: bool,
     /// What is missing is requested by name, so that others than the sender can answer.
     pub(super) explicitly: bool,
@@ -129,7 +129,7 @@ impl RemoteSender {
             gone: false,
             eviction: Eviction::default(),
             speaks: false,
-            calls_roll: false,
+            called: None,
             announced: false,
             explicitly: false,
             in_full: false,
