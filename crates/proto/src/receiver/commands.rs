@@ -119,6 +119,7 @@ impl RemoteSender {
         } else if !local.config.outlive_senders && self.unsent.on_flush(ctx.now, last) {
             objects.forget_after(ctx, last);
             self.track = Track::default();
+            self.nack.satisfied();
         }
     }
 

@@ -22,6 +22,7 @@ impl RemoteSender {
         }
         self.track = Track::default();
         self.suppression.clear();
+        self.nack.satisfied();
         self.squelched = Squelched::default();
         self.unsent = Unsent::default();
         self.jump = Confirmation::default();
