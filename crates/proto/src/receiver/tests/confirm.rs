@@ -2,7 +2,7 @@
 
 use super::{CONFIRMED, Harness, Script, content, raw};
 use crate::{config::ReceiverConfig, stats::DropReason, time::Duration};
-use alloc::{format, string::String, vec::Vec};
+use alloc::format;
 use core::net::SocketAddr;
 
 /// A 95-byte object of which one block has arrived.
@@ -237,27 +237,4 @@ fn an_object_that_the_sender_names_or_while_it_sends_others_is_waited_for() {
         rig.hear(&script.data(0, 95, 0, 0));
     }
     assert!(!rig.told().iter().any(|event| event.starts_with("aborted")));
-}
-
-#[test]
-fn nothing_is_asked_for_any_more_of_what_was_forgotten() {
-    // The last flush comes at each moment of a cycle of requests for objects that there are not.
-    for ms in (0..3_000).step_by(100) {
-        let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
-        for symbol in 0..4 {
-            rig.hear(&script.data(0, 40, 0, symbol));
-        }
-        rig.hear(&script.data(5, 40, 0, 0));
-        flushes(&mut rig, &mut script, 0, 30);
-        rig.hear(&script.flush(5, raw(0, 3), &[]));
-        flushes(&mut rig, &mut script, 0, 29);
-        rig.hear(&script.data(7, 40, 0, 0));
-        flushes(&mut rig, &mut script, 0, 30);
-        rig.pass(Duration::from_millis(ms));
-        rig.asked();
-        rig.hear(&script.flush(0, raw(0, 3), &[]));
-        assert!(rig.told().contains(&"aborted 7 Unsent".into()), "{ms}");
-        rig.pass(Duration::from_secs(20));
-        assert_eq!(rig.asked(), Vec::<String>::new(), "{ms}");
-    }
 }
