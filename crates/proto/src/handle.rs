@@ -421,6 +421,16 @@ impl ReceiverHandle<'_> {
         }
     }
 
+    /// What is known of this object was another's word ([`Event::SenderDisowned`]), and it has proved wrong:
+    /// it is as if nothing had been heard of it. One that is confirmed stays.
+    pub fn forget_object(&mut self, key: ObjectKey, storage: &mut dyn Storage) {
+        let session = &mut *self.session;
+        let mut ctx = context!(session, storage);
+        if let Some(receiver) = &mut session.receiver {
+            receiver.forget_object(&mut ctx, key);
+        }
+    }
+
     /// Another object has come in the place of this one: no more of it is requested, and watermarks may be
     /// acknowledged past it.
     pub fn excuse(&mut self, key: ObjectKey, storage: &mut dyn Storage) {

@@ -18,6 +18,10 @@ pub enum Event {
     /// Receiving: the sender restarted with a new instance id. Objects of the old instance are
     /// aborted.
     SenderReset { sender: NodeId, instance: InstanceId },
+    /// Receiving: another host had been taken for this sender, and had spoken while the true one did.
+    /// What it told of objects that are not whole is forgotten; so is what the driver found wrong, when
+    /// it says so.
+    SenderDisowned { sender: NodeId, instance: InstanceId },
     /// Receiving: nothing was heard of it for the whole inactivity period.
     SenderInactive { sender: NodeId },
     /// Receiving: it said that it leaves (CMD(EOT)).
@@ -92,6 +96,9 @@ pub enum AbortReason {
     Storage(StorageError),
     /// It left the window of objects in view.
     Window,
+    /// Its sender has never sent it: another host had told of it. Should it come all the same, it begins
+    /// anew.
+    Unsent,
     /// The driver cancelled it.
     Cancelled,
 }

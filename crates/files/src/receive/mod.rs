@@ -4,7 +4,7 @@
 //! - `objects`: what becomes of each; `examination`: what of it is here already; `mending`: what
 //!   proves wrong, `mended`: how often, `blaming`: by whom it came; `outcome`: held, or failed
 //! - `senders`: whose objects are taken, and how long that sender may be silent; `binding`: which one
-//!   it is; `permission`: what the policy allows it
+//!   it is; `impostor`: that it was another host; `permission`: what the policy allows it
 //! - `ending`: when it is over, and what it came to
 //! - `record`: what is held of one life of a sender; `status`: what senders are told of it;
 //!   `reminder`: saying again what is not;
@@ -22,6 +22,7 @@ mod due;
 mod ending;
 mod examination;
 mod follow_up;
+mod impostor;
 mod layered;
 mod layered_progress;
 mod mended;
@@ -185,6 +186,9 @@ impl ReceiveJob {
             }
             Event::SenderReset { sender, instance } => {
                 self.record(*sender, *instance).is_back();
+            }
+            Event::SenderDisowned { sender, instance } => {
+                self.on_disowned(session, storage, (*sender, *instance));
             }
             Event::ObjectNew { key, size, has_info, .. } => {
                 self.last_news = now;

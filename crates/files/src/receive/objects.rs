@@ -365,6 +365,7 @@ impl ReceiveJob {
             AbortReason::Squelched | AbortReason::SenderGone | AbortReason::Window => {
                 Reason::Aborted
             }
+            AbortReason::Unsent => return self.on_unsent(now, session, storage, key),
             // Only what has failed here is cancelled.
             AbortReason::Cancelled => return,
         };

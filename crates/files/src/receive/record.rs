@@ -249,6 +249,17 @@ impl Record {
         }
     }
 
+    /// Objects that are not whole are no longer open.
+    pub(super) fn take_unproved(&mut self) -> Vec<ObjectKey> {
+        self.open.extract_if(.., |_, object| !object.verifying).map(|(key, _)| key).collect()
+    }
+
+    /// What could not be had is not lost any more. Returns which objects it was.
+    pub(super) fn take_failed(&mut self) -> Vec<u16> {
+        self.failures.clear();
+        std::mem::take(&mut self.failed).into_keys().collect()
+    }
+
     /// Another object is held in the place of this one.
     pub(super) fn replace(&mut self, object: u16) {
         self.failed.remove(&object);

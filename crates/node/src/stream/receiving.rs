@@ -221,6 +221,7 @@ fn why(reason: AbortReason) -> &'static str {
         AbortReason::Squelched => "its sender no longer has it",
         AbortReason::Storage(_) => "it needs more memory than there is for it",
         AbortReason::Window => "its sender has gone on to others",
+        AbortReason::Unsent => "it was not its sender's",
         AbortReason::Cancelled => "it was given up",
     }
 }

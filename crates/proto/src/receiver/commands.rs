@@ -1,8 +1,13 @@
 //! Dispatches a sender's commands to the machines that they concern (RFC 5740 4.2.3).
 
 use super::{
-    Local, ack::Watermark, join::Heard, objects::Objects, position::Position,
-    remote_sender::RemoteSender, watermark::Reached,
+    Local,
+    ack::Watermark,
+    join::Heard,
+    objects::Objects,
+    position::{ObjectIndex, Position, Track},
+    remote_sender::RemoteSender,
+    watermark::Reached,
 };
 use crate::{context::Context, event::Event, roll_call::RollCall, stats::DropReason, time::Time};
 use fanfare_wire::{
@@ -76,6 +81,7 @@ impl RemoteSender {
             return;
         };
         self.note_coding(fec_id);
+        self.deny_later(ctx, local, object);
         let Some(objects) = &mut self.objects else { return };
         if flush.payload_id.as_bytes().iter().all(|&byte| byte == 0xff) {
             // NRL's name for the end of an empty object: its INFO is all there is to request.
@@ -102,6 +108,19 @@ impl RemoteSender {
         let position = Position::after(object, block);
         self.track.moved(position);
         self.want(ctx.now, ctx.rng, local, position);
+    }
+
+    /// A flush names this object as the last. Where others speak for a sender, they may have heard more
+    /// of it than it still has.
+    fn deny_later(&mut self, ctx: &mut Context<'_>, local: &Local, last: ObjectIndex) {
+        let Some(objects) = &mut self.objects else { return };
+        if objects.newest() <= last {
+            self.unsent.contradict();
+        } else if !local.config.outlive_senders && self.unsent.on_flush(ctx.now, last) {
+            objects.forget_after(ctx, last);
+            self.track = Track::default();
+            self.nack.satisfied();
+        }
     }
 
     fn on_end(&mut self, ctx: &mut Context<'_>, local: &Local) {

@@ -128,6 +128,7 @@ impl RemoteSender {
         known: bool,
     ) {
         if word == MessageSource::Sender {
+            self.unsent.contradict();
             self.squelched.contradict(object);
             self.announce(ctx, known);
         }

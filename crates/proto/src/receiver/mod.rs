@@ -48,7 +48,9 @@ pub use admission::OnlyFrom;
 use alloc::vec::Vec;
 use answer::{ack, feedback, reception, reflection, status, timing, vouched, watermark};
 use assembly::{block, blocks, decode, format, object, objects, position, runs};
-use belief::{eviction, farewell, format_doubt, inactivity, join, pinned_identity, squelch};
+use belief::{
+    eviction, farewell, format_doubt, inactivity, join, pinned_identity, squelch, unsent,
+};
 use fanfare_wire::{Ack, Data, DataBatch, InstanceId, Message, Nack, NodeId};
 use local::Local;
 use objects::Entry;
@@ -309,6 +311,14 @@ impl RemoteSenders {
             && let Some(objects) = &mut sender.objects
         {
             objects.abort(ctx, object, AbortReason::Cancelled);
+        }
+    }
+
+    pub(crate) fn forget_object(&mut self, ctx: &mut Context<'_>, key: ObjectKey) {
+        if let Some((_, sender, object)) = self.find(key)
+            && let Some(objects) = &mut sender.objects
+        {
+            objects.forget(ctx, object);
         }
     }
 

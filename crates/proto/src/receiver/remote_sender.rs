@@ -21,6 +21,7 @@ use super::{
     status::Status,
     suppression::Suppression,
     timing::Timing,
+    unsent::Unsent,
     way::Way,
 };
 use crate::{
@@ -71,6 +72,7 @@ pub(super) struct RemoteSender {
     pub(super) decoder: Decoder,
     pub(super) inactivity: Inactivity,
     pub(super) squelched: Squelched,
+    pub(super) unsent: Unsent,
     pub(super) jump: Confirmation<ObjectTransportId>,
     pub(super) farewell: Farewell,
     /// It has said good-bye: nothing can be asked of it any more.
@@ -124,6 +126,7 @@ impl RemoteSender {
             decoder: Decoder::new(local.config.matrix),
             inactivity: Inactivity::new(now, local.config.robust_factor),
             squelched: Squelched::default(),
+            unsent: Unsent::default(),
             jump: Confirmation::default(),
             farewell: Farewell::default(),
             gone: false,

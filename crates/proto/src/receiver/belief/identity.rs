@@ -40,6 +40,7 @@ impl RemoteSenders {
         let pinned = known.identity.clone();
         match known.identity.check(ctx.now, identity, known.timing.grtt) {
             Verdict::Known | Verdict::Moved => {}
+            Verdict::Disowned => known.disown(ctx, &self.local),
             Verdict::Refused(reason) => {
                 ctx.stats.drop(reason);
                 return None;

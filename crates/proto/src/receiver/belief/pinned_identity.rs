@@ -6,7 +6,7 @@ use crate::{
     stats::DropReason,
     time::{Duration, Time},
 };
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use fanfare_wire::InstanceId;
 
 /// A claim must stand at least so long in real time, however short the GRTT is: on a LAN two datagrams
@@ -73,6 +73,9 @@ pub(crate) enum Verdict {
     Refused(DropReason),
     /// The sender is elsewhere now.
     Moved,
+    /// The sender is elsewhere, and has been there for long: who was believed so far spoke at the same
+    /// time, and was not the sender.
+    Disowned,
     /// The sender has restarted with a new instance id.
     Restarted,
 }
@@ -82,6 +85,9 @@ pub(crate) enum Verdict {
 pub(crate) struct PinnedIdentity {
     pinned: Identity,
     other: Confirmation<Identity>,
+    /// Another host that has spoken as this sender in its present instance, before and after which the
+    /// pinned one did: one of them is not the sender. The last of them.
+    rival: Option<IpAddr>,
     /// Messages as always, up to the number that makes a sender worth keeping.
     consistent: u8,
     /// Only others have spoken of it so far: its own first word counts more.
@@ -93,7 +99,8 @@ const CONSISTENT: u8 = 3;
 
 impl PinnedIdentity {
     pub(crate) fn new(identity: Identity) -> Self {
-        Self { pinned: identity, other: Confirmation::default(), consistent: 0, from_peers: false }
+        let (other, rival) = (Confirmation::default(), None);
+        Self { pinned: identity, other, rival, consistent: 0, from_peers: false }
     }
     /// A sender that others speak of; its address is not known.
     pub(crate) fn of_peers(identity: Identity) -> Self {
@@ -118,17 +125,29 @@ impl PinnedIdentity {
             return if same { Verdict::Known } else { Verdict::Restarted };
         }
         if identity == before {
+            self.rival = self.rival_now().or(self.rival);
             self.other.contradict();
             self.consistent = self.consistent.saturating_add(1).min(CONSISTENT);
             return Verdict::Known;
         }
         if self.other.hear(now, identity, grtt, |a, b| a == b) {
             self.pinned = identity;
-            let restarted = identity.instance != before.instance;
-            return if restarted { Verdict::Restarted } else { Verdict::Moved };
+            let rival = self.rival.take() == Some(identity.source.ip());
+            return match identity.instance == before.instance {
+                false => Verdict::Restarted,
+                true if rival => Verdict::Disowned,
+                true => Verdict::Moved,
+            };
         }
         let foreign = identity.source != before.source;
         Verdict::Refused(if foreign { DropReason::ForeignSource } else { DropReason::Unconfirmed })
+    }
+
+    /// Another host that claims to be this sender in this instance, and has not been denied since.
+    fn rival_now(&self) -> Option<IpAddr> {
+        let (claim, _) = self.other.claim?;
+        let (rival, pinned) = (claim.source.ip(), self.pinned.source.ip());
+        (claim.instance == self.pinned.instance && rival != pinned).then_some(rival)
     }
 }
 
@@ -169,6 +188,30 @@ mod tests {
         let refused = Verdict::Refused(DropReason::ForeignSource);
         assert_eq!(pinned.check(at(0), identity(2, 1), GRTT), refused);
         assert_eq!(pinned.check(at(1000), identity(2, 1), GRTT), Verdict::Moved);
+    }
+
+    #[test]
+    fn who_spoke_at_the_same_time_as_the_one_that_is_believed_has_not_moved() {
+        let host = |last: u8, port| {
+            let source = SocketAddr::from(([10, 0, 0, last], port));
+            Identity { source, instance: InstanceId(1) }
+        };
+        let mut pinned = PinnedIdentity::new(host(66, 1));
+        for ms in (0..3_000).step_by(500) {
+            assert!(matches!(pinned.check(at(ms), host(1, 1), GRTT), Verdict::Refused(_)));
+            assert_eq!(pinned.check(at(ms + 250), host(66, 1), GRTT), Verdict::Known);
+        }
+        assert!(matches!(pinned.check(at(3_000), host(1, 1), GRTT), Verdict::Refused(_)));
+        assert_eq!(pinned.check(at(4_000), host(1, 1), GRTT), Verdict::Disowned);
+        // Another port of the same host is not another host, and who is new has moved.
+        for (next, verdict) in [(host(1, 2), Verdict::Moved), (host(2, 1), Verdict::Moved)] {
+            assert_eq!(pinned.check(at(4_500), host(1, 1), GRTT), Verdict::Known);
+            assert!(matches!(pinned.check(at(5_000), host(1, 2), GRTT), Verdict::Refused(_)));
+            assert_eq!(pinned.check(at(5_500), host(1, 1), GRTT), Verdict::Known);
+            let mut pinned = pinned.clone();
+            assert!(matches!(pinned.check(at(6_000), next, GRTT), Verdict::Refused(_)));
+            assert_eq!(pinned.check(at(7_000), next, GRTT), verdict);
+        }
     }
 
     #[test]

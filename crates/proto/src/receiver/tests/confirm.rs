@@ -1,7 +1,8 @@
 //! A single forged datagram has no effect. A claim that is repeated a second later is believed.
 
-use super::{CONFIRMED, Harness, Script, content};
+use super::{CONFIRMED, Harness, Script, content, raw};
 use crate::{config::ReceiverConfig, stats::DropReason, time::Duration};
+use alloc::format;
 use core::net::SocketAddr;
 
 /// A 95-byte object of which one block has arrived.
@@ -159,4 +160,81 @@ fn an_end_that_is_repeated_ends_it_and_no_timer_is_left() {
     let told = rig.told();
     assert_eq!(told[2..], ["aborted 0 SenderGone", "ended"]);
     assert_eq!(rig.next(), None);
+}
+
+const IMPOSTOR: [u8; 4] = [10, 0, 0, 66];
+
+/// Time passes, in which the sender flushes once a second, with this object as its last.
+fn flushes(rig: &mut Harness, script: &mut Script, object: u16, seconds: usize) {
+    for _ in 0..seconds {
+        rig.hear(&script.flush(object, raw(2, 1), &[]));
+        rig.pass(Duration::from_secs(1));
+    }
+}
+
+#[test]
+fn what_an_impostor_said_who_was_heard_first_is_forgotten_when_the_true_sender_is_believed() {
+    let (mut rig, mut script) = (Harness::new(ReceiverConfig::default()), Script::new());
+    let (true_source, impostor) = (rig.source, SocketAddr::from((IMPOSTOR, 6003)));
+    // It begins with an object that there is not, and says that those before are gone.
+    rig.source = impostor;
+    rig.hear(&script.data(7, 40, 0, 0));
+    rig.hear(&script.squelch(7));
+    for _ in 0..3 {
+        rig.source = true_source;
+        rig.hear(&script.data(2, 40, 0, 0));
+        rig.source = impostor;
+        rig.hear(&script.data(7, 40, 0, 0));
+    }
+    rig.source = true_source;
+    rig.hear(&script.data(2, 40, 0, 0));
+    rig.pass(CONFIRMED);
+    rig.told();
+    for object in 0..3 {
+        for symbol in 0..4 {
+            rig.hear(&script.data(object, 40, 0, symbol));
+        }
+    }
+    let told = rig.told();
+    assert!(told.iter().any(|event| event.starts_with("SenderDisowned")), "{told:?}");
+    assert!((0..3).all(|object| told.contains(&format!("complete {object}"))), "{told:?}");
+    assert_eq!(rig.bytes(1), Some(&content(1, 40)[..]));
+}
+
+#[test]
+fn a_sender_that_only_moves_loses_nothing_of_what_is_under_way() {
+    let (mut rig, mut script) = under_way();
+    rig.source = SocketAddr::from(([10, 0, 0, 2], 6003));
+    rig.hear(&script.data(0, 95, 0, 0));
+    rig.pass(CONFIRMED);
+    rig.hear(&script.data(0, 95, 0, 0));
+    assert!(!rig.told().iter().any(|event| event.starts_with("SenderDisowned")));
+    completes(rig, script);
+}
+
+#[test]
+fn an_object_that_the_sender_never_names_is_let_go_of_and_may_still_come() {
+    let (mut rig, mut script) = under_way();
+    rig.hear(&script.data(5, 40, 0, 0));
+    flushes(&mut rig, &mut script, 0, 30);
+    assert!(!rig.told().contains(&"aborted 5 Unsent".into()), "half a minute");
+    flushes(&mut rig, &mut script, 0, 1);
+    assert!(rig.told().contains(&"aborted 5 Unsent".into()));
+    for symbol in 0..4 {
+        rig.hear(&script.data(5, 40, 0, symbol));
+    }
+    assert!(rig.told().contains(&"complete 5".into()));
+    completes(rig, script);
+}
+
+#[test]
+fn an_object_that_the_sender_names_or_while_it_sends_others_is_waited_for() {
+    let (mut rig, mut script) = under_way();
+    rig.hear(&script.data(5, 40, 0, 0));
+    flushes(&mut rig, &mut script, 5, 100);
+    for _ in 0..10 {
+        flushes(&mut rig, &mut script, 0, 25);
+        rig.hear(&script.data(0, 95, 0, 0));
+    }
+    assert!(!rig.told().iter().any(|event| event.starts_with("aborted")));
 }

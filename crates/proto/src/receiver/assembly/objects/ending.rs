@@ -4,7 +4,7 @@ use super::{Entry, Objects};
 use crate::{
     context::Context,
     event::{AbortReason, Event},
-    receiver::position::ObjectIndex,
+    receiver::{format_doubt::FormatDoubts, position::ObjectIndex},
     stats::DropReason,
     storage::StorageError,
 };
@@ -114,6 +114,58 @@ impl Objects {
         let whole = |entry: &Entry| matches!(entry, Entry::Open(open) if open.is_stream_whole());
         let lacking = |entry: &Entry| !entry.is_settled() && !may_be_whole(entry) && !whole(entry);
         self.abort_where(ctx, AbortReason::SenderGone, lacking);
+    }
+
+    /// The sender has sent nothing after `last`: what others have said of later objects is forgotten.
+    pub(crate) fn forget_after(&mut self, ctx: &mut Context<'_>, last: ObjectIndex) {
+        for object in self.forget_where(ctx, |object, entry| object > last && !entry.is_settled()) {
+            let (key, reason) = (self.key(object), AbortReason::Unsent);
+            ctx.events.push(Event::ObjectAborted { key, reason });
+        }
+        self.newest = self.last_entry().max(last);
+    }
+
+    /// Who has told of them was not the sender: all objects but those that are here whole are as if
+    /// nothing had been heard of them.
+    pub(crate) fn forget_unproved(&mut self, ctx: &mut Context<'_>) {
+        self.forget_where(ctx, |_, entry| !matches!(entry, Entry::Complete { .. }));
+        self.doubts = FormatDoubts::default();
+        self.newest = self.last_entry();
+    }
+
+    /// Forgets one that the driver has given up, or found wrong. It may come anew.
+    pub(crate) fn forget(&mut self, ctx: &mut Context<'_>, object: ObjectIndex) {
+        let proved = |entry: &Entry| matches!(entry, Entry::Complete { confirmed: true, .. });
+        self.forget_where(ctx, |other, entry| other == object && !proved(entry));
+    }
+
+    fn last_entry(&self) -> ObjectIndex {
+        self.entries.last_key_value().map_or(self.floor, |(object, _)| *object)
+    }
+
+    /// Forgets these, but for streams, which are read as they come. Tells which were under way.
+    fn forget_where(
+        &mut self,
+        ctx: &mut Context<'_>,
+        which: impl Fn(ObjectIndex, &Entry) -> bool,
+    ) -> Vec<ObjectIndex> {
+        let is_stream = |entry: &Entry| matches!(entry, Entry::Open(o) if o.stream.is_some());
+        let chosen =
+            |object: &ObjectIndex, entry: &mut Entry| !is_stream(entry) && which(*object, entry);
+        let gone: Vec<(ObjectIndex, Entry)> = self.entries.extract_if(.., chosen).collect();
+        if let Some((first, _)) = gone.first() {
+            self.low = self.low.min(*first);
+            self.settle();
+        }
+        let mut open = Vec::new();
+        for (object, entry) in gone {
+            if let Entry::Open(gone) = entry {
+                self.buffered -= gone.buffered();
+                ctx.storage.close(self.key(object), false);
+                open.push(object);
+            }
+        }
+        open
     }
 
     fn abort_where(

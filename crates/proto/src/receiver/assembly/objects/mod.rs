@@ -132,6 +132,9 @@ impl Objects {
 
     /// Something was requested.
     pub(crate) fn on_asked(&mut self) {
+        if self.low > self.newest {
+            return;
+        }
         let heard = self.entries.range(self.low..=self.newest).count() as u64;
         if heard <= self.newest.0.saturating_sub(self.low.0) {
             self.info_tries = self.info_tries.saturating_sub(1);

@@ -1,0 +1,47 @@
+//! Another host was taken for a sender. What it announced counts no more, once the true one is heard:
+//! what is under way begins anew, and what has failed is asked for again.
+
+use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId, Session, Time};
+
+use super::ReceiveJob;
+use crate::file_storage::FileStorage;
+
+impl ReceiveJob {
+    /// The sender of this life is another host than it seemed.
+    pub(super) fn on_disowned(
+        &mut self,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        (sender, instance): (NodeId, InstanceId),
+    ) {
+        let record = self.record(sender, instance);
+        // What is whole is with the verifier, whose word counts.
+        let open: Vec<ObjectKey> = record.take_unproved();
+        let failed = record.take_failed();
+        (record.gone, record.evicted) = (false, false);
+        self.reminders.remove(&(sender, instance));
+        for key in open {
+            storage.settle(key, false);
+        }
+        for object in failed {
+            let key = ObjectKey { sender, instance, object: ObjectTransportId(object) };
+            self.report.failures.retain(|(failed, _)| *failed != key);
+            session.receiver().forget_object(key, storage);
+        }
+        self.refresh_parts(session, storage);
+        let about = ObjectKey { sender, instance, object: ObjectTransportId(0) };
+        self.update_status(session, about, true);
+    }
+
+    /// The sender has never sent this object.
+    pub(super) fn on_unsent(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+    ) {
+        self.let_go(session, storage, key);
+        self.remind(now, session, key);
+    }
+}
