@@ -20,7 +20,8 @@
 //!   `option`
 
 pub mod address;
-pub mod choice;
+pub mod broadcast;
+mod choice;
 pub mod config;
 mod direct;
 pub mod ecn;
