@@ -440,7 +440,14 @@ impl Network {
             // Routers may be between here and a host.
             Fit::Any | Fit::Shorter => segment::shortened(wanted, interface, group, self.beside),
         };
-        let links = hosts.iter().filter_map(|host| interface_towards(host.ip()));
+        let links = hosts.iter().filter_map(|host| {
+            let mut link = interface_towards(host.ip())?;
+            // A tunnel on the way may have no longer packets, and not say so.
+            if self.fit == Fit::Any && !segment::is_near(host.ip(), &link) {
+                link.mtu = link.mtu.min(segment::MTU_ANYWHERE);
+            }
+            Some(link)
+        });
         let short = links.map(|link| segment::shortened(fitting, &link, group, self.beside)).min();
         self.sender.segment_size = short.unwrap_or(fitting);
     }

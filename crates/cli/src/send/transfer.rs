@@ -45,6 +45,9 @@ pub(super) fn send(
         return choice::dry_run(&plan, output);
     }
     plan.builder.check()?;
+    for text in &plan.doubtful {
+        output.warn("to.several", text);
+    }
     let receipts = Receipts::open(plan.receipts.as_deref())?;
     let sources = gather(&plan, output)?;
     let plan = meet(plan, output)?;
