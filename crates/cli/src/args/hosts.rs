@@ -3,13 +3,13 @@
 use std::{
     collections::BTreeSet,
     fs,
-    net::{IpAddr, SocketAddr, SocketAddrV6, ToSocketAddrs as _},
+    net::{IpAddr, SocketAddr, ToSocketAddrs as _},
     path::PathBuf,
 };
 
 use clap::Args;
 use fanfare_command::{Exit, Failure};
-use fanfare_node::interfaces;
+use fanfare_node::scoped_host;
 
 /// Every packet goes to each host: more are better reached by multicast, or by several senders.
 const HOSTS_MAX: usize = 256;
@@ -136,7 +136,7 @@ fn resolve(name: &str, group: SocketAddr) -> Result<(SocketAddr, Vec<IpAddr>), F
     }
     let with_port = |name: &str, port: u16| (name, port).to_socket_addrs();
     // An IPv6 address has colons of its own.
-    let scoped = scoped(name, group.port()).map_err(wrong)?;
+    let scoped = scoped_host(name, group.port()).map_err(wrong)?;
     let found = match (name.parse::<SocketAddr>(), name.parse::<IpAddr>()) {
         _ if scoped.is_some() => Ok(Vec::from_iter(scoped)),
         (Ok(address), _) if address.port() > 0 => Ok(vec![address]),
@@ -184,31 +184,6 @@ fn choose(
     Ok((address, others.into_iter().collect()))
 }
 
-/// An IPv6 address with its interface: `fe80::1%eth0` or `[fe80::1%eth0]:6003`. `None` for anything else.
-fn scoped(name: &str, port: u16) -> Result<Option<SocketAddr>, String> {
-    let bracketed = name.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    let (inner, port) = match bracketed {
-        Some((inner, rest)) => match rest.strip_prefix(':').map(str::parse) {
-            Some(Ok(port)) => (inner, port),
-            None if rest.is_empty() => (inner, port),
-            _ => return Ok(None),
-        },
-        None => (name, port),
-    };
-    let Some((ip, interface)) = inner.split_once('%') else { return Ok(None) };
-    let Ok(ip) = ip.parse() else { return Ok(None) };
-    let known = interfaces().unwrap_or_default();
-    let is_it = |known: &&fanfare_node::Interface| {
-        known.name == interface || known.index.to_string() == interface
-    };
-    let Some(found) = known.iter().find(is_it) else {
-        let names: Vec<&str> = known.iter().map(|known| &known.name[..]).collect();
-        let names = names.join(", ");
-        return Err(format!("no interface is called {interface}. There are {names}"));
-    };
-    Ok(Some(SocketAddrV6::new(ip, port, 0, found.index).into()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,29 +226,6 @@ mod tests {
             (0..300).map(|n| format!("10.0.{}.{}", n / 250, n % 250 + 1)).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert!(args(&many).resolve(group()).unwrap_err().text.contains("more than 256"));
-    }
-
-    #[test]
-    fn a_link_local_address_may_have_its_interface_and_one_that_is_not_there_is_told() {
-        let six = SocketAddr::from(([0xff05, 0, 0, 0, 0, 0, 0, 1], 6003));
-        for (written, port) in [("fe80::1%lo", 6003), ("[fe80::1%lo]:7", 7), ("[fe80::1%lo]", 6003)]
-        {
-            let hosts = args(&[written]).resolve(six).unwrap();
-            let SocketAddr::V6(address) = hosts.addresses[0] else { panic!("{written}") };
-            assert!(address.scope_id() > 0 && address.port() == port, "{written}: {address}");
-        }
-        let refused = |host: &str| args(&[host]).resolve(six).unwrap_err().text;
-        assert!(refused("fe80::1%nope9").contains("no interface is called nope9. There are "));
-        assert!(refused("[fe80::1%lo]:0").contains("no port"));
-    }
-
-    #[test]
-    fn of_a_name_with_two_addresses_the_first_is_taken_and_the_others_are_told() {
-        let found = ["10.0.0.2:7", "[fd00::2]:7", "10.0.0.9:7", "10.0.0.2:7"];
-        let found = found.map(|address| address.parse().unwrap()).to_vec();
-        let (address, others) = choose("two", found, group()).unwrap();
-        assert_eq!(address, "10.0.0.2:7".parse().unwrap());
-        assert_eq!(others, ["10.0.0.9".parse::<IpAddr>().unwrap()], "of this family, and once");
     }
 
     #[test]

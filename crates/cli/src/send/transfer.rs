@@ -45,9 +45,6 @@ pub(super) fn send(
         return choice::dry_run(&plan, output);
     }
     plan.builder.check()?;
-    for text in &plan.doubtful {
-        output.warn("to.several", text);
-    }
     let receipts = Receipts::open(plan.receipts.as_deref())?;
     let sources = gather(&plan, output)?;
     let plan = meet(plan, output)?;
@@ -125,6 +122,7 @@ fn meet(mut plan: SendPlan, output: &Output) -> Result<SendPlan, Failure> {
 }
 
 fn gather(plan: &SendPlan, output: &Output) -> Result<Sources, Failure> {
+    plan.doubtful.iter().for_each(|text| output.warn("to.several", text));
     if let Some(path) = plan.stream() {
         return Ok(Sources::open_stream(path, &plan.gather.stdin_name)?);
     }
