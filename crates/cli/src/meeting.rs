@@ -219,8 +219,8 @@ impl Visiting {
             }
             None => {
                 let text = format!(
-                    "code ({slot}-...): no sender with it answered. Check that it is in the same \
-                     network, or name it with --at HOST"
+                    "code ({slot}-...): no sender with it answered. If it is used or too old, \
+                     ask for a new one. If the sender is in another network, name it with --at HOST"
                 );
                 Failure::new(Exit::Nobody, "code.unknown", text)
             }

@@ -100,8 +100,11 @@ impl TransferBuilder {
             Some((path, options)) => Some(Arc::new(Directory::open(path, options.create_dirs)?)),
             None => None,
         };
-        if self.send.is_some() {
+        if let Some((_, options)) = &self.send {
             self.network.check()?;
+            if !options.one_way {
+                self.network = self.network.find_deaf();
+            }
         }
         let endpoint = self.network.open_endpoint(self.receive.is_some())?;
         self.network.choose_segment(&endpoint);

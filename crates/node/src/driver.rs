@@ -12,6 +12,7 @@ use fanfare_udp::{Change, Endpoint, Ready, Via};
 use crate::{
     clock::Clock,
     engine::{Engine, SocketReport, Trouble},
+    fanout::Reach,
     moderation::Moderation,
     outbox::Outbox,
     outgoing::{Outgoing, first},
@@ -66,6 +67,8 @@ pub struct Wiring {
     pub(crate) hosts: (Vec<SocketAddr>, bool),
     /// Each of them is sent everything from here.
     pub(crate) copies_only: bool,
+    /// Hosts that do not hear the group are looked for.
+    pub(crate) finds_deaf: bool,
     pub(crate) serving: Serving,
     pub(crate) test_drop: TestDrop,
 }
@@ -84,11 +87,14 @@ where
         let stopper = Stopper::new(self.waker);
         let now = self.clock.now();
         let is_multicast = self.endpoint.group().ip().is_multicast();
-        let Wiring { sealed, hosts, copies_only, serving, test_drop } = self.wiring;
+        let Wiring { sealed, hosts, copies_only, finds_deaf, serving, test_drop } = self.wiring;
         let segment_size = self.message_size + sealed.overhead();
         let mut outgoing = Outgoing::new(&self.endpoint, segment_size, &hosts);
         if copies_only {
             outgoing.fanout.copy_only();
+        }
+        if let Some(everybody) = self.endpoint.broadcast().filter(|_| finds_deaf) {
+            outgoing.fanout.call(everybody);
         }
         let driver = Driver {
             clock: self.clock,
@@ -177,16 +183,25 @@ impl<E: Engine> Driver<E> {
 
     /// Which single hosts need copies, and which do not any more.
     fn tell_reach(&mut self, now: Time) {
-        while let Some((address, hears)) = self.outgoing.fanout.poll_news(now) {
-            let host = address.ip();
-            let (code, text) = match hears {
-                false => {
+        while let Some(reach) = self.outgoing.fanout.poll_news(now) {
+            let (code, text) = match reach {
+                Reach::Deaf(address) => {
+                    let host = address.ip();
                     let text = format!("host {host} does not hear the group: it is sent copies");
                     ("reach.deaf", text)
                 }
-                true => {
+                Reach::Back(address) => {
+                    let host = address.ip();
                     let text = format!("host {host} hears the group again: no more copies for it");
                     ("reach.back", text)
+                }
+                Reach::TooMany(address) => {
+                    let text = format!(
+                        "host {} does not hear the group either, and is sent nothing: there are too \
+                         many. Name hosts with --to, or use a relay",
+                        address.ip()
+                    );
+                    ("reach.too_many", text)
                 }
             };
             self.outbox.push(Trouble::Reach { code, text }.into());

@@ -1,10 +1,11 @@
 //! Where messages to the group go: to its multicast address, to single hosts that multicast may not
 //! reach, or to both. A host that answers by the group hears the group, and is sent no copies then.
+//! Hosts that do not hear it may also be found while it is sent to ([`Caller`]).
 
 use std::{net::SocketAddr, time::Duration};
 
 use fanfare_proto::Time;
-use fanfare_serve::{News, Source, peek::peek};
+use fanfare_serve::{Caller, News, Source, peek::peek};
 
 use crate::chance::random;
 
@@ -17,6 +18,20 @@ const HEARD: Duration = Duration::from_secs(30);
 /// either way: so long is waited.
 const DEAF_AFTER: Duration = Duration::from_millis(900);
 
+/// Hosts that are found at most: each is sent copies, and more are better named, or reached by a relay.
+const FOUND_MAX: usize = 64;
+
+/// What is told of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// It does not hear the group, as it shows now.
+    Deaf(SocketAddr),
+    /// It hears the group again.
+    Back(SocketAddr),
+    /// It does not hear the group either, and is sent nothing: there are too many.
+    TooMany(SocketAddr),
+}
+
 /// A host, and when it was heard by the group last.
 #[derive(Debug, Clone, Copy)]
 struct Host {
@@ -26,6 +41,12 @@ struct Host {
     direct: Option<Time>,
     /// It was told that it does not hear the group.
     deaf: bool,
+}
+
+impl Host {
+    fn new(address: SocketAddr) -> Self {
+        Self { address, by_group: None, direct: None, deaf: false }
+    }
 }
 
 /// Where messages to the group go.
@@ -42,32 +63,46 @@ pub(crate) struct Fanout {
     given: Option<SocketAddr>,
     /// Hosts that pass on to each other, where that is wanted.
     source: Option<Source>,
+    shares: bool,
+    /// Finds hosts that do not hear the group.
+    caller: Option<Caller>,
+    /// The sender's node id, once it has sent something.
+    sender: u32,
+    /// A host for which there was no room, once, and how many times there was none.
+    refused: (Option<SocketAddr>, u64),
 }
 
 impl Fanout {
     /// To the group alone where there are no `hosts`; with hosts, `multicast` says whether to the
     /// group, too.
     pub(crate) fn new(group: SocketAddr, hosts: &[SocketAddr], multicast: bool) -> Self {
-        let host = |address: &SocketAddr| Host {
-            address: *address,
-            by_group: None,
-            direct: None,
-            deaf: false,
-        };
         Self {
             group,
             multicast: multicast || hosts.is_empty(),
-            hosts: hosts.iter().map(host).collect(),
+            hosts: hosts.iter().copied().map(Host::new).collect(),
             destinations: Vec::new(),
             done: 0,
             given: None,
             source: (hosts.len() > 1).then(|| Source::new(hosts, random())),
+            shares: true,
+            caller: None,
+            sender: 0,
+            refused: (None, 0),
         }
+    }
+
+    /// Finds hosts that do not hear the group: calls go there, to all hosts of the link.
+    pub(crate) fn call(&mut self, everybody: SocketAddr) {
+        let mut secret = [0; 32];
+        for part in secret.chunks_exact_mut(8) {
+            part.copy_from_slice(&random().to_ne_bytes());
+        }
+        self.caller = Some(Caller::new(everybody, secret));
     }
 
     /// Each host is sent everything from here.
     pub(crate) fn copy_only(&mut self) {
-        self.source = None;
+        (self.source, self.shares) = (None, false);
     }
 
     /// The group has another address now.
@@ -86,15 +121,19 @@ impl Fanout {
         }
     }
 
-    /// A host that does not hear the group, as it shows now; or, with true, that does so again.
-    pub(crate) fn poll_news(&mut self, now: Time) -> Option<(SocketAddr, bool)> {
+    /// Who hears the group, as it shows now.
+    pub(crate) fn poll_news(&mut self, now: Time) -> Option<Reach> {
+        if let Some(refused) = self.refused.0.take() {
+            return Some(Reach::TooMany(refused));
+        }
         let multicast = self.multicast;
         self.hosts.iter_mut().filter(|_| multicast).find_map(|host| {
             let hears = host.by_group.is_some();
             let is_deaf = host.direct.is_some_and(|since| now.since(since) >= DEAF_AFTER);
             let news = if host.deaf { hears } else { is_deaf };
             host.deaf ^= news;
-            news.then_some((host.address, hears))
+            let reach = if hears { Reach::Back } else { Reach::Deaf };
+            news.then(|| reach(host.address))
         })
     }
 
@@ -106,13 +145,52 @@ impl Fanout {
         run: &[u8],
         stride: usize,
     ) -> bool {
-        let Some(shared) = &mut self.source else { return false };
+        let mut found = false;
+        for datagram in run.chunks(stride.max(1)) {
+            let caller = self.caller.as_mut();
+            let host = caller.and_then(|one| one.on_datagram(self.sender, source, datagram));
+            found |= host.is_some();
+        }
+        if found {
+            self.on_deaf(source);
+        }
+        let Some(shared) = &mut self.source else { return found };
         let mut all = run.chunks(stride.max(1));
         all.all(|datagram| shared.on_datagram(now, source, datagram))
     }
 
+    /// A host has shown that it does not hear the group: copies go to it from now on.
+    fn on_deaf(&mut self, source: SocketAddr) {
+        // Receivers answer from ports of their own, and listen at the group's.
+        let mut address = source;
+        address.set_port(self.group.port());
+        if !self.hosts.iter().any(|host| host.address.ip() == address.ip()) {
+            if self.hosts.len() >= FOUND_MAX {
+                if self.refused.1 == 0 {
+                    self.refused.0 = Some(address);
+                }
+                self.refused.1 += 1;
+                return;
+            }
+            self.hosts.push(Host::new(address));
+            if self.shares {
+                self.source.get_or_insert_with(|| Source::new(&[], random())).add(address);
+            }
+        }
+        for host in self.hosts.iter_mut().filter(|host| host.address.ip() == address.ip()) {
+            host.by_group = None;
+            // It has waited already.
+            host.direct = Some(Time::ZERO);
+        }
+    }
+
     /// What is to be told to hosts that pass on to each other.
     pub(crate) fn poll_message(&mut self, now: Time) -> Option<(SocketAddr, Vec<u8>)> {
+        let sender = self.sender;
+        let call = self.caller.as_mut().and_then(|caller| caller.poll_message(now, sender));
+        if call.is_some() {
+            return call;
+        }
         let shared = self.source.as_mut()?;
         shared.advance(now);
         shared.poll_message(now)
@@ -126,7 +204,8 @@ impl Fanout {
 
     /// When [`Self::poll_message`] has something.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        self.source.as_ref().and_then(Source::next_timeout)
+        let call = self.caller.as_ref().and_then(Caller::next_timeout);
+        call.into_iter().chain(self.source.as_ref().and_then(Source::next_timeout)).min()
     }
 
     /// Ends of the pieces of a batch for the group: each may go to other destinations.
@@ -142,6 +221,12 @@ impl Fanout {
         self.done = 0;
         self.destinations.clear();
         self.destinations.extend(self.multicast.then_some(self.group));
+        if let Some(caller) = &mut self.caller {
+            caller.on_group();
+            if self.sender == 0 {
+                self.sender = peek(first).map_or(0, |message| message.sender);
+            }
+        }
         let multicast = self.multicast;
         let hears =
             |host: &Host| multicast && host.by_group.is_some_and(|at| now.since(at) < HEARD);
@@ -240,14 +325,57 @@ mod tests {
         fanout.on_heard(at(1), address(3), true);
         fanout.on_heard(at(1), address(2), false);
         assert_eq!(fanout.poll_news(at(1)), None);
-        assert_eq!(fanout.poll_news(at(2)), Some((address(2), false)));
+        assert_eq!(fanout.poll_news(at(2)), Some(Reach::Deaf(address(2))));
         assert_eq!(fanout.poll_news(at(3)), None, "once");
         fanout.on_heard(at(4), address(2), true);
-        assert_eq!(fanout.poll_news(at(4)), Some((address(2), true)));
+        assert_eq!(fanout.poll_news(at(4)), Some(Reach::Back(address(2))));
         assert_eq!(fanout.poll_news(at(60)), None);
         let mut alone = Fanout::new(group(), &[address(2)], false);
         alone.on_heard(at(1), address(2), false);
         assert_eq!(alone.poll_news(at(9)), None, "the group is not sent to");
+    }
+
+    #[test]
+    fn a_host_that_was_not_named_is_sent_copies_once_it_has_shown_that_it_hears_no_group() {
+        let data = |fanout: &mut Fanout, now| {
+            fanout.begin(now, &[]);
+            fanout.destinations.clone()
+        };
+        let mut fanout = Fanout::new(group(), &[], true);
+        fanout.call(address(255));
+        assert_eq!(data(&mut fanout, at(0)), [group()]);
+        let (to, call) = fanout.poll_message(at(0)).unwrap();
+        assert_eq!((to, &call[..4]), (address(255), &b"FFS1"[..]));
+        let from = SocketAddr::from(([10, 0, 0, 2], 40_000));
+        let say = |cookie| fanfare_serve::Message::Deaf { nonce: 1, cookie }.encode(0);
+        let hear = |fanout: &mut Fanout, said: &[u8]| fanout.take(at(1), from, said, said.len());
+        hear(&mut fanout, &say(0));
+        assert_eq!(data(&mut fanout, at(1)), [group()], "it has shown nothing");
+        let (to, answer) = fanout.poll_message(at(1)).unwrap();
+        let Some((_, fanfare_serve::Message::Cookie { cookie, .. })) =
+            fanfare_serve::Message::parse(&answer)
+        else {
+            panic!("no cookie")
+        };
+        assert_eq!(to, from);
+        hear(&mut fanout, &say(cookie));
+        assert_eq!(fanout.poll_news(at(1)), Some(Reach::Deaf(address(2))));
+        assert_eq!(data(&mut fanout, at(1)), [group(), address(2)], "at the group's port");
+        fanout.on_heard(at(2), from, true);
+        assert_eq!(fanout.poll_news(at(2)), Some(Reach::Back(address(2))));
+        assert_eq!(data(&mut fanout, at(3)), [group()]);
+    }
+
+    #[test]
+    fn more_deaf_hosts_than_there_is_room_for_are_told_once() {
+        let mut fanout = Fanout::new(group(), &[], true);
+        for last in 0..100 {
+            fanout.on_deaf(address(last));
+        }
+        assert_eq!((fanout.hosts.len(), fanout.refused.1), (64, 36));
+        assert_eq!(fanout.poll_news(at(1)), Some(Reach::TooMany(address(64))));
+        let told: Vec<_> = std::iter::from_fn(|| fanout.poll_news(at(1))).collect();
+        assert!(told.len() == 64 && told.iter().all(|reach| matches!(reach, Reach::Deaf(_))));
     }
 
     #[test]

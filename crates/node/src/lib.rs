@@ -56,7 +56,7 @@ pub use fanfare_policy as policy;
 pub use fanfare_proto as proto;
 pub use fanfare_seal as seal;
 pub use fanfare_serve as serve;
-pub use fanfare_udp::{GroupSpec, GroupSpecError, Interface, OpenError, interfaces};
+pub use fanfare_udp::{GroupSpec, GroupSpecError, Interface, OpenError, interfaces, scoped_host};
 pub use fanfare_wire::FieldSize;
 pub use join_error::JoinError;
 pub use network::Network;

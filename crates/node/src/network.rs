@@ -67,6 +67,8 @@ pub struct Network {
     serves: Settings,
     /// Each host is sent everything from here.
     copies_only: bool,
+    /// Hosts that do not hear the group are looked for.
+    finds_deaf: bool,
 }
 
 impl Default for Network {
@@ -88,6 +90,7 @@ impl Default for Network {
             hosts: (Vec::new(), true),
             serves: Settings::default(),
             copies_only: false,
+            finds_deaf: false,
         }
     }
 }
@@ -154,8 +157,10 @@ impl Network {
     pub fn wiring(&self, seed: u64) -> Result<Wiring, JoinError> {
         let (sealed, hosts) = (self.seal()?, self.hosts.clone());
         let test_drop = TestDrop::new(self.test_drop, !seed);
-        let serving = Serving::new(self.endpoint.hears_direct.then_some(self.serves));
-        Ok(Wiring { sealed, hosts, copies_only: self.copies_only, serving, test_drop })
+        let serves = Settings { silent: self.receiver.silent, ..self.serves };
+        let serving = Serving::new(self.endpoint.hears_direct.then_some(serves));
+        let Self { copies_only, finds_deaf, .. } = *self;
+        Ok(Wiring { sealed, hosts, copies_only, finds_deaf, serving, test_drop })
     }
 
     /// How it passes on to other receivers what single hosts are sent. Default: all that it is given for
@@ -171,6 +176,14 @@ impl Network {
     #[must_use]
     pub fn copies_only(mut self) -> Self {
         self.copies_only = true;
+        self
+    }
+
+    /// Look for hosts of the link that hear nothing of what is sent to the group, and send them copies: by
+    /// broadcast, a few small datagrams a second at first. For senders that have acknowledgements.
+    #[must_use]
+    pub fn find_deaf(mut self) -> Self {
+        self.finds_deaf = true;
         self
     }
 
@@ -427,7 +440,14 @@ impl Network {
             // Routers may be between here and a host.
             Fit::Any | Fit::Shorter => segment::shortened(wanted, interface, group, self.beside),
         };
-        let links = hosts.iter().filter_map(|host| interface_towards(host.ip()));
+        let links = hosts.iter().filter_map(|host| {
+            let mut link = interface_towards(host.ip())?;
+            // A tunnel on the way may have no longer packets, and not say so.
+            if self.fit == Fit::Any && !segment::is_near(host.ip(), &link) {
+                link.mtu = link.mtu.min(segment::MTU_ANYWHERE);
+            }
+            Some(link)
+        });
         let short = links.map(|link| segment::shortened(fitting, &link, group, self.beside)).min();
         self.sender.segment_size = short.unwrap_or(fitting);
     }

@@ -10,6 +10,8 @@ use fanfare_udp::Interface;
 pub const HEADER_MAX: usize = 40;
 /// What every Ethernet carries (RFC 894): nothing longer is jumbo.
 const ETHERNET_MTU: u32 = 1500;
+/// What every path of IPv6 carries (RFC 8200 5), and tunnels of VPNs.
+pub const MTU_ANYWHERE: u32 = 1280;
 /// Long segments end on a cache line.
 const ALIGNMENT: u16 = 64;
 
@@ -42,6 +44,17 @@ pub fn fitting(wanted: u16, interface: &Interface, group: IpAddr, (ttl, beside):
     wanted.max(most / ALIGNMENT * ALIGNMENT).min(most)
 }
 
+/// Whether a host seems to be on the interface's own link: the same 24 bits of an IPv4 address, 64 of an
+/// IPv6 one, which is what most links have. A router may still be between, and is then taken for none.
+pub fn is_near(host: IpAddr, interface: &Interface) -> bool {
+    let same = |own: &IpAddr| match (own, host) {
+        (IpAddr::V4(own), IpAddr::V4(host)) => own.octets()[..3] == host.octets()[..3],
+        (IpAddr::V6(own), IpAddr::V6(host)) => own.segments()[..4] == host.segments()[..4],
+        _ => false,
+    };
+    interface.loopback || interface.addresses.iter().any(same)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +71,15 @@ mod tests {
         assert_eq!((fit(1500, false, 1), fit(1280, false, 1)), (1400, 1212));
         assert_eq!((fit(9000, false, 1), fit(4000, false, 0)), (8192, 3904));
         assert_eq!((fit(9000, false, 2), fit(65_536, true, 1)), (1400, 1400));
+    }
+
+    #[test]
+    fn a_host_of_another_network_may_be_behind_a_tunnel_and_one_of_this_link_is_not() {
+        let mut eth = interface(1500, false);
+        eth.addresses = ["10.0.3.7", "fd00::7"].map(|ip| ip.parse().unwrap()).to_vec();
+        let near = |host: &str| is_near(host.parse().unwrap(), &eth);
+        assert!(near("10.0.3.9") && near("fd00::9"));
+        assert!(!near("10.0.4.9") && !near("fd00:0:0:1::9") && !near("fe80::1"));
     }
 
     #[test]

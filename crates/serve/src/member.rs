@@ -11,8 +11,9 @@ use fanfare_units::{
 
 use crate::{
     blame::Chunk,
+    call::Ear,
     cookie::Secret,
-    message::{self, Message},
+    message::{self, Message, NO_HOST},
     order::Held,
     passing::Passing,
     peek::peek,
@@ -31,6 +32,8 @@ pub struct Settings {
     pub selfish: bool,
     /// Bytes a second that it passes on at most.
     pub limit: Option<u64>,
+    /// It is not to be heard: it does not say that it hears no group.
+    pub silent: bool,
     /// For tests: the last byte of each message that it passes on is wrong.
     pub alters: bool,
 }
@@ -60,6 +63,7 @@ pub struct Member<M> {
     secret: Secret,
     rng: Rng,
     circles: Vec<Circle<M>>,
+    ear: Ear,
     passing: Passing,
     out: VecDeque<(SocketAddr, Vec<u8>)>,
     accusations: VecDeque<Accusation>,
@@ -74,6 +78,7 @@ impl<M: Copy> Member<M> {
             secret: Secret::new(secret),
             rng: Rng::new(seed),
             circles: Vec::new(),
+            ear: Ear::default(),
             passing: Passing::new(settings.limit.map(|limit| limit as f64)),
             out: VecDeque::new(),
             accusations: VecDeque::new(),
@@ -96,6 +101,11 @@ impl<M: Copy> Member<M> {
             return Way::Taken;
         }
         if !direct {
+            if self.ear.listens()
+                && let Some(peek) = peek(run.get(..stride).unwrap_or(run))
+            {
+                self.ear.on_group(peek.sender);
+            }
             return Way::Other;
         }
         if let Some(circle) = self.circles.iter_mut().find(|circle| circle.sender == from) {
@@ -138,12 +148,21 @@ impl<M: Copy> Member<M> {
                     }
                 }
             }
+            Message::Cookie { host: NO_HOST, nonce, cookie } => {
+                let answer = self.ear.on_cookie((from, sender), nonce, cookie);
+                self.out.extend(answer.map(|answer| (from, answer)));
+            }
             Message::Cookie { host, nonce, cookie } => {
                 for circle in self.circles.iter_mut().filter(|circle| circle.id == sender) {
                     circle.on_cookie(now, (host, from), nonce, cookie);
                 }
             }
-            Message::Status(_) => {}
+            Message::Call { messages } if !self.settings.silent => {
+                let nonce = self.rng.next_u64();
+                let answer = self.ear.on_call(now, (from, sender), messages, nonce);
+                self.out.extend(answer.map(|answer| (from, answer)));
+            }
+            Message::Status(_) | Message::Call { .. } | Message::Deaf { .. } => {}
         }
     }
 

@@ -6,6 +6,8 @@
 //! 2 ask:    own number (1), nonce (8), cookie (8; 0 at first)
 //! 3 cookie: own number (1), the nonce (8), cookie (8)
 //! 4 status: own number (1), passes on (1), whom it serves (8), who has passed on wrong bytes (8)
+//! 5 call:   255, batches that have gone to the group (4)
+//! 6 deaf:   255, nonce (8), cookie (8; 0 at first)
 //! ```
 //! No NORM message begins with an F: nodes that know nothing of this drop it.
 
@@ -14,6 +16,8 @@ use std::net::{IpAddr, SocketAddr};
 const MAGIC: [u8; 4] = *b"FFS1";
 /// Hosts of one transfer that can pass on to each other: a set of them is one word.
 pub const HOSTS_MAX: usize = 64;
+/// The number of a host that has none.
+pub(crate) const NO_HOST: u8 = 255;
 
 /// A set of hosts, by their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -80,6 +84,18 @@ pub enum Message {
     },
     /// What a receiver does.
     Status(Status),
+    /// By broadcast: the sender sends to the group.
+    Call {
+        /// Batches that have gone there so far; the number wraps.
+        messages: u32,
+    },
+    /// To who has called: nothing of that is heard here.
+    Deaf {
+        /// To be echoed in a cookie.
+        nonce: u64,
+        /// The last one that was given, or 0.
+        cookie: u64,
+    },
 }
 
 /// Whether it is one of these messages, and not NORM.
@@ -97,6 +113,8 @@ impl Message {
             Self::Ask { .. } => 2,
             Self::Cookie { .. } => 3,
             Self::Status(_) => 4,
+            Self::Call { .. } => 5,
+            Self::Deaf { .. } => 6,
         });
         out.extend(sender.to_be_bytes());
         match self {
@@ -126,6 +144,15 @@ impl Message {
                 out.extend([*host, u8::from(*passes)]);
                 out.extend(serves.0.to_be_bytes());
                 out.extend(wrong.0.to_be_bytes());
+            }
+            Self::Call { messages } => {
+                out.push(NO_HOST);
+                out.extend(messages.to_be_bytes());
+            }
+            Self::Deaf { nonce, cookie } => {
+                out.push(NO_HOST);
+                out.extend(nonce.to_be_bytes());
+                out.extend(cookie.to_be_bytes());
             }
         }
         out
@@ -169,6 +196,11 @@ impl Message {
                 let wrong = Set(u64::from_be_bytes(read.take()?));
                 Self::Status(Status { host, passes: passes == 1, serves, wrong })
             }
+            5 => Self::Call { messages: u32::from_be_bytes(read.take()?) },
+            6 => {
+                let nonce = u64::from_be_bytes(read.take()?);
+                Self::Deaf { nonce, cookie: u64::from_be_bytes(read.take()?) }
+            }
             _ => return None,
         };
         Some((sender, message))
@@ -198,6 +230,8 @@ mod tests {
             Message::Ask { host: 1, nonce: 5, cookie: 0 },
             Message::Cookie { host: 2, nonce: 5, cookie: 99 },
             Message::Status(Status { host: 4, passes: true, serves: Set(7), wrong: Set(8) }),
+            Message::Call { messages: 9 },
+            Message::Deaf { nonce: 6, cookie: 3 },
         ];
         for message in all {
             let bytes = message.encode(77);

@@ -107,6 +107,14 @@ impl Source {
         }
     }
 
+    /// One more host. It passes on, too, if it is among the first 16.
+    pub fn add(&mut self, address: SocketAddr) {
+        if self.hosts.len() < CIRCLE_MAX {
+            let (heard, status, next_roster) = (None, None, Time::ZERO);
+            self.hosts.push(Host { address, heard, status, next_roster, rosters: 0 });
+        }
+    }
+
     /// Whether a datagram is one of a receiver's messages about this; it is taken then.
     pub fn on_datagram(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) -> bool {
         if !message::is_one(datagram) {

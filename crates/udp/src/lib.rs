@@ -20,7 +20,8 @@
 //!   `option`
 
 pub mod address;
-pub mod choice;
+pub mod broadcast;
+mod choice;
 pub mod config;
 mod direct;
 pub mod ecn;
@@ -36,6 +37,7 @@ mod layers;
 mod netlink;
 mod option;
 pub mod receive;
+mod scoped_host;
 mod settings;
 pub mod transmit;
 pub mod wait;
@@ -52,5 +54,6 @@ pub use fanfare_units::Ecn;
 pub use follow::Change;
 pub use interface::{Interface, interfaces};
 pub use receive::{RecvMeta, TURN, Via};
+pub use scoped_host::scoped_host;
 pub use transmit::MAX_GSO_SEGMENTS;
 pub use wait::Ready;

@@ -9,6 +9,7 @@ use std::{
 
 use clap::Args;
 use fanfare_command::{Exit, Failure};
+use fanfare_node::scoped_host;
 
 /// Every packet goes to each host: more are better reached by multicast, or by several senders.
 const HOSTS_MAX: usize = 256;
@@ -55,12 +56,22 @@ impl HostArgs {
         self.with_group || !self.are_given()
     }
 
-    /// Their addresses, of the group's family and with its port where they have none. Each once.
-    pub(crate) fn resolve(&self, group: SocketAddr) -> Result<Vec<SocketAddr>, Failure> {
+    /// Their addresses, of the group's family and with its port where they have none. Each once. With names
+    /// that have several, of which only the first is sent to, and what to say of them.
+    pub(crate) fn resolve(&self, group: SocketAddr) -> Result<Hosts, Failure> {
         let mut known = BTreeSet::new();
-        let mut hosts = Vec::new();
+        let (mut hosts, mut doubtful) = (Vec::new(), Vec::new());
         for name in self.names()? {
-            let address = resolve(&name, group)?;
+            let (address, others) = resolve(&name, group)?;
+            if !others.is_empty() {
+                let others: Vec<String> = others.iter().map(|ip| ip.to_string()).collect();
+                doubtful.push(format!(
+                    "to ({name}): the name has several addresses. {} is sent to, and not {}. Name the \
+                     address that you mean",
+                    address.ip(),
+                    others.join(", ")
+                ));
+            }
             if known.insert(address) {
                 hosts.push(address);
             }
@@ -81,7 +92,7 @@ impl HostArgs {
             );
             return Err(Failure::usage("to.too_many", text));
         }
-        Ok(hosts)
+        Ok(Hosts { addresses: hosts, doubtful })
     }
 
     fn names(&self) -> Result<Vec<String>, Failure> {
@@ -105,14 +116,29 @@ impl HostArgs {
     }
 }
 
-fn resolve(name: &str, group: SocketAddr) -> Result<SocketAddr, Failure> {
-    let wrong = |why: String| Failure::usage("to.invalid", format!("to ({name}): {why}"));
+/// Hosts to send to.
+#[derive(Debug)]
+pub(crate) struct Hosts {
+    pub(crate) addresses: Vec<SocketAddr>,
+    /// What to say of names that have several addresses.
+    pub(crate) doubtful: Vec<String>,
+}
+
+fn wrong(name: &str, why: &str) -> Failure {
+    Failure::usage("to.invalid", format!("to ({name}): {why}"))
+}
+
+/// The address of a host, and others that its name has.
+fn resolve(name: &str, group: SocketAddr) -> Result<(SocketAddr, Vec<IpAddr>), Failure> {
+    let wrong = |why: String| wrong(name, &why);
     if name.is_empty() {
         return Err(wrong("a host's name is empty. Leave out the comma".to_owned()));
     }
     let with_port = |name: &str, port: u16| (name, port).to_socket_addrs();
     // An IPv6 address has colons of its own.
+    let scoped = scoped_host(name, group.port()).map_err(wrong)?;
     let found = match (name.parse::<SocketAddr>(), name.parse::<IpAddr>()) {
+        _ if scoped.is_some() => Ok(Vec::from_iter(scoped)),
         (Ok(address), _) if address.port() > 0 => Ok(vec![address]),
         (_, Ok(ip)) => Ok(vec![SocketAddr::new(ip, group.port())]),
         _ => match name.rsplit_once(':') {
@@ -129,9 +155,19 @@ fn resolve(name: &str, group: SocketAddr) -> Result<SocketAddr, Failure> {
     let found: Vec<SocketAddr> = found.map_err(|error| {
         wrong(format!("no address is known for this name ({error}). Check the spelling"))
     })?;
+    choose(name, found, group)
+}
+
+/// The one address of the group's family that is taken of those `found`, and the others.
+fn choose(
+    name: &str,
+    found: Vec<SocketAddr>,
+    group: SocketAddr,
+) -> Result<(SocketAddr, Vec<IpAddr>), Failure> {
+    let wrong = |why: String| wrong(name, &why);
     let family = if group.is_ipv4() { "IPv4" } else { "IPv6" };
-    let usable = found.into_iter().find(|address| address.is_ipv4() == group.is_ipv4());
-    let address = usable.ok_or_else(|| {
+    let mut usable = found.into_iter().filter(|address| address.is_ipv4() == group.is_ipv4());
+    let address = usable.next().ok_or_else(|| {
         wrong(format!("has no {family} address. Name another, or give a --group of its family"))
     })?;
     if address.port() == 0 {
@@ -143,7 +179,9 @@ fn resolve(name: &str, group: SocketAddr) -> Result<SocketAddr, Failure> {
     if address.ip().is_unspecified() {
         return Err(wrong("is no host's address. Name the host".to_owned()));
     }
-    Ok(address)
+    let others: BTreeSet<IpAddr> =
+        usable.map(|other| other.ip()).filter(|ip| *ip != address.ip()).collect();
+    Ok((address, others.into_iter().collect()))
 }
 
 #[cfg(test)]
@@ -163,12 +201,15 @@ mod tests {
 
     #[test]
     fn a_host_has_the_groups_port_unless_it_says_another_and_counts_once() {
-        let hosts = args(&["10.0.0.2", "10.0.0.3:7000", "10.0.0.2:6003"]).resolve(group()).unwrap();
+        let hosts = args(&["10.0.0.2", "10.0.0.3:7000", "10.0.0.2:6003"])
+            .resolve(group())
+            .unwrap()
+            .addresses;
         let expected: [SocketAddr; 2] =
             ["10.0.0.2:6003".parse().unwrap(), "10.0.0.3:7000".parse().unwrap()];
         assert_eq!(hosts, expected);
         let six = SocketAddr::from(([0xff05, 0, 0, 0, 0, 0, 0, 1], 6003));
-        let hosts = args(&["fd00::2", "[fd00::3]:7000"]).resolve(six).unwrap();
+        let hosts = args(&["fd00::2", "[fd00::3]:7000"]).resolve(six).unwrap().addresses;
         assert_eq!(hosts[0].port(), 6003);
         assert_eq!(hosts[1].port(), 7000);
     }
@@ -192,6 +233,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("fanfare-hosts-{}", std::process::id()));
         fs::write(&path, "# two rooms\n10.0.0.2\n\n10.0.0.3 # the printer's neighbour\n").unwrap();
         let hosts = HostArgs { to_file: Some(path.clone()), ..args(&[]) }.resolve(group()).unwrap();
+        let hosts = hosts.addresses;
         fs::remove_file(path).unwrap();
         assert_eq!(hosts.len(), 2);
     }

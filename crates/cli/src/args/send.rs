@@ -12,7 +12,7 @@ use super::{
     code::CodeArgs,
     controllers::Cc,
     expect,
-    hosts::HostArgs,
+    hosts::{HostArgs, Hosts},
     layers::LayersArgs,
     meeting::OfferArgs,
     metadata::CarryArgs,
@@ -217,7 +217,7 @@ enum SlowPolicy {
 
 impl SendArgs {
     pub(crate) fn plan(&self) -> Result<SendPlan, Failure> {
-        let hosts = self.hosts.resolve(self.net.group()?.group)?;
+        let Hosts { addresses: hosts, doubtful } = self.hosts.resolve(self.net.group()?.group)?;
         let alone = !hosts.is_empty() && !self.hosts.with_group();
         let only = if alone { &hosts[..] } else { &[] };
         let (mut expect, trusted) = expect::expect(self.expect.as_deref(), self.one_way, only)?;
@@ -286,6 +286,7 @@ impl SendArgs {
             layered,
             place: (self.net.group()?.group, self.net.interface()),
             hosts: (hosts, self.hosts.with_group()),
+            doubtful,
             hosting,
             watch: self.watch.plan()?,
             adapt: self.adapt.plan()?,

@@ -31,7 +31,12 @@ impl ServeArgs {
         let limit = self.serve_limit.as_deref();
         let limit = limit.map(|text| units::rate_of("serve limit", text)).transpose()?;
         let limit = limit.map(|rate| rate.as_bps() / 8);
-        Ok(Settings { selfish: self.no_serve, limit, alters: self.test_alter })
+        Ok(Settings {
+            selfish: self.no_serve,
+            limit,
+            alters: self.test_alter,
+            ..Settings::default()
+        })
     }
 
     /// Whether to stay until the sender ends.

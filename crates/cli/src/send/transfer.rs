@@ -122,6 +122,7 @@ fn meet(mut plan: SendPlan, output: &Output) -> Result<SendPlan, Failure> {
 }
 
 fn gather(plan: &SendPlan, output: &Output) -> Result<Sources, Failure> {
+    plan.doubtful.iter().for_each(|text| output.warn("to.several", text));
     if let Some(path) = plan.stream() {
         return Ok(Sources::open_stream(path, &plan.gather.stdin_name)?);
     }

@@ -60,6 +60,15 @@ impl Hosts {
         self.flood(n, "on");
     }
 
+    /// This host passes on packets of others.
+    pub(crate) fn forward(&self, n: u8) {
+        let host = self.host(n);
+        let done = Command::new("ip")
+            .args(["netns", "exec", &host, "sysctl", "-qw", "net.ipv4.ip_forward=1"])
+            .status();
+        assert!(done.is_ok_and(|status| status.success()), "{host}: sysctl");
+    }
+
     fn flood(&self, n: u8, flood: &str) {
         let done = Command::new("ip")
             .args(["netns", "exec", &self.bridge(), "bridge", "link", "set"])

@@ -1,6 +1,7 @@
 //! Runs the built command and watches what it says. `hosts`: on other machines.
 
 pub(crate) mod hosts;
+pub(crate) mod road;
 
 use std::{
     ffi::OsStr,

@@ -1,4 +1,5 @@
-//! `fanfare bench uplink`: one file to many hosts without multicast, from behind a thin uplink.
+//! `fanfare bench uplink`: one file to many hosts without multicast, or where some do not hear it, from
+//! behind a thin uplink.
 
 use std::path::PathBuf;
 
@@ -16,6 +17,10 @@ use crate::{
 const HELP: Help = Help::new(&[
     ("fanfare bench uplink", "100 MB to 1, 5 and 10 hosts, 100 Mbit/s each"),
     ("fanfare bench uplink --receivers 16 --rate 20M --size 20000000", "many hosts"),
+    (
+        "fanfare bench uplink --receivers 10 --ways fanfare-group,fanfare-deaf",
+        "multicast, and with three of ten that hear none",
+    ),
 ])
 .exits(&[
     (Exit::Done, "everything was measured"),
@@ -32,7 +37,8 @@ const HELP: Help = Help::new(&[
 ///
 /// Hosts on a switch, each of which can send at one rate. The file goes to all of them: with receivers
 /// that pass it on to each other, with a copy for each, and by rsync to each at once. Told is what left
-/// the sender, and how long it took. This needs root, and rsync for the comparison.
+/// the sender, and how long it took. 'fanfare-group' sends by multicast, and with 'fanfare-deaf' a packet
+/// filter drops all multicast at some of the hosts. This needs root, rsync for the comparison, and nft.
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct UplinkArgs {
@@ -50,10 +56,13 @@ pub(super) struct UplinkArgs {
         long,
         default_value = "fanfare,fanfare-copies,rsync",
         value_delimiter = ',',
-        value_parser = ["fanfare", "fanfare-copies", "rsync"],
+        value_parser = ["fanfare", "fanfare-copies", "rsync", "fanfare-group", "fanfare-deaf"],
         value_name = "WAY"
     )]
     ways: Vec<String>,
+    /// Receivers that hear no multicast, with 'fanfare-deaf'
+    #[arg(long, default_value = "3", value_name = "N")]
+    deaf: usize,
     /// More options for 'fanfare send', in one word
     #[arg(long, default_value = "", value_name = "OPTIONS", allow_hyphen_values = true)]
     send_options: String,
@@ -94,9 +103,16 @@ impl UplinkArgs {
             let text = format!("receivers ({count}): it is from 1 to 64");
             return Err(Failure::usage("receivers.invalid", text));
         }
+        let least = self.receivers.iter().min().copied().unwrap_or(0);
+        if self.ways.iter().any(|way| way == "fanfare-deaf") && !(1..=least).contains(&self.deaf) {
+            let text = format!("deaf ({}): it is from 1 to the number of receivers", self.deaf);
+            return Err(Failure::usage("deaf.invalid", text));
+        }
         let way = |name: &String| match &name[..] {
             "fanfare-copies" => UplinkWay::Copies,
             "rsync" => UplinkWay::Rsync,
+            "fanfare-group" => UplinkWay::Group(0),
+            "fanfare-deaf" => UplinkWay::Group(self.deaf),
             // The command line takes no other name.
             _ => UplinkWay::Served,
         };
@@ -113,7 +129,8 @@ impl UplinkArgs {
 }
 
 fn conclude(runs: &[UplinkRun], output: &Output) -> Exit {
-    let head = ["receivers", "way", "sent x file", "a receiver x file", "s", "x one", "whole"];
+    let head =
+        ["receivers", "way", "sent x file", "a receiver x file", "s", "x one", "named", "whole"];
     let mut table = Table::new(&head);
     for run in runs {
         table.row(vec![
@@ -123,6 +140,7 @@ fn conclude(runs: &[UplinkRun], output: &Output) -> Exit {
             format!("{:.3}", run.passed_on),
             format!("{:.1}", run.seconds),
             format!("{:.2}", run.times),
+            run.named.to_string(),
             if run.why.is_empty() { "yes" } else { "no" }.to_owned(),
         ]);
     }

@@ -1,7 +1,8 @@
-//! One file to many hosts without multicast, from a sender with a thin uplink: what leaves the sender, and
-//! how long it takes.
+//! One file to many hosts without multicast, or where some do not hear it, from a sender with a thin
+//! uplink: what leaves the sender, and how long it takes.
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::{BufRead as _, BufReader, Read},
     path::{Path, PathBuf},
@@ -43,6 +44,9 @@ pub enum UplinkWay {
     Copies,
     /// An rsync daemon on each, and as many rsyncs at once.
     Rsync,
+    /// `fanfare send` to the group, without a word about hosts; at the last so many of them a packet
+    /// filter drops all multicast.
+    Group(usize),
 }
 
 impl UplinkWay {
@@ -53,6 +57,8 @@ impl UplinkWay {
             Self::Served => "fanfare",
             Self::Copies => "fanfare-copies",
             Self::Rsync => "rsync",
+            Self::Group(0) => "fanfare-group",
+            Self::Group(_) => "fanfare-deaf",
         }
     }
 }
@@ -91,6 +97,8 @@ pub struct UplinkRun {
     pub seconds: f64,
     /// The same by the time that the file alone takes on the sender's link.
     pub times: f64,
+    /// Hosts that the sender named as hearing no multicast.
+    pub named: usize,
     /// Why it was not whole, if it was not.
     pub why: String,
 }
@@ -138,13 +146,18 @@ impl UplinkBench {
     ) -> Result<UplinkRun, LabError> {
         let star = Star::up(receivers, MTU, false)?;
         star.limit_all(self.rate, BURST, QUEUE)?;
+        if let UplinkWay::Group(deaf) = way {
+            let deafen = |host| deafen(host, stop);
+            star.receivers().iter().rev().take(deaf).try_for_each(deafen)?;
+        }
         let mut daemons = Vec::new();
         for (number, host) in star.receivers().iter().enumerate() {
             daemons.push(self.receiver(way, host, &inbox.join(number.to_string()))?);
         }
         let before = self.counters(&star)?;
         let begun = Instant::now();
-        let senders = self.senders(way, &star, file)?;
+        let said = inbox.with_extension("said");
+        let senders = self.senders(way, &star, file, &said)?;
         let one = self.size as f64 * 8.0 / self.rate as f64;
         let limit = Duration::from_secs_f64(one * PATIENCE * receivers as f64) + BESIDE;
         let mut why = wait(senders, begun + limit, stop)?;
@@ -164,9 +177,10 @@ impl UplinkBench {
         let sent: Vec<f64> =
             after.iter().zip(&before).map(|(a, b)| (a - b) as f64 / self.size as f64).collect();
         let passed_on = sent.iter().skip(1).copied().fold(0.0, f64::max);
+        let named = named(&said);
         let (way, times) = (way.name(), seconds / one);
         let sent = sent.first().copied().unwrap_or(0.0);
-        Ok(UplinkRun { way, receivers, sent, passed_on, seconds, times, why })
+        Ok(UplinkRun { way, receivers, sent, passed_on, seconds, times, named, why })
     }
 
     /// A receiver that is ready.
@@ -196,7 +210,13 @@ impl UplinkBench {
         Ok(process)
     }
 
-    fn senders(&self, way: UplinkWay, star: &Star, file: &Path) -> Result<Vec<Process>, LabError> {
+    fn senders(
+        &self,
+        way: UplinkWay,
+        star: &Star,
+        file: &Path,
+        said: &Path,
+    ) -> Result<Vec<Process>, LabError> {
         let addresses = star.receivers().iter().map(|host| host.address().to_string());
         if way == UplinkWay::Rsync {
             let one = |address: String| {
@@ -210,13 +230,18 @@ impl UplinkBench {
         }
         let hosts: Vec<String> = addresses.collect();
         let mut command = star.sender().command(&self.fanfare);
-        command.arg("send").arg(file).args(["--quiet", "--interface", INTERFACE]);
-        command.args(["--to", &hosts.join(","), "--expect", &hosts.len().to_string()]);
+        command.arg("send").arg(file).args(["--json", "--interface", INTERFACE]);
+        command.args(["--expect", &hosts.len().to_string()]);
+        if !matches!(way, UplinkWay::Group(_)) {
+            command.args(["--to", &hosts.join(",")]);
+        }
         command.args(["--wait", "20s"]).args(&self.extra);
         if way == UplinkWay::Copies {
             command.arg("--no-serve");
         }
-        Ok(vec![start(command, "fanfare")?])
+        let failed = |error| LabError::system("bench (what the sender says)", &error);
+        let out = fs::File::create(said).map_err(failed)?;
+        Ok(vec![start_to(command, "fanfare", out.into())?])
     }
 
     /// Bytes that have left each host.
@@ -241,11 +266,43 @@ impl UplinkBench {
 }
 
 fn start(command: Command, name: &str) -> Result<Process, LabError> {
-    let started = Process::start(command, Stdio::null(), Stdio::piped());
+    start_to(command, name, Stdio::null())
+}
+
+fn start_to(command: Command, name: &str, out: Stdio) -> Result<Process, LabError> {
+    let started = Process::start(command, out, Stdio::piped());
     started.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => tool::missing(name, name),
         _ => LabError::system(name, &error),
     })
+}
+
+/// What a host has to hear no multicast, as a strict firewall does.
+const FILTER: &str = "add table ip fanfare; \
+    add chain ip fanfare in { type filter hook input priority 0; }; \
+    add rule ip fanfare in ip daddr 224.0.0.0/4 drop";
+
+/// No multicast is heard at this host any more.
+fn deafen(host: &Host, stop: &Stop) -> Result<(), LabError> {
+    let mut command = host.command("nft");
+    command.arg(FILTER);
+    let running = start(command, "nft")?;
+    match &wait(vec![running], Instant::now() + BESIDE, stop)?[..] {
+        "" => Ok(()),
+        why => Err(LabError::new(Refusal::System, "bench.filter", format!("nft ({why})"))),
+    }
+}
+
+/// How many hosts a sender has named as hearing no multicast.
+fn named(said: &Path) -> usize {
+    let text = fs::read_to_string(said).unwrap_or_default();
+    let lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
+    let deaf = |line: serde_json::Value| {
+        (line["code"] == "reach.deaf")
+            .then(|| line["message"].as_str().map(str::to_owned))
+            .flatten()
+    };
+    lines.filter_map(deaf).collect::<BTreeSet<_>>().len()
 }
 
 /// A program that does nothing and ends.

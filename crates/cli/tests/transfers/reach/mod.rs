@@ -1,4 +1,5 @@
 //! Files to hosts that multicast does not reach.
 
 mod hosts;
+mod roads;
 mod serving;
