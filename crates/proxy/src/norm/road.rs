@@ -12,11 +12,20 @@ use fanfare_proto::{Ecn, Time, rng::Rng};
 use super::engine::{Ends, Engine, Sending};
 use crate::mux::Mux;
 
-/// The road of the paper's testbed (Adamson et al., MILCOM 2013): 1 Mbit/s, 242 ms one way.
-const RATE: f64 = 1e6;
-const ONE_WAY: Duration = Duration::from_millis(242);
-/// One bandwidth-delay product, bytes.
-const QUEUE: usize = 60_500;
+/// A kind of road, the same in both directions.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    rate: f64,
+    one_way: Duration,
+    /// Bytes.
+    queue: usize,
+}
+
+/// The road of the paper's testbed (Adamson et al., MILCOM 2013): 1 Mbit/s, 242 ms one way, and a queue
+/// of one bandwidth-delay product.
+const TESTBED: Kind = Kind { rate: 1e6, one_way: Duration::from_millis(242), queue: 60_500 };
+/// The road of the matrix of protocols (Mockets, 4.5.1): 512 kbit/s, 250 ms one way, 21 packets.
+const MATRIX: Kind = Kind { rate: 512e3, one_way: Duration::from_millis(250), queue: 21 * 1500 };
 /// IPv4 and UDP.
 const HEADERS: usize = 28;
 const SEGMENT: u16 = 1376;
@@ -30,6 +39,7 @@ const SEEDS: u64 = 5;
 /// One direction of the road.
 #[derive(Debug)]
 struct Way {
+    kind: Kind,
     free: Time,
     loss: f64,
     rng: Rng,
@@ -37,20 +47,21 @@ struct Way {
 }
 
 impl Way {
-    fn new(loss: f64, seed: u64) -> Self {
-        Self { free: Time::ZERO, loss, rng: Rng::new(seed), flying: VecDeque::new() }
+    fn new(kind: Kind, loss: f64, seed: u64) -> Self {
+        Self { kind, free: Time::ZERO, loss, rng: Rng::new(seed), flying: VecDeque::new() }
     }
 
     fn send(&mut self, now: Time, run: &[u8], stride: usize) {
         for datagram in run.chunks(stride.max(1)) {
-            let waiting = self.free.since(now).as_secs_f64() * RATE / 8.0;
-            if waiting as usize + datagram.len() > QUEUE {
+            let waiting = self.free.since(now).as_secs_f64() * self.kind.rate / 8.0;
+            if waiting as usize + datagram.len() > self.kind.queue {
                 continue;
             }
-            let takes = Duration::from_secs_f64((datagram.len() + HEADERS) as f64 * 8.0 / RATE);
+            let takes =
+                Duration::from_secs_f64((datagram.len() + HEADERS) as f64 * 8.0 / self.kind.rate);
             self.free = self.free.max(now) + takes;
             if !self.rng.random_bool(self.loss) {
-                self.flying.push_back((self.free + ONE_WAY, datagram.to_vec()));
+                self.flying.push_back((self.free + self.kind.one_way, datagram.to_vec()));
             }
         }
     }
@@ -72,13 +83,13 @@ struct End {
 }
 
 impl End {
-    fn new(role: u64, seed: u64) -> Self {
+    fn new(kind: Kind, role: u64, seed: u64) -> Self {
         let key = Key::from_secret([7; 32], 1);
         let seal = Seal::new(Settings::new(vec![key], "unicast"), [role as u8; 16]);
         let ends = Ends {
             role,
             instance: 1 + role as u16,
-            round_trip: ONE_WAY * 2,
+            round_trip: kind.one_way * 2,
             segment: SEGMENT,
             seed: seed + role,
         };
@@ -114,9 +125,9 @@ impl End {
 
     fn say(&mut self, now: Time, to: &mut Said, way: &mut Way) {
         while let Some(control) = self.mux.poll_control() {
-            let mut late = ONE_WAY;
+            let mut late = way.kind.one_way;
             while way.rng.random_bool(way.loss) {
-                late += ONE_WAY * 3;
+                late += way.kind.one_way * 3;
             }
             to.count += 1;
             to.waiting.insert((now + late, to.count), control.to_bytes());
@@ -135,9 +146,10 @@ struct Road {
 
 impl Road {
     /// It has been there for [`IDLE`].
-    fn new(loss: f64, seed: u64) -> Self {
-        let (near, far) = (End::new(0, seed), End::new(1, seed));
-        let (there, back) = (Way::new(loss, seed * 2), Way::new(loss, seed * 2 + 1));
+    fn new(kind: Kind, loss: f64, seed: u64) -> Self {
+        let (near, far) = (End::new(kind, 0, seed), End::new(kind, 1, seed));
+        let way = |seed| Way::new(kind, loss, seed);
+        let (there, back) = (way(seed * 2), way(seed * 2 + 1));
         let mut road = Self { now: Time::ZERO, near, far, there, back };
         road.run(IDLE, |_| {});
         road
@@ -189,7 +201,7 @@ fn read(mux: &mut Mux, now: Time, id: u64) -> u64 {
 /// Seconds until the first megabyte was read, and bits a second of the whole run, from when a program
 /// asks for an endless download.
 fn download(loss: f64, seed: u64) -> (f64, f64) {
-    let mut road = Road::new(loss, seed);
+    let mut road = Road::new(TESTBED, loss, seed);
     let (id, begin, body) = (road.open(), road.now, vec![0; 64 << 10]);
     let (mut all, mut first) = (0, f64::INFINITY);
     road.run(RUN, |road| {
@@ -205,7 +217,7 @@ fn download(loss: f64, seed: u64) -> (f64, f64) {
 fn a_download_over_a_long_road_is_near_the_line_from_its_first_byte() {
     // 1 Mbit/s and 242 ms one way, seeds 1 to 5. A segment takes 1376 of the 1480 bytes of its packet.
     for (loss, share, first_most) in [(0.0, 0.95, 10.2), (0.01, 0.93, 11.0), (0.1, 0.87, 13.5)] {
-        let line = RATE * f64::from(SEGMENT) / 1480.0 * (1.0 - loss);
+        let line = TESTBED.rate * f64::from(SEGMENT) / 1480.0 * (1.0 - loss);
         let all: Vec<_> = (1..=SEEDS).map(|seed| download(loss, seed)).collect();
         let mean = all.iter().map(|(_, rate)| rate).sum::<f64>() / SEEDS as f64;
         let first = all.iter().map(|(first, _)| first).sum::<f64>() / SEEDS as f64;
@@ -223,7 +235,7 @@ fn a_download_over_a_long_road_is_near_the_line_from_its_first_byte() {
 fn ten_downloads_get_what_one_gets_in_equal_shares() {
     // 1 Mbit/s and 242 ms one way, 1 % loss, seed 1
     let (_, one) = download(0.01, 1);
-    let mut road = Road::new(0.01, 1);
+    let mut road = Road::new(TESTBED, 0.01, 1);
     let ids: Vec<u64> = (0..10).map(|_| road.open()).collect();
     let (mut shares, body) = (vec![0.0; ids.len()], vec![0; 64 << 10]);
     road.run(RUN, |road| {
@@ -241,7 +253,7 @@ fn ten_downloads_get_what_one_gets_in_equal_shares() {
 
 /// Milliseconds from a keystroke to its echo, one each second, sorted.
 fn echoes(loss: f64, seed: u64, beside: bool) -> Vec<u64> {
-    let mut road = Road::new(loss, seed);
+    let mut road = Road::new(TESTBED, loss, seed);
     let bulk = beside.then(|| road.open());
     let (keys, body) = (road.open(), vec![0; 64 << 10]);
     let (mut typed, mut times) = (VecDeque::new(), Vec::new());
@@ -275,4 +287,61 @@ fn a_keystroke_beside_a_download_is_echoed_150_ms_later_at_most() {
     });
     println!("idle {idle} ms, beside a download {beside} ms");
     assert!(beside <= idle + 150, "idle {idle} ms, beside a download {beside} ms");
+}
+
+/// Seconds from the first to the last byte of [`MEGABYTE`] over the matrix' road, at the receiver, after
+/// a request and an answer on a connection before.
+fn upload(loss: f64, seed: u64) -> f64 {
+    let mut road = Road::new(MATRIX, loss, seed);
+    let id = road.open();
+    let asked = road.now;
+    let mut answered = 0;
+    road.run(Duration::from_secs(2), |road| {
+        road.grant(id);
+        if road.now.since(asked) == STEP {
+            road.near.mux.write(road.now, id, &[0; 265]);
+        }
+        let heard = read(&mut road.far.mux, road.now, id);
+        if heard > 0 {
+            road.far.mux.write(road.now, id, &vec![0; 2048]);
+        }
+        answered += read(&mut road.near.mux, road.now, id);
+    });
+    // Connected before the first byte: what overtakes the request is dropped.
+    let id = road.open();
+    road.run(Duration::from_secs(4), |_| {});
+    let (mut left, mut got, mut first, mut last) = (MEGABYTE as usize, 0, None, None);
+    road.run(Duration::from_secs(160), |road| {
+        road.grant(id);
+        while left > 0 {
+            let size = left.min(64 << 10);
+            match road.near.mux.write(road.now, id, &vec![0; size]) {
+                Some(taken) if taken > 0 => left -= taken,
+                _ => break,
+            }
+        }
+        got += read(&mut road.far.mux, road.now, id);
+        if got > 0 {
+            first.get_or_insert(road.now);
+        }
+        if got == MEGABYTE {
+            last.get_or_insert(road.now);
+        }
+    });
+    match (first, last) {
+        (Some(first), Some(last)) => last.since(first).as_secs_f64(),
+        _ => f64::INFINITY,
+    }
+}
+
+#[test]
+fn a_megabyte_over_the_road_of_the_matrix_comes_whole_at_any_loss() {
+    // 512 kbit/s and 250 ms one way, seeds 1 to 5. The least is 0.9 of what was measured, kbit/s; the
+    // start leaves the line half empty (results/unicast.md says why).
+    for (loss, least) in [(0.0, 320.0), (0.05, 230.0), (0.1, 200.0), (0.15, 130.0)] {
+        let all: Vec<_> = (1..=SEEDS).map(|seed| 8000.0 / upload(loss, seed)).collect();
+        let mean = all.iter().sum::<f64>() / SEEDS as f64;
+        println!("loss {loss}: {mean:.0} kbit/s, {all:.0?}");
+        assert!(mean >= least, "loss {loss}: {all:.0?} kbit/s");
+    }
 }
