@@ -111,8 +111,12 @@ impl ReceiveJob {
             let nonce = head.nonce;
             return self.record_of(key).on_nonce(nonce);
         }
-        self.record_of(key).announced += 1;
         let announcement = Announcement::parse(info);
+        if announcement.details.is_none() && self.record_of(key).doubts_plain(key.object.0) {
+            self.let_go(session, storage, key);
+            return session.receiver().forget_object(key, storage);
+        }
+        self.record_of(key).announced += 1;
         let signed = announcement.details.as_ref().is_some_and(|d| d.signer.is_some());
         self.record_of(key).signed |= signed;
         let Some(object) = self.record_of(key).open.get_mut(&key) else { return };

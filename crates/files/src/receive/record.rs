@@ -19,6 +19,13 @@ use crate::verify::{Held, Origin};
 /// Failures kept for the status; older ones give way, the sender has heard of them.
 const FAILURES_MAX: usize = 100;
 
+/// An announcement without a hash, of a sender whose others have one, was changed on the way. It is asked
+/// for again so many times. What is the same each time is a plain sender's, in whose name another has
+/// said more.
+const PLAIN_DOUBTED: u8 = 3;
+/// Objects of which that is counted.
+const DOUBTED_MAX: usize = 256;
+
 /// An object that is not yet in its place.
 #[derive(Debug)]
 pub(super) struct OpenObject {
@@ -143,6 +150,8 @@ pub(super) struct Record {
     turn: Option<Turn>,
     /// Objects in whose place others are sent.
     pub(super) replaced: BTreeSet<u16>,
+    /// How often these were announced without a hash.
+    plain: BTreeMap<u16, u8>,
     /// Objects announced.
     pub(super) announced: u64,
     /// Files announced, of objects that were not refused.
@@ -166,6 +175,19 @@ pub(super) struct Record {
 }
 
 impl Record {
+    /// Whether an announcement without a hash is not to be believed: this sender's others have one.
+    pub(super) fn doubts_plain(&mut self, object: u16) -> bool {
+        if self.nonce.is_none() {
+            return false;
+        }
+        if self.plain.len() >= DOUBTED_MAX && !self.plain.contains_key(&object) {
+            self.plain.pop_first();
+        }
+        let times = self.plain.entry(object).or_default();
+        *times = times.saturating_add(1);
+        *times <= PLAIN_DOUBTED
+    }
+
     /// What an announcement says of its sending: the latest counts.
     pub(super) fn on_nonce(&mut self, nonce: Option<Nonce>) {
         self.nonce = nonce.or(self.nonce);
@@ -353,6 +375,16 @@ mod tests {
 
     fn state(record: &Record) -> State {
         record.status(Status::ready("a", 0), About::new(NodeId(1), InstanceId(1)), NodeId(7)).state
+    }
+
+    #[test]
+    fn an_announcement_that_has_lost_its_hash_is_asked_for_again_and_a_plain_senders_is_not() {
+        let mut record = Record::default();
+        assert!(!record.doubts_plain(7), "a plain sender's");
+        record.on_nonce(Some([1; 8]));
+        let doubts: Vec<bool> = (0..5).map(|_| record.doubts_plain(7)).collect();
+        assert_eq!(doubts, [true, true, true, false, false]);
+        assert!(record.doubts_plain(8), "each object for itself");
     }
 
     #[test]
