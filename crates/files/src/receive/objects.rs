@@ -72,6 +72,22 @@ impl ReceiveJob {
         }
     }
 
+    fn on_not_permitted(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        (key, refused): (ObjectKey, Refused),
+        out: &mut Outbox,
+    ) {
+        match refused {
+            Refused::Unknown | Refused::NotAllowed => {
+                self.refuse_signer(session, storage, key, out);
+            }
+            Refused::TooLarge | Refused::TooMuch => self.refuse(now, session, storage, key, out),
+        }
+    }
+
     pub(super) fn on_info(
         &mut self,
         now: Time,
@@ -90,15 +106,8 @@ impl ReceiveJob {
         let Some(size) = self.record_of(key).open.get(&key).map(|object| object.size) else {
             return;
         };
-        let files = files_in(info);
-        match self.permit(key, info, (size, files)) {
-            Ok(()) => {}
-            Err(Refused::Unknown | Refused::NotAllowed) => {
-                return self.refuse_signer(session, storage, key, out);
-            }
-            Err(Refused::TooLarge | Refused::TooMuch) => {
-                return self.refuse(now, session, storage, key, out);
-            }
+        if let Err(refused) = self.permit(key, info, (size, files_in(info))) {
+            return self.on_not_permitted(now, session, storage, (key, refused), out);
         }
         if self.binds_late(key) {
             self.bind(session, key, out);
