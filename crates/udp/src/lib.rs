@@ -8,7 +8,7 @@
 //!
 //! Modules in reading order:
 //! - [`address`]: group addresses as a user writes them
-//! - [`interface`]: the interfaces of the system; [`choice`]: which one a group uses
+//! - [`interface`]: the interfaces of the system; `choice`: which one a group uses
 //! - [`config`]: how an endpoint is opened; [`endpoint`]: its sockets
 //! - `group`: one group's receiving socket and its membership
 //! - [`follow`]: the interface goes, comes back, or gets another address; `watch`: news of that
