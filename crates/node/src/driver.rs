@@ -1,9 +1,11 @@
 //! The one thread of a node: sockets, an engine behind them, and nobody else at them.
 //!
 //! One turn: take what arrived, tell the engine, let it react, send what may be sent, wait. Each
-//! part does a bounded amount of work, so that none starves the others.
+//! part does a bounded amount of work, so that none starves the others. `setup`: what it is made of.
 
-use std::{io, net::SocketAddr, sync::mpsc::Receiver, thread::JoinHandle, time::Duration};
+mod setup;
+
+use std::{io, sync::mpsc::Receiver, time::Duration};
 
 use fanfare_proto::{Destination, RecvMeta, Time};
 use fanfare_serve::peek::mark;
@@ -12,7 +14,6 @@ use fanfare_udp::{Change, Endpoint, Ready, Via};
 use crate::{
     clock::Clock,
     engine::{Engine, SocketReport, Trouble},
-    fanout::Reach,
     moderation::Moderation,
     outbox::Outbox,
     outgoing::{Outgoing, first},
@@ -21,8 +22,9 @@ use crate::{
     serving::{self, Serving},
     stopper::Stopper,
     test_drop::TestDrop,
-    waker::Waker,
 };
+
+pub use setup::{Setup, Wiring};
 
 /// Batches sent before looking at what arrived.
 const BATCHES_PER_TURN: usize = 16;
@@ -37,86 +39,6 @@ const HELD_LOOK: Duration = Duration::from_millis(2);
 /// How often to look at the interface where the system does not tell that it has changed, or where what
 /// came back could not be used at once.
 const LOOK: Duration = Duration::from_secs(3);
-
-/// What a driver is given.
-#[derive(Debug)]
-pub struct Setup<E: Engine> {
-    /// The clock that the engine was made by.
-    pub clock: Clock,
-    /// What it drives.
-    pub engine: E,
-    /// Its sockets.
-    pub endpoint: Endpoint,
-    /// Where events go.
-    pub outbox: Outbox<E::Event>,
-    /// Where commands come from.
-    pub commands: Receiver<E::Command>,
-    /// What wakes it.
-    pub waker: Waker,
-    /// Bytes of a full message, which decides how many go in one system call.
-    pub message_size: usize,
-    /// What is between its sockets and its engine: [`crate::Network::wiring`].
-    pub wiring: Wiring,
-}
-
-/// What is between sockets and engine, by the network that the node takes part in.
-#[derive(Debug)]
-pub struct Wiring {
-    pub(crate) sealed: Sealed,
-    /// Where what is for the group goes: single hosts, and whether to the group's address, too.
-    pub(crate) hosts: (Vec<SocketAddr>, bool),
-    /// Each of them is sent everything from here.
-    pub(crate) copies_only: bool,
-    /// Hosts that do not hear the group are looked for.
-    pub(crate) finds_deaf: bool,
-    pub(crate) serving: Serving,
-    pub(crate) test_drop: TestDrop,
-}
-
-impl<E: Engine + Send + 'static> Setup<E>
-where
-    E::Command: Send,
-    E::Event: Send,
-    E::Report: Send,
-{
-    /// Starts the driver's thread under this name.
-    ///
-    /// # Errors
-    /// When the system gives no thread.
-    pub fn start(self, name: &str) -> io::Result<(JoinHandle<E::Report>, Stopper)> {
-        let stopper = Stopper::new(self.waker);
-        let now = self.clock.now();
-        let is_multicast = self.endpoint.group().ip().is_multicast();
-        let Wiring { sealed, hosts, copies_only, finds_deaf, serving, test_drop } = self.wiring;
-        let segment_size = self.message_size + sealed.overhead();
-        let mut outgoing = Outgoing::new(&self.endpoint, segment_size, &hosts);
-        if copies_only {
-            outgoing.fanout.copy_only();
-        }
-        if let Some(everybody) = self.endpoint.broadcast().filter(|_| finds_deaf) {
-            outgoing.fanout.call(everybody);
-        }
-        let driver = Driver {
-            clock: self.clock,
-            engine: self.engine,
-            outbox: self.outbox,
-            commands: self.commands,
-            stopper: stopper.clone(),
-            ready: all_ready(),
-            moderation: Moderation::new(self.endpoint.receive_room(), now),
-            outgoing,
-            sealed,
-            serving,
-            endpoint: self.endpoint,
-            test_drop,
-            reading: Reading::new(now),
-            next_overruns: now,
-            next_look: is_multicast.then_some(now),
-        };
-        let thread = std::thread::Builder::new().name(name.to_owned());
-        Ok((thread.spawn(move || driver.run())?, stopper))
-    }
-}
 
 /// Everything that the thread owns.
 #[derive(Debug)]
@@ -184,26 +106,7 @@ impl<E: Engine> Driver<E> {
     /// Which single hosts need copies, and which do not any more.
     fn tell_reach(&mut self, now: Time) {
         while let Some(reach) = self.outgoing.fanout.poll_news(now) {
-            let (code, text) = match reach {
-                Reach::Deaf(address) => {
-                    let host = address.ip();
-                    let text = format!("host {host} does not hear the group: it is sent copies");
-                    ("reach.deaf", text)
-                }
-                Reach::Back(address) => {
-                    let host = address.ip();
-                    let text = format!("host {host} hears the group again: no more copies for it");
-                    ("reach.back", text)
-                }
-                Reach::TooMany(address) => {
-                    let text = format!(
-                        "host {} does not hear the group either, and is sent nothing: there are too \
-                         many. Name hosts with --to, or use a relay",
-                        address.ip()
-                    );
-                    ("reach.too_many", text)
-                }
-            };
+            let (code, text) = (reach.code(), reach.to_string());
             self.outbox.push(Trouble::Reach { code, text }.into());
         }
     }

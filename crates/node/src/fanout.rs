@@ -7,7 +7,7 @@ use std::{net::SocketAddr, time::Duration};
 use fanfare_proto::Time;
 use fanfare_serve::{Caller, News, Source, peek::peek};
 
-use crate::chance::random;
+use crate::{chance::random, reach::Reach};
 
 /// A host that hears the group is believed to for so long after it has said something there. Then it
 /// is sent copies again: multicast may have stopped, as where a switch forgets its members after
@@ -20,17 +20,6 @@ const DEAF_AFTER: Duration = Duration::from_millis(900);
 
 /// Hosts that are found at most: each is sent copies, and more are better named, or reached by a relay.
 const FOUND_MAX: usize = 64;
-
-/// What is told of a host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// It does not hear the group, as it shows now.
-    Deaf(SocketAddr),
-    /// It hears the group again.
-    Back(SocketAddr),
-    /// It does not hear the group either, and is sent nothing: there are too many.
-    TooMany(SocketAddr),
-}
 
 /// A host, and when it was heard by the group last.
 #[derive(Debug, Clone, Copy)]

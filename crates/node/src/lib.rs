@@ -14,10 +14,10 @@
 //!
 //! # Map, in reading order
 //! - [`Network`]: where a node takes part and how it behaves there; [`JoinError`]: what stands
-//!   against it; `segment`: how long segments are
+//!   against it; `opening`: its interface and sockets; `segment`: how long segments are
 //! - [`group`]: topics and messages; [`gateway`]: between groups; [`bridge`]: to plain UDP multicast
 //! - [`stream`]: bytes without an end, written and read like a pipe's
-//! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `fanout`, `waker`,
+//! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `fanout`, `reach`, `waker`,
 //!   `moderation`, `reading`, `outbox`, `outgoing`, `chance`, `test_drop`: its parts; `sealed`: between
 //!   it and its sockets; `serving`: receivers that pass on to each other;
 //!   [`Stopper`]: asks it to end
@@ -36,6 +36,7 @@ mod moderation;
 mod network;
 mod outbox;
 mod outgoing;
+mod reach;
 mod reading;
 mod sealed;
 pub mod segment;

@@ -8,7 +8,6 @@ use crate::{
     context::context,
     datagram::{Destination, RecvMeta, Transmit},
     event::{Event, EventQueue},
-    handle::{ReceiverHandle, SenderHandle},
     id_conflict::IdConflicts,
     receiver::RemoteSenders,
     rng::Rng,
@@ -349,16 +348,6 @@ impl Session {
     #[must_use]
     pub fn node_id(&self) -> NodeId {
         self.node_id
-    }
-
-    /// Commands to the sending side.
-    pub fn sender(&mut self) -> SenderHandle<'_> {
-        SenderHandle { session: self }
-    }
-
-    /// Commands to the receiving side.
-    pub fn receiver(&mut self) -> ReceiverHandle<'_> {
-        ReceiverHandle { session: self }
     }
 
     /// A late clock counts as the last one seen.

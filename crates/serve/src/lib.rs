@@ -12,15 +12,16 @@
 //! - [`Message`]: what they tell each other; [`peek`]: what is read of a NORM message.
 //! - [`Source`]: the sender's side: who gets a run, and who gets copies.
 //! - [`Member`]: a receiver's side: whom it asks, whom it serves. A [`Circle`](member) for each sender.
-//! - [`Caller`]: who does not hear a group is found by broadcast, and answers.
+//! - [`Caller`]: who does not hear a group is found by broadcast; `ear`: a receiver's answer.
 //! - [`Order`]: what comes by many ways is put in order again.
 //!
 //! All are machines without clock, sockets or chance of their own.
 
 mod blame;
-mod call;
+mod caller;
 mod cookie;
 mod delays;
+mod ear;
 pub mod member;
 mod message;
 mod order;
@@ -29,7 +30,7 @@ pub mod peek;
 mod source;
 
 pub use blame::{Blame, Chunk};
-pub use call::Caller;
+pub use caller::Caller;
 pub use member::{Accusation, Member, Settings, Way};
 pub use message::{HOSTS_MAX, Message, Roster, Set, Status};
 pub use order::{Held, Order};

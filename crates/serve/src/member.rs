@@ -11,8 +11,8 @@ use fanfare_units::{
 
 use crate::{
     blame::Chunk,
-    call::Ear,
     cookie::Secret,
+    ear::Ear,
     message::{self, Message, NO_HOST},
     order::Held,
     passing::Passing,

@@ -34,7 +34,7 @@ impl ReceiveJob {
         session: &mut Session,
         storage: &mut FileStorage,
     ) {
-        self.awaits_more = self.is_more_to_come(session);
+        self.awaits_more = self.is_settled_with_something() && self.is_more_to_come(session);
         let quiet = self.is_quiet(now, session);
         let over = match self.options.until {
             Until::Stopped => false,

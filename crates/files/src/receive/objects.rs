@@ -72,6 +72,12 @@ impl ReceiveJob {
         }
     }
 
+    /// Whether the sender is one of ours: they announce each file with its hash, so that an announcement
+    /// without one was changed on the way.
+    fn is_of_ours(&mut self, session: &mut Session, key: ObjectKey) -> bool {
+        self.record_of(key).nonce.is_some() || session.receiver().called(key.sender).is_some()
+    }
+
     fn on_not_permitted(
         &mut self,
         now: Time,
@@ -121,7 +127,8 @@ impl ReceiveJob {
             return self.record_of(key).on_nonce(nonce);
         }
         let announcement = Announcement::parse(info);
-        if announcement.details.is_none() && self.record_of(key).doubts_plain(key.object.0) {
+        let lost_its_hash = announcement.details.is_none() && self.is_of_ours(session, key);
+        if lost_its_hash && self.record_of(key).asks_announcement(key.object.0) {
             self.let_go(session, storage, key);
             return session.receiver().forget_object(key, storage);
         }
@@ -288,6 +295,7 @@ impl ReceiveJob {
         if self.binds_late(key) && !signed {
             return self.refuse_signer(session, storage, key, out);
         }
+        let is_of_ours = self.is_of_ours(session, key);
         let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
         if object.as_piece().is_some() {
             return self.on_piece_whole(now, session, storage, key, out);
@@ -299,8 +307,7 @@ impl ReceiveJob {
             return self.on_held(now, session, storage, key, held, out);
         }
         let is_announced = object.announcement.as_ref().is_some_and(|a| a.details.is_some());
-        if !is_announced && session.receiver().calls_roll(key.sender) {
-            // Our senders announce each file with its hash: somebody has changed the announcement.
+        if !is_announced && is_of_ours {
             storage.settle(key, false);
             return self.fail(now, session, storage, key, Reason::HashMismatch, out);
         }

@@ -94,7 +94,7 @@ impl ReceiveJob {
         key: ObjectKey,
     ) {
         storage.settle(key, false);
-        self.record_of(key).open.remove(&key);
+        self.record_of(key).forget(key);
         self.update_status(session, key, false);
         session.receiver().confirm(key);
     }

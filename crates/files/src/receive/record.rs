@@ -19,12 +19,11 @@ use crate::verify::{Held, Origin};
 /// Failures kept for the status; older ones give way, the sender has heard of them.
 const FAILURES_MAX: usize = 100;
 
-/// An announcement without a hash, of a sender whose others have one, was changed on the way. It is asked
-/// for again so many times. What is the same each time is a plain sender's, in whose name another has
-/// said more.
-const PLAIN_DOUBTED: u8 = 3;
+/// An announcement that has lost its hash is asked for again so many times; then the object has failed. On
+/// a bad road others may change it again and again.
+const ANNOUNCEMENTS_ASKED: u8 = 3;
 /// Objects of which that is counted.
-const DOUBTED_MAX: usize = 256;
+const COUNTED_MAX: usize = 256;
 
 /// An object that is not yet in its place.
 #[derive(Debug)]
@@ -150,9 +149,9 @@ pub(super) struct Record {
     turn: Option<Turn>,
     /// Objects in whose place others are sent.
     pub(super) replaced: BTreeSet<u16>,
-    /// How often these were announced without a hash.
-    plain: BTreeMap<u16, u8>,
-    /// Objects announced.
+    /// How often the announcements of these had lost their hash.
+    asked: BTreeMap<u16, u8>,
+    /// Objects announced, but for those that were forgotten and may come anew.
     pub(super) announced: u64,
     /// Files announced, of objects that were not refused.
     pub(super) taken_files: u64,
@@ -175,17 +174,14 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Whether an announcement without a hash is not to be believed: this sender's others have one.
-    pub(super) fn doubts_plain(&mut self, object: u16) -> bool {
-        if self.nonce.is_none() {
-            return false;
+    /// The announcement of an object has lost its hash: whether it is asked for again.
+    pub(super) fn asks_announcement(&mut self, object: u16) -> bool {
+        if self.asked.len() >= COUNTED_MAX && !self.asked.contains_key(&object) {
+            self.asked.pop_first();
         }
-        if self.plain.len() >= DOUBTED_MAX && !self.plain.contains_key(&object) {
-            self.plain.pop_first();
-        }
-        let times = self.plain.entry(object).or_default();
+        let times = self.asked.entry(object).or_default();
         *times = times.saturating_add(1);
-        *times <= PLAIN_DOUBTED
+        *times <= ANNOUNCEMENTS_ASKED
     }
 
     /// What an announcement says of its sending: the latest counts.
@@ -273,12 +269,27 @@ impl Record {
 
     /// Objects that are not whole are no longer open.
     pub(super) fn take_unproved(&mut self) -> Vec<ObjectKey> {
-        self.open.extract_if(.., |_, object| !object.verifying).map(|(key, _)| key).collect()
+        let unproved = self.open.extract_if(.., |_, object| !object.verifying);
+        let unproved: Vec<(ObjectKey, OpenObject)> = unproved.collect();
+        unproved.iter().for_each(|(_, object)| self.uncount(object));
+        unproved.into_iter().map(|(key, _)| key).collect()
+    }
+
+    /// An object is no longer under way, and may come anew.
+    pub(super) fn forget(&mut self, key: ObjectKey) {
+        if let Some(object) = self.open.remove(&key) {
+            self.uncount(&object);
+        }
+    }
+
+    fn uncount(&mut self, object: &OpenObject) {
+        self.announced -= u64::from(object.announcement.is_some()).min(self.announced);
     }
 
     /// What could not be had is not lost any more. Returns which objects it was.
     pub(super) fn take_failed(&mut self) -> Vec<u16> {
         self.failures.clear();
+        self.announced = self.announced.saturating_sub(self.failed_count());
         std::mem::take(&mut self.failed).into_keys().collect()
     }
 
@@ -299,10 +310,14 @@ impl Record {
         (self.gone, self.left) = (false, false);
     }
 
-    /// Whether a sender that has said it sends `objects` has yet to begin some of them.
-    pub(super) fn awaits(&self, objects: u64) -> bool {
-        let known = self.announced.max(self.holdings.len() + self.failed_count());
-        !self.left && !self.evicted && self.has_anything() && known < objects
+    /// It has said that nothing more comes for us.
+    pub(super) fn has_ended(&self) -> bool {
+        self.left || self.evicted
+    }
+
+    /// Objects that it has begun.
+    pub(super) fn begun(&self) -> u64 {
+        self.announced.max(self.holdings.len() + self.failed_count())
     }
 
     pub(super) fn has_anything(&self) -> bool {
@@ -378,13 +393,11 @@ mod tests {
     }
 
     #[test]
-    fn an_announcement_that_has_lost_its_hash_is_asked_for_again_and_a_plain_senders_is_not() {
+    fn an_announcement_that_has_lost_its_hash_is_asked_for_three_times() {
         let mut record = Record::default();
-        assert!(!record.doubts_plain(7), "a plain sender's");
-        record.on_nonce(Some([1; 8]));
-        let doubts: Vec<bool> = (0..5).map(|_| record.doubts_plain(7)).collect();
-        assert_eq!(doubts, [true, true, true, false, false]);
-        assert!(record.doubts_plain(8), "each object for itself");
+        let asked: Vec<bool> = (0..5).map(|_| record.asks_announcement(7)).collect();
+        assert_eq!(asked, [true, true, true, false, false]);
+        assert!(record.asks_announcement(8), "each object for itself");
     }
 
     #[test]

@@ -19,9 +19,12 @@ pub(super) fn awaits(
     (sender, _): &(NodeId, InstanceId),
     record: &Record,
 ) -> bool {
+    if record.has_ended() || !record.has_anything() {
+        return false;
+    }
     let receiver = session.receiver();
     let invitation = receiver.called(*sender).and_then(Invitation::parse);
-    invitation.is_some_and(|invitation| record.awaits(invitation.objects))
+    invitation.is_some_and(|invitation| record.begun() < invitation.objects)
 }
 
 impl ReceiveJob {

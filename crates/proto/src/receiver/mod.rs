@@ -349,10 +349,6 @@ impl RemoteSenders {
         self.senders.get(sender).map(|sender| sender.heard)
     }
 
-    pub(crate) fn calls_roll(&self, sender: NodeId) -> bool {
-        self.called(sender).is_some()
-    }
-
     pub(crate) fn called(&self, sender: NodeId) -> Option<&[u8]> {
         self.senders.get(sender)?.called.as_deref()
     }

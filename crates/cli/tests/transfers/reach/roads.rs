@@ -49,11 +49,16 @@ fn start(hosts: &Hosts, n: u8, args: &[&str]) -> crate::support::Running {
     hosts.start(n, &args.iter().map(OsStr::new).collect::<Vec<_>>())
 }
 
-/// A receiver on host 2 that is ready, and where its files are.
-fn receiver(stage: &Stage, hosts: &Hosts, more: &[&str]) -> (crate::support::Running, PathBuf) {
-    let dir = stage.path("in2");
+/// A receiver on host `n` that is ready, and where its files are.
+fn receiver(
+    stage: &Stage,
+    hosts: &Hosts,
+    n: u8,
+    more: &[&str],
+) -> (crate::support::Running, PathBuf) {
+    let dir = stage.path(&format!("in{n}"));
     let args = ["recv", dir.to_str().unwrap(), "--create-dirs", "--once"];
-    let mut running = start(hosts, 2, &[&args[..], more].concat());
+    let mut running = start(hosts, n, &[&args[..], more].concat());
     running.wait_for("start");
     (running, dir)
 }
@@ -71,7 +76,7 @@ fn a_host_behind_a_tunnel_of_1280_bytes_has_the_file() {
     hosts.on(1, "route add 10.78.0.0/24 via 10.77.0.3");
     hosts.on(3, "route add 10.78.0.2/32 dev eth0 mtu lock 1280");
     hosts.forward(3);
-    let (receiver, dir) = receiver(&stage, &hosts, &[]);
+    let (receiver, dir) = receiver(&stage, &hosts, 2, &[]);
     let args = ["send", file.to_str().unwrap(), "--to", "10.78.0.2", "--rate=20M"];
     start(&hosts, 1, &args).end().expect(0);
     receiver.end().expect(0);
@@ -88,7 +93,7 @@ fn hosts_with_ipv6_alone_are_reached_by_link_local_addresses_with_their_interfac
         hosts.on(n, &format!("addr add fe80::{n}/64 dev eth0 nodad"));
     }
     let group = ["--group", "[ff05::42]:6003"];
-    let (receiver, dir) = receiver(&stage, &hosts, &group);
+    let (receiver, dir) = receiver(&stage, &hosts, 2, &group);
     let file_text = file.to_str().unwrap();
     let wrong = ["send", file_text, "--to", "fe80::2%eth9", "--group", "[ff05::42]:6003"];
     let refused = start(&hosts, 1, &wrong).end().expect(2);
@@ -105,14 +110,7 @@ fn of_a_group_those_that_hear_no_multicast_are_found_named_and_served_without_an
     let file = stage.file("model", 2_000_000);
     let hosts = Hosts::new("fd", 3);
     hosts.deafen(2);
-    let dirs = [2, 3].map(|n| stage.path(&format!("in{n}")));
-    let receive = |n: u8| {
-        let dir = dirs[usize::from(n) - 2].to_str().unwrap();
-        let mut running = start(&hosts, n, &["recv", dir, "--create-dirs", "--once"]);
-        running.wait_for("start");
-        running
-    };
-    let receivers = [2, 3].map(receive);
+    let receivers = [2, 3].map(|n| receiver(&stage, &hosts, n, &[]));
     let mut sender = start(&hosts, 1, &["send", file.to_str().unwrap(), "--expect=2"]);
     let told = sender.wait_for_warning("reach.deaf");
     assert_eq!(told, "host 10.77.0.2 does not hear the group: it is sent copies");
@@ -120,6 +118,8 @@ fn of_a_group_those_that_hear_no_multicast_are_found_named_and_served_without_an
     let deaf = |line: &&serde_json::Value| line["code"] == "reach.deaf";
     let count = ended.all("warning").into_iter().filter(deaf).count();
     assert_eq!(count, 1, "the other one hears it");
-    receivers.into_iter().for_each(|receiver| drop(receiver.end().expect(0)));
-    dirs.iter().for_each(|dir| assert_same(&file, &dir.join("model")));
+    for (receiver, dir) in receivers {
+        receiver.end().expect(0);
+        assert_same(&file, &dir.join("model"));
+    }
 }

@@ -1,0 +1,92 @@
+//! What a driver is made of, and its start.
+
+use std::{io, net::SocketAddr, sync::mpsc::Receiver, thread::JoinHandle};
+
+use fanfare_udp::Endpoint;
+
+use super::{Driver, all_ready};
+use crate::{
+    clock::Clock, engine::Engine, moderation::Moderation, outbox::Outbox, outgoing::Outgoing,
+    reading::Reading, sealed::Sealed, serving::Serving, stopper::Stopper, test_drop::TestDrop,
+    waker::Waker,
+};
+
+/// What a driver is given.
+#[derive(Debug)]
+pub struct Setup<E: Engine> {
+    /// The clock that the engine was made by.
+    pub clock: Clock,
+    /// What it drives.
+    pub engine: E,
+    /// Its sockets.
+    pub endpoint: Endpoint,
+    /// Where events go.
+    pub outbox: Outbox<E::Event>,
+    /// Where commands come from.
+    pub commands: Receiver<E::Command>,
+    /// What wakes it.
+    pub waker: Waker,
+    /// Bytes of a full message, which decides how many go in one system call.
+    pub message_size: usize,
+    /// What is between its sockets and its engine: [`crate::Network::wiring`].
+    pub wiring: Wiring,
+}
+
+/// What is between sockets and engine, by the network that the node takes part in.
+#[derive(Debug)]
+pub struct Wiring {
+    pub(crate) sealed: Sealed,
+    /// Where what is for the group goes: single hosts, and whether to the group's address, too.
+    pub(crate) hosts: (Vec<SocketAddr>, bool),
+    /// Each of them is sent everything from here.
+    pub(crate) copies_only: bool,
+    /// Hosts that do not hear the group are looked for.
+    pub(crate) finds_deaf: bool,
+    pub(crate) serving: Serving,
+    pub(crate) test_drop: TestDrop,
+}
+
+impl<E: Engine + Send + 'static> Setup<E>
+where
+    E::Command: Send,
+    E::Event: Send,
+    E::Report: Send,
+{
+    /// Starts the driver's thread under this name.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(self, name: &str) -> io::Result<(JoinHandle<E::Report>, Stopper)> {
+        let stopper = Stopper::new(self.waker);
+        let now = self.clock.now();
+        let is_multicast = self.endpoint.group().ip().is_multicast();
+        let Wiring { sealed, hosts, copies_only, finds_deaf, serving, test_drop } = self.wiring;
+        let segment_size = self.message_size + sealed.overhead();
+        let mut outgoing = Outgoing::new(&self.endpoint, segment_size, &hosts);
+        if copies_only {
+            outgoing.fanout.copy_only();
+        }
+        if let Some(everybody) = self.endpoint.broadcast().filter(|_| finds_deaf) {
+            outgoing.fanout.call(everybody);
+        }
+        let driver = Driver {
+            clock: self.clock,
+            engine: self.engine,
+            outbox: self.outbox,
+            commands: self.commands,
+            stopper: stopper.clone(),
+            ready: all_ready(),
+            moderation: Moderation::new(self.endpoint.receive_room(), now),
+            outgoing,
+            sealed,
+            serving,
+            endpoint: self.endpoint,
+            test_drop,
+            reading: Reading::new(now),
+            next_overruns: now,
+            next_look: is_multicast.then_some(now),
+        };
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        Ok((thread.spawn(move || driver.run())?, stopper))
+    }
+}
