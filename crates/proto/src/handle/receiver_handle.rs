@@ -162,8 +162,8 @@ impl ReceiverHandle<'_> {
         }
     }
 
-    /// What is known of this object was another's word ([`Event::SenderDisowned`]), and it has proved wrong:
-    /// it is as if nothing had been heard of it. One that is confirmed stays.
+    /// What is known of this object was another's word ([`crate::Event::SenderDisowned`]), and it has
+    /// proved wrong: it is as if nothing had been heard of it. One that is confirmed stays.
     pub fn forget_object(&mut self, key: ObjectKey, storage: &mut dyn Storage) {
         let session = &mut *self.session;
         let mut ctx = context!(session, storage);
