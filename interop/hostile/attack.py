@@ -16,6 +16,8 @@ import time
 
 INFO, DATA, CMD, NACK, ACK = 1, 2, 3, 4, 5
 FLUSH, EOT, SQUELCH = 1, 2, 3
+#: The last byte of more addresses that the attacker has.
+ALIASES = range(100, 164)
 
 
 class Link:
@@ -234,11 +236,53 @@ def strangers(link, new, n):
         link.say(patched(random.choice(said), 4, struct.pack("!I", 0x6600_0000 + n % 1000)))
 
 
+class Claim:
+    """An address of ours that says that it hears nothing of the group."""
+
+    def __init__(self, own, port):
+        self.ear = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.ear.bind((own, 0))
+        self.ear.setblocking(False)
+        # What is sent there as a copy is taken from the wire, and dropped.
+        self.sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.sink.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.sink.bind((own, port))
+        self.cookie = bytes(8)
+
+    def say(self, call, source):
+        try:
+            answer = self.ear.recv(100)
+            if answer[:5] == b"FFS1\3":
+                self.cookie = answer[18:26]
+        except BlockingIOError:
+            pass
+        self.ear.sendto(call[:4] + b"\6" + call[5:9] + b"\xff" + bytes(8) + self.cookie, source)
+
+
+def deaf(link, new, n):
+    """Invented hosts that say that they hear nothing of the group, and want copies."""
+    if not hasattr(link, "claims"):
+        link.claims = [Claim(f"10.77.0.{last}", link.port) for last in ALIASES]
+        link.called = None
+        link.calls = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        link.calls.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        link.calls.bind(("", link.port))
+        link.calls.setblocking(False)
+    try:
+        packet, source = link.calls.recvfrom(65535)
+        if packet[:5] == b"FFS1\5":
+            link.called = (packet, source)
+    except BlockingIOError:
+        pass
+    if link.called:
+        link.claims[n % len(link.claims)].say(*link.called)
+
+
 CASES = {
     case.__name__.replace("_", "-"): case
     for case in (
         copycat, takeover, instance, farewell, jump, wrong, requests, slow, stray, flipped,
-        giveup, squelch, echo, huge, flipped_as_sender, strangers,
+        giveup, squelch, echo, huge, flipped_as_sender, strangers, deaf,
     )
 }
 CASES |= {"slow-norm": slow, "slow-auto": slow, "stale-norm": stale}
@@ -264,4 +308,5 @@ def main():
     print(n, "sent")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -19,6 +19,9 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True
+from attack import ALIASES  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 GROUP, PORT = "239.255.77.1", 6077
 #: Several runs may share a machine.
@@ -35,6 +38,7 @@ CASES = {
     "slow-norm": (200, "own", ["--cc", "norm"]), "stale-norm": (200, "own", ["--cc", "norm"]),
     "slow-auto": (200, "own", ["--cc", "auto"]), "huge": (90, "own", []),
     "flipped-as-sender": (1000, "sender's", []), "strangers": (1000, "own", []),
+    "deaf": (1000, "own", []),
 }
 #: What CI runs: a few seconds each.
 SHORT = ["copycat", "huge"]
@@ -76,6 +80,8 @@ class Net:
             sh("ip", "-n", host, "link", "set", "eth0", "up")
             sh("ip", "-n", host, "link", "set", "lo", "up")
             sh("ip", "-n", host, "route", "add", "224.0.0.0/4", "dev", "eth0")
+        for last in ALIASES:
+            sh("ip", "-n", ATTACKER, "addr", "add", f"{address(last)}/24", "dev", "eth0")
         return self
 
     def __exit__(self, *_):

@@ -1,6 +1,9 @@
 //! Sending and receiving files, as a driver drives it: a session, files, and jobs.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use fanfare_disk::placement::Conflict;
 use fanfare_node::{
@@ -87,6 +90,10 @@ impl Engine for TransferEngine {
 
     fn take_wrong(&mut self) -> Option<Wrong> {
         self.receive.as_mut().and_then(ReceiveJob::take_wrong)
+    }
+
+    fn knows_receiver(&self, address: IpAddr) -> bool {
+        self.send.as_ref().is_none_or(|job| job.knows_receiver(address))
     }
 
     fn on_heard(&mut self, now: Time) -> bool {

@@ -105,6 +105,8 @@ impl<E: Engine> Driver<E> {
 
     /// Which single hosts need copies, and which do not any more.
     fn tell_reach(&mut self, now: Time) {
+        let engine = &self.engine;
+        self.outgoing.fanout.admit(now, |ip| engine.knows_receiver(ip));
         while let Some(reach) = self.outgoing.fanout.poll_news(now) {
             let (code, text) = (reach.code(), reach.to_string());
             self.outbox.push(Trouble::Reach { code, text }.into());

@@ -1,6 +1,9 @@
 //! What a driver drives, and what the two tell each other.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use fanfare_proto::{ObjectKey, RecvMeta, Time, Transmit};
 use fanfare_serve::Chunk;
@@ -32,6 +35,11 @@ pub trait Engine {
     /// Something that came proved wrong: whoever passed it on is to blame.
     fn take_wrong(&mut self) -> Option<Wrong> {
         None
+    }
+    /// Whether it sends to a receiver at this address that has answered it. An engine that does not know
+    /// its receivers takes everybody for one.
+    fn knows_receiver(&self, _address: IpAddr) -> bool {
+        true
     }
     /// Something arrived in this turn. Gives true when it wants to be told of overruns.
     fn on_heard(&mut self, now: Time) -> bool;

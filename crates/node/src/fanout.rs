@@ -2,7 +2,10 @@
 //! reach, or to both. A host that answers by the group hears the group, and is sent no copies then.
 //! Hosts that do not hear it may also be found while it is sent to ([`Caller`]).
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use fanfare_proto::Time;
 use fanfare_serve::{Caller, News, Source, peek::peek};
@@ -21,6 +24,13 @@ const DEAF_AFTER: Duration = Duration::from_millis(900);
 /// Hosts that are found at most: each is sent copies, and more are better named, or reached by a relay.
 const FOUND_MAX: usize = 64;
 
+/// A host that was found is sent commands alone until it has answered them as a receiver. So often the
+/// engine is asked whether it has.
+const LOOK: Duration = Duration::from_millis(20);
+/// One that does not answer for so long is let go. It may say again that it is deaf. The roll is called
+/// every two seconds at the latest, and an answer may be lost twice.
+const PROBATION: Duration = Duration::from_secs(10);
+
 /// A host, and when it was heard by the group last.
 #[derive(Debug, Clone, Copy)]
 struct Host {
@@ -30,11 +40,19 @@ struct Host {
     direct: Option<Time>,
     /// It was told that it does not hear the group.
     deaf: bool,
+    /// When it was found, if it has not answered as a receiver since. It is sent no data until then: a
+    /// host that only claims to be deaf is to cost nothing.
+    on_probation: Option<Time>,
 }
 
 impl Host {
     fn new(address: SocketAddr) -> Self {
-        Self { address, by_group: None, direct: None, deaf: false }
+        Self { address, by_group: None, direct: None, deaf: false, on_probation: None }
+    }
+
+    /// It has shown that it does not hear the group.
+    fn found(now: Time, address: SocketAddr) -> Self {
+        Self { on_probation: Some(now), ..Self::new(address) }
     }
 }
 
@@ -59,6 +77,8 @@ pub(crate) struct Fanout {
     sender: u32,
     /// A host for which there was no room, once, and how many times there was none.
     refused: (Option<SocketAddr>, u64),
+    /// When the engine is next asked about hosts on probation.
+    next_look: Time,
 }
 
 impl Fanout {
@@ -77,6 +97,7 @@ impl Fanout {
             caller: None,
             sender: 0,
             refused: (None, 0),
+            next_look: Time::ZERO,
         }
     }
 
@@ -116,7 +137,8 @@ impl Fanout {
             return Some(Reach::TooMany(refused));
         }
         let multicast = self.multicast;
-        self.hosts.iter_mut().filter(|_| multicast).find_map(|host| {
+        let told = |host: &&mut Host| multicast && host.on_probation.is_none();
+        self.hosts.iter_mut().filter(told).find_map(|host| {
             let hears = host.by_group.is_some();
             let is_deaf = host.direct.is_some_and(|since| now.since(since) >= DEAF_AFTER);
             let news = if host.deaf { hears } else { is_deaf };
@@ -141,35 +163,61 @@ impl Fanout {
             found |= host.is_some();
         }
         if found {
-            self.on_deaf(source);
+            self.on_deaf(now, source);
         }
         let Some(shared) = &mut self.source else { return found };
         let mut all = run.chunks(stride.max(1));
         all.all(|datagram| shared.on_datagram(now, source, datagram))
     }
 
-    /// A host has shown that it does not hear the group: copies go to it from now on.
-    fn on_deaf(&mut self, source: SocketAddr) {
+    /// A host has shown that it does not hear the group: copies go to it from now on, of data once it
+    /// has answered as a receiver.
+    fn on_deaf(&mut self, now: Time, source: SocketAddr) {
         // Receivers answer from ports of their own, and listen at the group's.
         let mut address = source;
         address.set_port(self.group.port());
         if !self.hosts.iter().any(|host| host.address.ip() == address.ip()) {
-            if self.hosts.len() >= FOUND_MAX {
+            if self.hosts.len() >= FOUND_MAX && !self.make_room() {
                 if self.refused.1 == 0 {
                     self.refused.0 = Some(address);
                 }
                 self.refused.1 += 1;
                 return;
             }
-            self.hosts.push(Host::new(address));
-            if self.shares {
-                self.source.get_or_insert_with(|| Source::new(&[], random())).add(address);
-            }
+            self.hosts.push(Host::found(now, address));
         }
         for host in self.hosts.iter_mut().filter(|host| host.address.ip() == address.ip()) {
             host.by_group = None;
             // It has waited already.
             host.direct = Some(Time::ZERO);
+        }
+    }
+
+    /// The host that is on probation for the longest gives way.
+    fn make_room(&mut self) -> bool {
+        let since = |n: &usize| self.hosts.get(*n).and_then(|host| host.on_probation);
+        let waiting = (0..self.hosts.len()).filter(|n| since(n).is_some());
+        let oldest = waiting.min_by_key(since);
+        oldest.map(|n| self.hosts.remove(n)).is_some()
+    }
+
+    /// Hosts on probation are sent everything once they have answered as receivers: the engine `knows` a
+    /// receiver there that it sends to.
+    pub(crate) fn admit(&mut self, now: Time, knows: impl Fn(IpAddr) -> bool) {
+        if now < self.next_look || self.hosts.iter().all(|host| host.on_probation.is_none()) {
+            return;
+        }
+        self.next_look = now + LOOK;
+        let is_late = |host: &Host| host.on_probation.is_some_and(|at| now.since(at) > PROBATION);
+        self.hosts.retain(|host| !is_late(host));
+        for host in self.hosts.iter_mut().filter(|host| host.on_probation.is_some()) {
+            if !knows(host.address.ip()) {
+                continue;
+            }
+            host.on_probation = None;
+            if self.shares {
+                self.source.get_or_insert_with(|| Source::new(&[], random())).add(host.address);
+            }
         }
     }
 
@@ -210,23 +258,27 @@ impl Fanout {
         self.done = 0;
         self.destinations.clear();
         self.destinations.extend(self.multicast.then_some(self.group));
+        let seen = peek(first);
         if let Some(caller) = &mut self.caller {
             caller.on_group();
             if self.sender == 0 {
-                self.sender = peek(first).map_or(0, |message| message.sender);
+                self.sender = seen.map_or(0, |message| message.sender);
             }
         }
         let multicast = self.multicast;
         let hears =
             |host: &Host| multicast && host.by_group.is_some_and(|at| now.since(at) < HEARD);
         let shared = &mut self.source;
-        let given = shared.as_mut().and_then(|shared| shared.choose_for(peek(first)));
+        let given = shared.as_mut().and_then(|shared| shared.choose_for(seen));
         self.destinations.extend(given);
         self.given = given;
         let served = |address| {
             given.is_some() && shared.as_ref().is_some_and(|shared| shared.is_served(address))
         };
-        let copies = self.hosts.iter().filter(|host| !hears(host)).map(|host| host.address);
+        let is_command = seen.is_some_and(|message| message.is_command);
+        let may = |host: &Host| is_command || host.on_probation.is_none();
+        let copies = self.hosts.iter().filter(|host| !hears(host) && may(host));
+        let copies = copies.map(|host| host.address);
         self.destinations.extend(copies.filter(|address| !served(*address)));
     }
 
@@ -272,6 +324,8 @@ mod tests {
     fn address(last: u8) -> SocketAddr {
         SocketAddr::from(([10, 0, 0, last], 6003))
     }
+    /// NORM_CMD(EOT) of node 7.
+    const COMMAND: &[u8] = &[0x13, 4, 0, 0, 0, 0, 0, 7, 0, 1, 0, 0, 2, 0, 0, 0];
     fn group() -> SocketAddr {
         SocketAddr::from(([239, 255, 42, 1], 6003))
     }
@@ -348,8 +402,14 @@ mod tests {
         };
         assert_eq!(to, from);
         hear(&mut fanout, &say(cookie));
-        assert_eq!(fanout.poll_news(at(1)), Some(Reach::Deaf(address(2))));
-        assert_eq!(data(&mut fanout, at(1)), [group(), address(2)], "at the group's port");
+        fanout.admit(at(1), |_| false);
+        assert_eq!(fanout.poll_news(at(1)), None);
+        assert_eq!(data(&mut fanout, at(1)), [group()], "nobody knows it as a receiver");
+        fanout.begin(at(1), COMMAND);
+        assert_eq!(fanout.destinations, [group(), address(2)], "it can answer commands");
+        fanout.admit(at(2), |ip| ip == address(2).ip());
+        assert_eq!(fanout.poll_news(at(2)), Some(Reach::Deaf(address(2))));
+        assert_eq!(data(&mut fanout, at(2)), [group(), address(2)], "at the group's port");
         fanout.on_heard(at(2), from, true);
         assert_eq!(fanout.poll_news(at(2)), Some(Reach::Back(address(2))));
         assert_eq!(data(&mut fanout, at(3)), [group()]);
@@ -359,12 +419,27 @@ mod tests {
     fn more_deaf_hosts_than_there_is_room_for_are_told_once() {
         let mut fanout = Fanout::new(group(), &[], true);
         for last in 0..100 {
-            fanout.on_deaf(address(last));
+            fanout.on_deaf(at(u64::from(last)), address(last));
+            fanout.admit(at(u64::from(last)), |_| true);
         }
         assert_eq!((fanout.hosts.len(), fanout.refused.1), (64, 36));
         assert_eq!(fanout.poll_news(at(1)), Some(Reach::TooMany(address(64))));
         let told: Vec<_> = std::iter::from_fn(|| fanout.poll_news(at(1))).collect();
         assert!(told.len() == 64 && told.iter().all(|reach| matches!(reach, Reach::Deaf(_))));
+    }
+
+    #[test]
+    fn hosts_that_claim_to_be_deaf_and_never_answer_give_way_to_one_that_is() {
+        let mut fanout = Fanout::new(group(), &[], true);
+        for last in 0..200 {
+            fanout.on_deaf(at(1), address(last));
+        }
+        assert_eq!((fanout.hosts.len(), fanout.refused.1), (64, 0));
+        fanout.on_deaf(at(2), address(250));
+        fanout.admit(at(2), |ip| ip == address(250).ip());
+        assert_eq!(fanout.poll_news(at(2)), Some(Reach::Deaf(address(250))));
+        fanout.admit(at(12), |_| false);
+        assert_eq!(fanout.hosts.len(), 1, "the others are let go");
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub struct Peek {
     pub sender: u32,
     /// The number of the message.
     pub sequence: u16,
+    /// It is NORM_CMD.
+    pub is_command: bool,
     /// Which symbol it has; `None` for anything but NORM_DATA.
     pub symbol: Option<Symbol>,
     /// When it was sent, by the sender's clock, in microseconds that wrap.
@@ -54,7 +56,9 @@ pub fn mark(messages: &mut [u8], stride: usize, pass: bool) {
 #[must_use]
 pub fn peek(datagram: &[u8]) -> Option<Peek> {
     let mut stamp = None;
-    let (fields, symbol) = match Message::parse(datagram).ok()? {
+    let message = Message::parse(datagram).ok()?;
+    let is_command = matches!(message, Message::Cmd(_));
+    let (fields, symbol) = match message {
         Message::Info(info) => (info.sender, None),
         Message::Cmd(cmd) => (*cmd.sender(), None),
         Message::Data(data) => {
@@ -68,7 +72,8 @@ pub fn peek(datagram: &[u8]) -> Option<Peek> {
         }
         Message::Nack(_) | Message::Ack(_) | Message::Report(_) => return None,
     };
-    Some(Peek { sender: fields.source_id.0, sequence: fields.sequence.0, symbol, stamp })
+    let (sender, sequence) = (fields.source_id.0, fields.sequence.0);
+    Some(Peek { sender, sequence, is_command, symbol, stamp })
 }
 
 /// Ends of pieces of a batch: in a piece are messages of the same `kind`.

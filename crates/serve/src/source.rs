@@ -336,7 +336,7 @@ mod tests {
 
     fn peek(block: u32, number: u16) -> Option<Peek> {
         let symbol = Some(Symbol { object: 1, block, number, repair: false, size: None });
-        Some(Peek { sender: 7, sequence: 0, symbol, stamp: None })
+        Some(Peek { sender: 7, sequence: 0, is_command: false, symbol, stamp: None })
     }
 
     fn status(host: u8, serves: u64, wrong: u64) -> Vec<u8> {
@@ -347,7 +347,13 @@ mod tests {
     fn source(count: u8) -> Source {
         let hosts: Vec<_> = (0..count).map(address).collect();
         let mut source = Source::new(&hosts, 1);
-        source.choose_for(Some(Peek { sender: 7, sequence: 0, symbol: None, stamp: None }));
+        source.choose_for(Some(Peek {
+            sender: 7,
+            sequence: 0,
+            is_command: true,
+            symbol: None,
+            stamp: None,
+        }));
         for host in 0..count {
             source.on_heard(at(0), address(host), false);
         }

@@ -27,7 +27,7 @@ mod slow;
 mod stalls;
 mod unproved;
 
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 use crate::event::Outbox;
 use fanfare_content::{
@@ -221,6 +221,15 @@ impl SendJob {
             Phase::Sending if !self.options.one_way => session.sender().add_acking_node(node),
             Phase::Sending | Phase::Leaving(..) | Phase::Done(_) => {}
         }
+    }
+
+    /// Whether a receiver that this is for has answered from there.
+    pub(crate) fn knows_receiver(&self, address: IpAddr) -> bool {
+        let names = match &self.options.expect {
+            Expect::Names(names) => Some(names.as_slice()),
+            _ => None,
+        };
+        self.peers.are_at(address, names)
     }
 
     /// Time has passed.

@@ -192,6 +192,15 @@ impl Peers {
         self.peers.values().any(|peer| peer.name.is_some())
     }
 
+    /// Whether a receiver of ours is at this address, of one of these `names` where there are any.
+    pub(super) fn are_at(&self, address: IpAddr, names: Option<&[String]>) -> bool {
+        self.peers.values().any(|peer| {
+            let is_there = peer.source.is_some_and(|source| source.ip() == address);
+            let is_wanted = |name: &String| names.is_none_or(|names| names.contains(name));
+            is_there && peer.name.as_ref().is_some_and(is_wanted)
+        })
+    }
+
     /// Whether it has told a status of ours.
     pub(super) fn is_ours(&self, node: NodeId) -> bool {
         self.peers.get(&node).is_some_and(|peer| peer.name.is_some())
