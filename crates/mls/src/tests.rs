@@ -1,5 +1,7 @@
 //! Groups of several members.
 
+mod partitions;
+
 use std::collections::BTreeMap;
 
 use fanfare_seal::{Key, Moment, Seal, Settings};
