@@ -41,7 +41,13 @@ enum Verb {
     /// Pipe streams to and from NRL's NORM; a full run writes results/streams/interop.md.
     Streams(StreamsArguments),
     /// Run ZeroMQ over NORM on our libnorm.so.1 and on NRL's; a full run writes results/norm/zeromq.md.
-    Zeromq(StreamsArguments),
+    Zeromq {
+        #[command(flatten)]
+        arguments: StreamsArguments,
+        /// Run each process on our library under valgrind; an error or a leak fails the cell.
+        #[arg(long)]
+        valgrind: bool,
+    },
     /// Measure streams and ZeroMQ on our libnorm.so.1 and on NRL's; writes results/norm/libnorm.md.
     Rates {
         /// Runs of each stream; a median is told.
@@ -198,7 +204,7 @@ fn main() -> ExitCode {
         Verb::Efficiency(arguments) => run_efficiency(&arguments),
         Verb::Congestion(arguments) => run_congestion(&arguments),
         Verb::Streams(arguments) => run_streams(&arguments),
-        Verb::Zeromq(arguments) => libnorm::run_zeromq(&arguments),
+        Verb::Zeromq { arguments, valgrind } => libnorm::run_zeromq(&arguments, valgrind),
         Verb::Rates { runs } => libnorm::run_rates(runs),
         Verb::Examples => libnorm::run_examples(),
         Verb::Norp => libnorm::run_norp(),

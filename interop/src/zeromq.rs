@@ -72,6 +72,12 @@ impl Cell {
         self.patched
     }
 
+    /// The same for processes that valgrind makes about thirty times slower.
+    #[must_use]
+    pub fn slowly(self) -> Self {
+        Self { messages: self.messages.min(500), pause: self.pause.max(10_000), ..self }
+    }
+
     /// As it is called on the command line and in the table.
     pub fn name(&self) -> String {
         format!("{} {}→{}", self.name, self.publisher.name(), self.subscriber.name())
@@ -177,7 +183,18 @@ pub struct Peer {
     libraries: Option<PathBuf>,
     /// A folder with libnorm.so.1 of ours.
     ours: PathBuf,
+    /// Processes on our library run under valgrind.
+    valgrind: bool,
 }
+
+/// An error of memory ends the process with this, and so does memory that nothing points to at the end.
+const VALGRIND: [&str; 5] = [
+    "--quiet",
+    "--error-exitcode=9",
+    "--leak-check=full",
+    "--errors-for-leak-kinds=definite",
+    "--fair-sched=yes",
+];
 
 /// Why there is nothing to run, in words.
 #[derive(Debug)]
@@ -205,7 +222,13 @@ impl Peer {
         };
         let program = scratch.path().join("zmq_peer");
         compile(&program, &include, libraries.as_deref())?;
-        Ok(Ok(Self { program, libraries, ours }))
+        Ok(Ok(Self { program, libraries, ours, valgrind: false }))
+    }
+
+    /// Processes on our library run under valgrind.
+    #[must_use]
+    pub fn under_valgrind(self) -> Self {
+        Self { valgrind: true, ..self }
     }
 
     /// A folder with our library.
@@ -214,8 +237,14 @@ impl Peer {
     }
 
     fn command(&self, host: &Host, cell: &Cell, sends: bool) -> Command {
-        let mut command = host.command(&self.program);
         let library = if sends { cell.publisher } else { cell.subscriber };
+        let mut command = if self.valgrind && library == Library::Ours {
+            let mut command = host.command("valgrind");
+            command.args(VALGRIND).arg(&self.program);
+            command
+        } else {
+            host.command(&self.program)
+        };
         let ours = (library == Library::Ours).then(|| self.ours.clone());
         if let Some(options) = cell.options {
             command.env("FANFARE_NORM_OPTIONS", options);

@@ -11,6 +11,7 @@ mod no_io;
 mod packages;
 mod prose;
 mod rows;
+mod sanitize;
 mod simulated_crash;
 mod small_files;
 mod source_tree;
@@ -51,6 +52,8 @@ const USAGE: &str = "usage: cargo xtask <task>
              [--short] [--tree PATH]... [--filter NAME] [--rate RATE] [--binary PROGRAM] [--out PAGE]
   devices   not in ci: a disk to ten loop devices, and again after kills, [--short] [--kills N]
              [--seed 1] [--binary PROGRAM] [--out PAGE]
+  sanitize  not in ci: the C ABI of libnorm under a thread sanitizer (needs nightly) and valgrind,
+             and ZeroMQ on it under valgrind (root)
   stream-property  not in ci: streams over a bad network, [--seeds 100000]
   small-files  not in ci: 100,000 small files beside one large one, [--rate 100M,200M] [--runs 3]";
 
@@ -221,6 +224,13 @@ fn interop() -> Outcome {
     Outcome::Passed
 }
 
+fn zeromq_under_valgrind() -> Outcome {
+    match tested("interop") {
+        Ok(program) => step::run(&program, &["zeromq", "--valgrind", "--quick"], &[]),
+        Err(outcome) => outcome,
+    }
+}
+
 /// The program as the tests run it, with directories and devices that take seconds.
 fn short_trees() -> Outcome {
     if let Some(reason) = packages::interop_impossible() {
@@ -262,6 +272,8 @@ enum Asked<'a> {
     /// Of the crate `interop`.
     OfInterop(&'a str, &'a [String]),
     StreamProperty(&'a [String]),
+    /// The C ABI under sanitizers.
+    Sanitize,
     /// The page is built anew.
     Web,
     /// The table of the papers' rows is written anew.
@@ -288,6 +300,7 @@ impl<'a> Asked<'a> {
             "small-files" => return Ok(Self::SmallFiles(options)),
             "stream-property" => return Ok(Self::StreamProperty(options)),
             "api-update" => Self::ApiUpdate,
+            "sanitize" => Self::Sanitize,
             "web" if options == ["--check"] => return Ok(Self::Steps(Some("web"))),
             "web" => Self::Web,
             "rows" if options == ["--check"] => return Ok(Self::Steps(Some("rows"))),
@@ -314,6 +327,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Asked::ApiUpdate) => api::update(),
+        Ok(Asked::Sanitize) => step::run_all(sanitize::steps(zeromq_under_valgrind)),
         Ok(Asked::Rows) => rows::update(),
         Ok(Asked::Web) => step::run_all(vec![Step::new("web", web::build)]),
         Ok(Asked::Headers) => step::run_all(vec![Step::new("headers", headers::update)]),

@@ -8,12 +8,13 @@ use fanfare_interop::{rates, scratch};
 
 use crate::{StreamsArguments, command, today, write};
 
-pub(crate) fn run_zeromq(arguments: &StreamsArguments) -> Result<bool, ToolError> {
-    for program in ["ip", "cc"] {
+pub(crate) fn run_zeromq(arguments: &StreamsArguments, valgrind: bool) -> Result<bool, ToolError> {
+    for program in ["ip", "cc"].into_iter().chain(valgrind.then_some("valgrind")) {
         tool::require(program)?;
     }
     let scratch = scratch::Scratch::new()?;
     let peer = match zeromq::Peer::build(&scratch)? {
+        Ok(peer) if valgrind => peer.under_valgrind(),
         Ok(peer) => peer,
         Err(zeromq::Skipped(why)) => {
             println!("SKIPPED: ZeroMQ was not run. {why}");
@@ -29,7 +30,10 @@ pub(crate) fn run_zeromq(arguments: &StreamsArguments) -> Result<bool, ToolError
         println!("SKIPPED: messages of more than 2,038 bytes. Set {}", zeromq::PATCHED);
     }
     let here = |cell: &zeromq::Cell| patched || !cell.is_patched();
-    for cell in zeromq::all().into_iter().filter(wanted).filter(here) {
+    for mut cell in zeromq::all().into_iter().filter(wanted).filter(here) {
+        if valgrind {
+            cell = cell.slowly();
+        }
         let outcome = zeromq::run(&cell, &peer, &scratch)?;
         match &outcome {
             Ok(rate) => println!("pass  {} {rate:.0} messages/s", cell.name()),
@@ -37,7 +41,8 @@ pub(crate) fn run_zeromq(arguments: &StreamsArguments) -> Result<bool, ToolError
         }
         rows.push((cell, outcome));
     }
-    if !arguments.quick && arguments.filter.is_empty() && !tool::interrupted() {
+    let full = !arguments.quick && arguments.filter.is_empty() && !valgrind;
+    if full && !tool::interrupted() {
         let head = Head { command: command(), date: today()?, nrl_version: nrl_version() };
         write(&zeromq::place(), &zeromq::page(&head, &rows))?;
     }
