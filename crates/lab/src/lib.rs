@@ -26,7 +26,8 @@
 //! - `run`, `process`, `transfers`: the programs of a scenario; `wait`, `stop`: until what.
 //! - `peer`: the systems that are compared; `reproduce`: the papers' tables, measured again;
 //!   `company`: messages between many, by systems that carry such; `tactical`: from one over a bad
-//!   link; `unicast`: between two hosts; `trials`, `name`: how trials of all three are run and named.
+//!   link; `unicast`: between two hosts; `p3`: what a link says of its rate; `trials`, `name`: how
+//!   trials of all of them are run and named.
 //! - `bench`: how fast this machine is with them, without an emulator between; `payload`: the file
 //!   that `reproduce` and `bench` send.
 //! - `check`: how exact the laboratory is here; `super_packet`: what `check` and `bench` send.
@@ -44,6 +45,7 @@ mod harness;
 mod host;
 mod lab;
 mod name;
+mod p3;
 mod payload;
 mod peer;
 mod process;
@@ -73,6 +75,7 @@ pub use error::{LabError, Refusal};
 pub use harness::Harness;
 pub use host::{Host, INTERFACE};
 pub use lab::{Lab, clear_all, clear_leftovers, clear_own};
+pub use p3::{P3, P3Row};
 pub use peer::{Parity, System, messaging::MessagingSystem};
 pub use process::Ending;
 pub use reproduce::{

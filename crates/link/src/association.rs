@@ -306,7 +306,7 @@ impl Association {
         let now = self.clock.now();
         let Some(place) = Place::parse(rest) else { return };
         let capacity = self.trains.with(|trains| {
-            let whole = trains.on_datagram(now, place, rest.len());
+            let whole = trains.on_datagram(now, place, rest.len() + headers(connection));
             whole.then(|| trains.capacity(now)).flatten()
         });
         if let Some(capacity) = capacity {
@@ -395,4 +395,15 @@ impl Association {
         self.mail.inbox.with(|inbox| inbox.on_restart());
         self.tell(Event::Ended);
     }
+}
+/// Bytes of a datagram on the wire beside its content: IP (RFC 791, RFC 8200), UDP, and a QUIC packet with
+/// a short header (RFC 9000, 17.3.1), one frame (RFC 9221) and its tag.
+fn headers(connection: &Connection) -> usize {
+    const IPV4: usize = 20;
+    const IPV6: usize = 40;
+    const UDP: usize = 8;
+    /// Flags, a connection id of 8 bytes, a packet number of 2, the frame's type and the AEAD's tag.
+    const QUIC: usize = 1 + 8 + 2 + 1 + 16;
+    let is_ipv4 = connection.remote_address().ip().to_canonical().is_ipv4();
+    UDP + QUIC + if is_ipv4 { IPV4 } else { IPV6 }
 }

@@ -3,13 +3,14 @@
 //! - `options`: what all experiments are asked alike
 //! - `transfers`: files; `company`: messages between many; `tactical`: a slow, bad link to the sender
 //! - `links`: kinds of links; `scale`: what monitors cost
-//! - `unicast`: protocols between two hosts
+//! - `unicast`: protocols between two hosts; `p3`: what a link says of its rate
 //! - `plot`: the tables of transfers as pictures
 
 mod company;
 mod harness;
 mod links;
 mod options;
+mod p3;
 mod plot;
 mod scale;
 mod tactical;
@@ -28,6 +29,7 @@ pub(super) fn run(args: &ReproduceArgs) -> Exit {
         tactical::NAME => tactical::run(args, &output),
         links::NAME => links::run(args, &output),
         scale::NAME => scale::run(args, &output),
+        p3::NAME => p3::run(args, &output),
         unicast::NAME => unicast::run(args, &output),
         _ => transfers::run(args, &output),
     }

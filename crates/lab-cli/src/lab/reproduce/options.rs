@@ -45,8 +45,8 @@ const HELP: Help = Help::new(&[
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct ReproduceArgs {
-    /// s000-table1, s000-table2, s000-table3, s002-links, s002-scale, s002-unicast, s002-harness, s003,
-    /// s003-gigabit or company
+    /// s000-table1, s000-table2, s000-table3, s002-links, s002-scale, s002-unicast, s002-p3,
+    /// s002-harness, s003, s003-gigabit or company
     pub(super) name: String,
     /// Systems, with commas [default: all that are installed]
     ///
@@ -59,8 +59,9 @@ pub(crate) struct ReproduceArgs {
     /// Cells, with commas [default: all, or a selection]
     ///
     /// Such as 1024:90; a star, or nothing, stands for all of one half. For company and
-    /// s002-harness: moving, fixed and clear [default: all but clear]. For s000-table3: such as deaf:80:1024, or all [default:
-    /// 80 and 50 %, 1024 and 15360 bytes]. For s002-unicast: losses in percent [default: 0,5,10,15].
+    /// s002-harness: moving, fixed and clear [default: all but clear]. For s000-table3: such as
+    /// deaf:80:1024, or all [default: 80 and 50 %, 1024 and 15360 bytes]. For s002-unicast: losses in
+    /// percent [default: 0,5,10,15]. For s002-p3: rates in kbit/s [default: 100 to 100000].
     #[arg(long, value_name = "KEYS")]
     pub(super) cells: Option<String>,
     /// Size of the file, for a quick look [default: the experiment's]

@@ -1,0 +1,71 @@
+//! How well passive packet pairs (P3; 6.3 of the paper on SENSEI) tell the rate of a road: a link between
+//! two hosts of the laboratory, whose rate is known.
+//!
+//! - `trial`: one road; `table`: all of them
+
+mod table;
+mod trial;
+
+pub use trial::P3Row;
+
+use std::{ops::Range, process::Command};
+
+use crate::{
+    error::LabError,
+    stop::Stop,
+    system::{privileges, scratch::Scratch},
+    trials::Trials,
+};
+
+/// What is to be measured.
+#[derive(Debug, Clone)]
+pub struct P3 {
+    /// Rates of the road, kbit/s.
+    pub rates: Vec<u32>,
+    /// Numbers of the repetitions.
+    pub repetitions: Range<u32>,
+    /// How they are run. One at a time: stamps are measured.
+    pub trials: Trials,
+}
+
+impl P3 {
+    /// Runs all of it, with idle processors and with busy ones, and writes the tables.
+    ///
+    /// # Errors
+    /// When the lab cannot be, or `stop` was set before anything was measured.
+    pub fn run(&self, stop: &Stop, tell: &mut dyn FnMut(&P3Row)) -> Result<Vec<P3Row>, LabError> {
+        privileges::check()?;
+        crate::lab::clear_leftovers()?;
+        let scratch = Scratch::with_large_pages(&std::env::temp_dir())?;
+        let tools = self.trials.tools();
+        let mut keys = Vec::new();
+        for name in ["near", "far"] {
+            let identity = scratch.path().join(name);
+            let mut command = Command::new(&tools.fanfare);
+            let shown = command.arg("id").arg("--identity").arg(identity).output();
+            let shown = shown.map_err(|error| LabError::system(tools.fanfare.display(), &error))?;
+            keys.push(String::from_utf8_lossy(&shown.stdout).trim().to_owned());
+        }
+        let ready = trial::Ready {
+            program: tools.fanfare.with_file_name("fanfare-proxy"),
+            directory: scratch.path().to_owned(),
+            keys,
+        };
+        let mut rows = Vec::new();
+        for repetition in self.repetitions.clone() {
+            for busy in [false, true] {
+                for &rate in &self.rates {
+                    if stop.is_set() {
+                        break;
+                    }
+                    let row = trial::run(&ready, (rate, busy, repetition), stop)?;
+                    tell(&row);
+                    rows.push(row);
+                }
+            }
+        }
+        rows.sort_by_key(P3Row::order);
+        self.trials.write("s002-p3", &table::markdown(&rows), &table::csv(&rows))?;
+        Ok(rows)
+    }
+}
