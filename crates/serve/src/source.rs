@@ -9,7 +9,7 @@ use fanfare_units::{
 
 use crate::{
     blame::CHUNK,
-    message::{self, Message, Roster, Set, Status},
+    message::{self, HOSTS_MAX, Message, Roster, Set, Status},
     peek::{Peek, Symbol, pieces},
 };
 
@@ -26,9 +26,8 @@ const SILENT: Duration = Duration::from_secs(15);
 
 /// Objects of so many bytes go to all from here: hashes are among them, by which the others are checked.
 const SMALL: u64 = 300_000;
-/// Hosts that serve each other. It was measured with ten; with fifty, all on one machine of two processors,
-/// the transfer did not end.
-const CIRCLE_MAX: usize = 16;
+/// Hosts that serve each other: a set of them is one word in a message.
+const CIRCLE_MAX: usize = HOSTS_MAX;
 /// Data is held back for so long while receivers find each other: copies for all of them would fill the
 /// sender's link.
 const FORMING: Duration = Duration::from_secs(4);
