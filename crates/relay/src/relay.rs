@@ -14,13 +14,13 @@ use crate::{
     cache::Cache,
     config::{Config, Counts, Event, Outgoing},
     demand::Demand,
-    hello::{HOPS_MAX, Hello},
+    hello::{HOPS_MAX, Hello, Way},
     layers::{self, Layered, Membership},
     ledger::{Ledger, Repair},
     neighbours::Neighbours,
     outbox::Outbox,
     side::{From, Side, To},
-    source::Source,
+    source::{LEASE, Source},
 };
 
 /// Between two hellos.
@@ -285,8 +285,15 @@ impl Relay {
     /// Sides that this sender's messages go to.
     fn targets(&self, now: Duration, sender: u32) -> Vec<Side> {
         let Some(source) = self.sources.get(&sender) else { return Vec::new() };
+        let has_it =
+            |side: &Side| match side {
+                Side::Peer(peer) => self.config.peers.get(*peer).is_some_and(|peer| {
+                    self.neighbours.has_it(now, sender, peer.ip(), self.config.id)
+                }),
+                _ => false,
+            };
         let may = |side: &Side| *side != source.side && !source.is_served(now, *side);
-        self.sides().filter(may).collect()
+        self.sides().filter(may).filter(|side| !has_it(side)).collect()
     }
 
     /// All sides that something is said to.
@@ -421,9 +428,10 @@ impl Relay {
         let heard = |source: &&Source| now.saturating_sub(source.heard) < SILENCE;
         let ways =
             self.sources.iter().filter(|(_, source)| heard(source)).map(|(sender, source)| {
-                let mut way = self.neighbours.way(now, *sender, source.address().ip());
-                way.push(id);
-                (*sender, way)
+                let mut relays = self.neighbours.way(now, *sender, source.address().ip());
+                relays.push(id);
+                let fresh = now.saturating_sub(source.heard) < LEASE;
+                Way { sender: *sender, fresh, relays }
             });
         let bytes = Hello { relay: id, ways: ways.collect() }.encode();
         self.sides().for_each(|side| self.send(side, bytes.clone()));

@@ -46,7 +46,7 @@ fn ms(ms: u64) -> Duration {
 /// Everything but hellos.
 fn sent(relay: &mut Relay) -> Vec<Outgoing> {
     let all = std::iter::from_fn(|| relay.poll_transmit());
-    all.filter(|out| !out.bytes.starts_with(b"FFR1")).collect()
+    all.filter(|out| !out.bytes.starts_with(b"FFR2")).collect()
 }
 
 fn header(channel: u8) -> Header {
