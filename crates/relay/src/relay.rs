@@ -215,7 +215,15 @@ impl Relay {
             self.say_hello(now);
         }
         let Some(source) = self.sources.get_mut(&sender) else { return false };
-        let accepted = source.accepts(now, side, from);
+        let mut accepted = source.accepts(now, side, from);
+        if !accepted && side != source.side {
+            // Fewer relays are between: so a relay that stands by hears it first-hand, and keeps it.
+            let present = self.neighbours.way(now, sender, source.address().ip());
+            accepted = way.len() < present.len();
+            if accepted {
+                source.move_to(now, side, from);
+            }
+        }
         if !accepted {
             self.counts.elsewhere += 1;
             self.on_elsewhere(now, sender, side, from.address);
