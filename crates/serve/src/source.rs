@@ -81,7 +81,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// To these hosts; the first 16 of them pass on to each other.
+    /// To these hosts; the first 64 of them pass on to each other.
     #[must_use]
     pub fn new(hosts: &[SocketAddr], seed: u64) -> Self {
         let host = |address: &SocketAddr| Host {
@@ -106,7 +106,7 @@ impl Source {
         }
     }
 
-    /// One more host. It passes on, too, if it is among the first 16.
+    /// One more host. It passes on, too, if it is among the first 64.
     pub fn add(&mut self, address: SocketAddr) {
         if self.hosts.len() < CIRCLE_MAX {
             let (heard, status, next_roster) = (None, None, Time::ZERO);
