@@ -243,7 +243,7 @@ impl<E: Engine> Driver<E> {
                 match transmit.destination {
                     Destination::Group => {
                         ends.extend(fanout.pieces(buffer, transmit.segment_size));
-                        fanout.begin(now, first(buffer, transmit.segment_size));
+                        fanout.begin(now, first(buffer, transmit.segment_size), buffer.len());
                     }
                     Destination::Peer(address) => {
                         ends.push_back(buffer.len());
@@ -301,7 +301,7 @@ impl<E: Engine> Driver<E> {
             (*piece, start) = (end, end);
             if !ends.is_empty() {
                 let rest = buffer.get(end..).unwrap_or_default();
-                fanout.begin(self.clock.now(), first(rest, transmit.segment_size));
+                fanout.begin(self.clock.now(), first(rest, transmit.segment_size), 0);
             }
         }
         true

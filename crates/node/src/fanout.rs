@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_proto::Time;
+use fanfare_proto::{Bitrate, Time};
 use fanfare_serve::{Caller, News, Source, peek::peek};
 
 use crate::{chance::random, reach::Reach};
@@ -38,6 +38,8 @@ struct Host {
     by_group: Option<Time>,
     /// Since when it is heard, but not by the group.
     direct: Option<Time>,
+    /// It has said and shown that it hears nothing by the group.
+    shown: bool,
     /// It was told that it does not hear the group.
     deaf: bool,
     /// When it was found, if it has not answered as a receiver since. It is sent no data until then: a
@@ -47,7 +49,8 @@ struct Host {
 
 impl Host {
     fn new(address: SocketAddr) -> Self {
-        Self { address, by_group: None, direct: None, deaf: false, on_probation: None }
+        let (by_group, direct, on_probation) = (None, None, None);
+        Self { address, by_group, direct, shown: false, deaf: false, on_probation }
     }
 
     /// It has shown that it does not hear the group.
@@ -102,12 +105,13 @@ impl Fanout {
     }
 
     /// Finds hosts that do not hear the group: calls go there, to all hosts of the link.
-    pub(crate) fn call(&mut self, everybody: SocketAddr) {
+    /// `most`: the rate that may be used.
+    pub(crate) fn call(&mut self, everybody: SocketAddr, most: Bitrate) {
         let mut secret = [0; 32];
         for part in secret.chunks_exact_mut(8) {
             part.copy_from_slice(&random().to_ne_bytes());
         }
-        self.caller = Some(Caller::new(everybody, secret));
+        self.caller = Some(Caller::new((self.group, everybody), most, secret));
     }
 
     /// Each host is sent everything from here.
@@ -118,12 +122,16 @@ impl Fanout {
     /// The group has another address now.
     pub(crate) fn set_group(&mut self, group: SocketAddr) {
         self.group = group;
+        if let Some(caller) = &mut self.caller {
+            caller.set_group(group);
+        }
     }
 
     /// Something came from this address, by the group or not.
     pub(crate) fn on_heard(&mut self, now: Time, source: SocketAddr, by_group: bool) {
         for host in self.hosts.iter_mut().filter(|host| host.address.ip() == source.ip()) {
             host.by_group = by_group.then_some(now);
+            host.shown &= !by_group;
             host.direct = if by_group { None } else { host.direct.or(Some(now)) };
         }
         if let Some(shared) = &mut self.source {
@@ -140,7 +148,8 @@ impl Fanout {
         let told = |host: &&mut Host| multicast && host.on_probation.is_none();
         self.hosts.iter_mut().filter(told).find_map(|host| {
             let hears = host.by_group.is_some();
-            let is_deaf = host.direct.is_some_and(|since| now.since(since) >= DEAF_AFTER);
+            let silent = host.direct.is_some_and(|since| now.since(since) >= DEAF_AFTER);
+            let is_deaf = host.shown || silent;
             let news = if host.deaf { hears } else { is_deaf };
             host.deaf ^= news;
             let reach = if hears { Reach::Back } else { Reach::Deaf };
@@ -187,9 +196,7 @@ impl Fanout {
             self.hosts.push(Host::found(now, address));
         }
         for host in self.hosts.iter_mut().filter(|host| host.address.ip() == address.ip()) {
-            host.by_group = None;
-            // It has waited already.
-            host.direct = Some(Time::ZERO);
+            (host.by_group, host.shown) = (None, true);
         }
     }
 
@@ -253,14 +260,14 @@ impl Fanout {
         }
     }
 
-    /// A piece is to go to the group, which begins with this message.
-    pub(crate) fn begin(&mut self, now: Time, first: &[u8]) {
+    /// A piece is to go to the group, which begins with this message, in a batch of so many bytes.
+    pub(crate) fn begin(&mut self, now: Time, first: &[u8], bytes: usize) {
         self.done = 0;
         self.destinations.clear();
         self.destinations.extend(self.multicast.then_some(self.group));
         let seen = peek(first);
         if let Some(caller) = &mut self.caller {
-            caller.on_group();
+            caller.on_group(now, bytes, seen.is_some_and(|message| message.symbol.is_some()));
             if self.sender == 0 {
                 self.sender = seen.map_or(0, |message| message.sender);
             }
@@ -333,7 +340,7 @@ mod tests {
         Time::ZERO + Duration::from_secs(seconds)
     }
     fn destinations(fanout: &mut Fanout, now: Time) -> Vec<SocketAddr> {
-        fanout.begin(now, &[]);
+        fanout.begin(now, &[], 0);
         let mut all = Vec::new();
         while let Some(next) = fanout.next() {
             all.push(next);
@@ -381,14 +388,16 @@ mod tests {
     #[test]
     fn a_host_that_was_not_named_is_sent_copies_once_it_has_shown_that_it_hears_no_group() {
         let data = |fanout: &mut Fanout, now| {
-            fanout.begin(now, &[]);
+            fanout.begin(now, &[], 0);
             fanout.destinations.clone()
         };
         let mut fanout = Fanout::new(group(), &[], true);
-        fanout.call(address(255));
+        fanout.call(address(255), Bitrate::mbps(100));
         assert_eq!(data(&mut fanout, at(0)), [group()]);
-        let (to, call) = fanout.poll_message(at(0)).unwrap();
-        assert_eq!((to, &call[..4]), (address(255), &b"FFS1"[..]));
+        for everybody in [group(), address(255)] {
+            let (to, call) = fanout.poll_message(at(0)).unwrap();
+            assert_eq!((to, &call[..4]), (everybody, &b"FFS1"[..]));
+        }
         let from = SocketAddr::from(([10, 0, 0, 2], 40_000));
         let say = |cookie| fanfare_serve::Message::Deaf { nonce: 1, cookie }.encode(0);
         let hear = |fanout: &mut Fanout, said: &[u8]| fanout.take(at(1), from, said, said.len());
@@ -405,7 +414,7 @@ mod tests {
         fanout.admit(at(1), |_| false);
         assert_eq!(fanout.poll_news(at(1)), None);
         assert_eq!(data(&mut fanout, at(1)), [group()], "nobody knows it as a receiver");
-        fanout.begin(at(1), COMMAND);
+        fanout.begin(at(1), COMMAND, COMMAND.len());
         assert_eq!(fanout.destinations, [group(), address(2)], "it can answer commands");
         fanout.admit(at(2), |ip| ip == address(2).ip());
         assert_eq!(fanout.poll_news(at(2)), Some(Reach::Deaf(address(2))));

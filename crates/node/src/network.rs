@@ -64,8 +64,9 @@ pub struct Network {
     serves: Settings,
     /// Each host is sent everything from here.
     copies_only: bool,
-    /// Hosts that do not hear the group are looked for.
+    /// Hosts that do not hear the group are looked for; unless this is not wanted.
     finds_deaf: bool,
+    multicast_only: bool,
 }
 
 impl Default for Network {
@@ -88,6 +89,7 @@ impl Default for Network {
             serves: Settings::default(),
             copies_only: false,
             finds_deaf: false,
+            multicast_only: false,
         }
     }
 }
@@ -156,7 +158,8 @@ impl Network {
         let test_drop = TestDrop::new(self.test_drop, !seed);
         let serves = Settings { silent: self.receiver.silent, ..self.serves };
         let serving = Serving::new(self.endpoint.hears_direct.then_some(serves));
-        let Self { copies_only, finds_deaf, .. } = *self;
+        let copies_only = self.copies_only;
+        let finds_deaf = self.finds_deaf.then_some(self.sender.rate);
         Ok(Wiring { sealed, hosts, copies_only, finds_deaf, serving, test_drop })
     }
 
@@ -177,10 +180,18 @@ impl Network {
     }
 
     /// Look for hosts of the link that hear nothing of what is sent to the group, and send them copies: by
-    /// broadcast, a few small datagrams a second at first. For senders that have acknowledgements.
+    /// broadcast, a few small datagrams a second, and at most half a percent of the rate. For senders
+    /// that have acknowledgements.
     #[must_use]
     pub fn find_deaf(mut self) -> Self {
-        self.finds_deaf = true;
+        self.finds_deaf = !self.multicast_only;
+        self
+    }
+
+    /// Send to the group alone: hosts that do not hear it are not looked for.
+    #[must_use]
+    pub fn multicast_only(mut self) -> Self {
+        (self.finds_deaf, self.multicast_only) = (false, true);
         self
     }
 

@@ -58,7 +58,7 @@ impl Outgoing {
             let stride = transmit.segment_size;
             ends.clear();
             ends.extend(fanout.pieces(buffer, stride));
-            fanout.begin(now, first(buffer, stride));
+            fanout.begin(now, first(buffer, stride), buffer.len());
         }
         held.is_some()
     }

@@ -104,7 +104,7 @@ impl RelayArgs {
         let id = self.id.unwrap_or_else(|| random_id().0);
         let (limit, cache) = (units::rate_of("limit", &self.limit)?.as_bps(), &self.cache);
         let cache = usize::try_from(units::bytes("cache", cache)?).unwrap_or(usize::MAX);
-        let (open, groups) = (self.open, networks.len());
+        let (open, groups) = (self.open, networks.iter().map(Network::address).collect());
         Ok((networks, Config { id, groups, peers, accept, open, limit, cache }))
     }
 

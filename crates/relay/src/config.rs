@@ -9,8 +9,8 @@ use crate::side::{Side, To};
 pub struct Config {
     /// Its number: random.
     pub id: u32,
-    /// How many groups it is in.
-    pub groups: usize,
+    /// The groups that it is in.
+    pub groups: Vec<SocketAddr>,
     /// Other relays.
     pub peers: Vec<SocketAddr>,
     /// Hosts that may send to this machine alone, beside relays.

@@ -12,6 +12,7 @@ use fanfare_udp::{Endpoint, EndpointConfig, Role, Via};
 
 use crate::{
     config::{Config, Event, Outgoing},
+    layers::Membership,
     relay::Relay,
     side::{From, To},
 };
@@ -51,12 +52,11 @@ impl std::fmt::Debug for Daemon {
 }
 
 impl Daemon {
-    /// In these groups; `config` is completed with their number.
+    /// In these groups; `config` is completed with their addresses.
     ///
     /// # Errors
     /// When an interface is not there, or the system refuses.
     pub fn open(networks: Vec<Network>, mut config: Config) -> Result<Self, JoinError> {
-        config.groups = networks.len();
         let mut legs = Vec::new();
         for network in networks {
             let mut network = network.hear_direct();
@@ -64,6 +64,7 @@ impl Daemon {
             let endpoint = network.open_endpoint(true)?;
             legs.push(Leg { endpoint, sealed, ports: Vec::new(), members: BTreeMap::new() });
         }
+        config.groups = legs.iter().map(|leg| leg.endpoint.group()).collect();
         let own = legs.iter().filter_map(|leg| leg.endpoint.local_addr().ok()).collect();
         Ok(Self { legs, own, relay: Relay::new(config), clock: Clock::start() })
     }
@@ -97,6 +98,7 @@ impl Daemon {
             let now = since(self.clock.now());
             self.relay.handle_timeout(now);
             self.transmit();
+            self.join_layers();
             while let Some(event) = self.relay.poll_event() {
                 each(&event);
             }
@@ -131,7 +133,7 @@ impl Daemon {
                 if own.contains(&told.source) {
                     return;
                 }
-                let multicast = matches!(told.via, Via::Group(_));
+                let multicast = matches!(told.via, Via::Group(_) | Via::Layers);
                 let from = From { address: told.source, group, multicast };
                 let now = clock.now();
                 sealed.open(now, told.source, (run, stride), |run, stride| {
@@ -142,6 +144,18 @@ impl Daemon {
             })?;
         }
         Ok(())
+    }
+
+    /// Joins and leaves the layers of sessions. What cannot be joined is missing behind this relay.
+    fn join_layers(&mut self) {
+        while let Some(Membership { group, address, join }) = self.relay.poll_membership() {
+            let Some(leg) = self.legs.get_mut(group) else { continue };
+            if join {
+                let _ = leg.endpoint.join_layer(address);
+            } else {
+                leg.endpoint.leave_layer(address);
+            }
+        }
     }
 
     fn transmit(&mut self) {
@@ -169,6 +183,7 @@ impl Daemon {
     fn send(&mut self, outgoing: &Outgoing, size: usize) {
         let (group, address) = match outgoing.to {
             To::Group(group) => (group, None),
+            To::Layer(group, address) => (group, Some(address)),
             To::Address(group, address) => (group, Some(address)),
         };
         let clock = &self.clock;

@@ -1,22 +1,35 @@
 //! What relays tell each other every second: who they are, and by which relays they hear each sender.
 //!
 //! ```text
-//! "FFR1", relay's number (4), count (2), for each sender: its node id (4), relays on the way (1), their numbers (4 each)
+//! "FFR2", relay's number (4), count (2), for each sender: its node id (4), how (1), their numbers (4 each)
+//! how: 80 it was heard within the last seconds; 0f relays on the way
 //! ```
 //! No NORM message begins with an F: nodes that are no relays drop it.
 
-const MAGIC: [u8; 4] = *b"FFR1";
+const MAGIC: [u8; 4] = *b"FFR2";
 /// Senders in one hello: it is one datagram.
 const SENDERS_MAX: usize = 40;
 /// A sender that was passed on by so many relays is passed on by no more.
 pub(crate) const HOPS_MAX: usize = 8;
+const FRESH: u8 = 0x80;
+const HOPS: u8 = 0x0f;
+
+/// The way to a sender.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// Its node id.
+    pub(crate) sender: u32,
+    /// It was heard lately.
+    pub(crate) fresh: bool,
+    /// The relays between it and the one that says so, that one included.
+    pub(crate) relays: Vec<u32>,
+}
 
 /// A relay, and the way to each of its senders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hello {
     pub(crate) relay: u32,
-    /// Node ids of senders, and the relays between them and this one, itself included.
-    pub(crate) ways: Vec<(u32, Vec<u32>)>,
+    pub(crate) ways: Vec<Way>,
 }
 
 impl Hello {
@@ -25,11 +38,11 @@ impl Hello {
         bytes.extend(self.relay.to_be_bytes());
         let count = self.ways.len().min(SENDERS_MAX);
         bytes.extend((count as u16).to_be_bytes());
-        for (sender, way) in self.ways.iter().take(count) {
+        for Way { sender, fresh, relays } in self.ways.iter().take(count) {
             bytes.extend(sender.to_be_bytes());
-            let hops = way.len().min(HOPS_MAX + 1);
-            bytes.push(hops as u8);
-            way.iter().take(hops).for_each(|relay| bytes.extend(relay.to_be_bytes()));
+            let hops = relays.len().min(HOPS_MAX + 1);
+            bytes.push(hops as u8 | if *fresh { FRESH } else { 0 });
+            relays.iter().take(hops).for_each(|relay| bytes.extend(relay.to_be_bytes()));
         }
         bytes
     }
@@ -42,22 +55,22 @@ impl Hello {
         let mut ways = Vec::new();
         for _ in 0..u16::from_be_bytes(*count).min(SENDERS_MAX as u16) {
             let (sender, behind) = word(rest)?;
-            let (hops, behind) = behind.split_first()?;
+            let (how, behind) = behind.split_first()?;
             rest = behind;
-            let mut way = Vec::new();
-            for _ in 0..(*hops).min(HOPS_MAX as u8 + 1) {
+            let mut relays = Vec::new();
+            for _ in 0..(how & HOPS).min(HOPS_MAX as u8 + 1) {
                 let (relay, behind) = word(rest)?;
-                way.push(relay);
+                relays.push(relay);
                 rest = behind;
             }
-            ways.push((sender, way));
+            ways.push(Way { sender, fresh: how & FRESH > 0, relays });
         }
         Some(Self { relay, ways })
     }
 
-    /// The relays between here and this sender, if it is told.
-    pub(crate) fn way_of(&self, sender: u32) -> Option<&[u32]> {
-        self.ways.iter().find(|(id, _)| *id == sender).map(|(_, way)| &way[..])
+    /// The way to this sender, if it is told.
+    pub(crate) fn way_of(&self, sender: u32) -> Option<&Way> {
+        self.ways.iter().find(|way| way.sender == sender)
     }
 }
 
@@ -72,10 +85,11 @@ mod tests {
 
     #[test]
     fn a_hello_is_read_as_it_was_written_and_never_half() {
-        let hello = Hello { relay: 7, ways: vec![(1, vec![]), (2, vec![9, 7])] };
+        let way = |sender, fresh, relays: &[u32]| Way { sender, fresh, relays: relays.to_vec() };
+        let hello = Hello { relay: 7, ways: vec![way(1, false, &[]), way(2, true, &[9, 7])] };
         let bytes = hello.encode();
         assert_eq!(Hello::parse(&bytes), Some(hello.clone()));
-        assert_eq!(hello.way_of(2), Some(&[9, 7][..]));
+        assert_eq!(hello.way_of(2).map(|way| &way.relays[..]), Some(&[9, 7][..]));
         for end in 0..bytes.len() {
             assert_eq!(Hello::parse(&bytes[..end]), None, "{end}");
         }

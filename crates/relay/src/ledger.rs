@@ -9,8 +9,9 @@ const QUEUE_MAX: usize = 65_536;
 /// The least that repairs get, and how much at once, bit/s and bytes.
 const RATE_LEAST: u64 = 1_000_000;
 const BURST: f64 = 64_000.0;
-/// A rate that was seen counts for so long.
-const PEAK: Duration = Duration::from_secs(5);
+/// A rate that was seen counts for so long: a sender that has sent all of a file is quiet, while a relay
+/// that has taken another's place may have much of it to repair.
+const PEAK: Duration = Duration::from_secs(60);
 
 /// Something to be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

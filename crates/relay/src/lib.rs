@@ -17,6 +17,7 @@
 //! - `object`: what is kept of an object; `cache`: of all, within a limit;
 //!   `intake`: messages on their way into it, and out again
 //! - `demand`: what a request comes to; `ledger`: repairs on their way, and their rate
+//! - `layers`: layered sessions, and which of their groups are joined
 //! - `hello`: what relays tell each other; `neighbours`: those that are heard; `outbox`: what waits to go
 //! - [`daemon`]: a relay on real sockets
 
@@ -26,6 +27,7 @@ pub mod daemon;
 mod demand;
 mod hello;
 mod intake;
+mod layers;
 mod ledger;
 mod neighbours;
 mod object;
@@ -35,5 +37,6 @@ mod side;
 mod source;
 
 pub use config::{Config, Counts, Event, Outgoing};
+pub use layers::Membership;
 pub use relay::Relay;
 pub use side::{From, Side, To};

@@ -27,6 +27,13 @@ impl Neighbours {
     /// The relays between a sender and this one, by way of the address that it comes from.
     pub(crate) fn way(&self, now: Duration, sender: u32, address: IpAddr) -> Vec<u32> {
         let way = self.at(now, address).and_then(|hello| hello.way_of(sender));
-        way.unwrap_or_default().to_vec()
+        way.map(|way| way.relays.clone()).unwrap_or_default()
+    }
+
+    /// Whether the relay at this address hears a sender by another way than by this relay, and so needs
+    /// nothing from here: by relays of which this one is none.
+    pub(crate) fn has_it(&self, now: Duration, sender: u32, address: IpAddr, own: u32) -> bool {
+        let way = self.at(now, address).and_then(|hello| hello.way_of(sender));
+        way.is_some_and(|way| way.fresh && !way.relays.contains(&own))
     }
 }

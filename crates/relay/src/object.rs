@@ -32,6 +32,8 @@ pub(crate) struct Block {
 /// One object.
 #[derive(Debug)]
 pub(crate) struct Object {
+    /// The how manieth it is in its cache.
+    pub(crate) born: u64,
     pub(crate) fec_id: FecId,
     pub(crate) flags: ObjectFlags,
     fti: Option<Fti>,
@@ -65,6 +67,7 @@ impl Block {
 impl Object {
     pub(crate) fn new(fec_id: FecId, flags: ObjectFlags) -> Self {
         Self {
+            born: 0,
             fec_id,
             flags: ObjectFlags(flags.0 & !(ObjectFlags::REPAIR | ObjectFlags::EXPLICIT)),
             fti: None,

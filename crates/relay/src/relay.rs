@@ -6,18 +6,21 @@ use std::{
     time::Duration,
 };
 
-use fanfare_wire::{Message, Nack, NodeId, header::SenderFields};
+use fanfare_wire::{
+    Cmd, GroupSize, InstanceId, Message, Nack, NodeId, QuantizedRtt, Report, header::SenderFields,
+};
 
 use crate::{
     cache::Cache,
     config::{Config, Counts, Event, Outgoing},
     demand::Demand,
-    hello::{HOPS_MAX, Hello},
+    hello::{HOPS_MAX, Hello, Way},
+    layers::{self, Layered, Membership},
     ledger::{Ledger, Repair},
     neighbours::Neighbours,
     outbox::Outbox,
     side::{From, Side, To},
-    source::Source,
+    source::{LEASE, Source},
 };
 
 /// Between two hellos.
@@ -30,12 +33,24 @@ const REFUSED_MAX: usize = 256;
 /// The least time in which nothing is sent or asked for twice.
 const HOLD: Duration = Duration::from_millis(100);
 
+/// What a message is that is to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Passed {
+    /// Of the sender's count, and new.
+    New,
+    /// Of the sender's count, and here already: it is left out.
+    Known,
+    /// Of a count of its own.
+    Apart,
+}
+
 /// The machine. Times are since its beginning.
 #[derive(Debug)]
 pub struct Relay {
     config: Config,
     sources: BTreeMap<u32, Source>,
     neighbours: Neighbours,
+    layered: Layered,
     cache: Cache,
     ledger: Ledger,
     refused: Vec<IpAddr>,
@@ -51,11 +66,12 @@ impl Relay {
     #[must_use]
     pub fn new(config: Config) -> Self {
         let (cache, ledger) = (Cache::new(config.cache), Ledger::new(config.limit));
-        let outbox = Outbox::new(config.limit);
+        let (outbox, layered) = (Outbox::new(config.limit), Layered::new(config.limit));
         Self {
             config,
             sources: BTreeMap::new(),
             neighbours: Neighbours::default(),
+            layered,
             cache,
             ledger,
             refused: Vec::new(),
@@ -84,6 +100,9 @@ impl Relay {
         if let Some(hello) = Hello::parse(bytes) {
             return self.on_hello(now, from, hello);
         }
+        if layers::is_one(bytes) {
+            return self.on_layer(now, from, bytes);
+        }
         let Ok(message) = Message::parse(bytes) else { return };
         match &message {
             Message::Info(info) => self.on_sender(now, from, &info.sender, &message, bytes),
@@ -94,7 +113,7 @@ impl Relay {
                 let (of, member) = (ack.feedback.server_id, ack.feedback.source_id);
                 self.on_feedback(now, from, of, member, bytes);
             }
-            Message::Report(_) => {}
+            Message::Report(report) => self.on_report(now, from, report, bytes),
         }
     }
 
@@ -139,31 +158,10 @@ impl Relay {
         let sender = fields.source_id.0;
         let mut header = [0; 12];
         header.copy_from_slice(&bytes[..12]);
-        let way = self.neighbours.way(now, sender, from.address.ip());
-        if way.contains(&self.config.id) || way.len() >= HOPS_MAX {
-            self.counts.elsewhere += 1;
-            if !self.looped.contains(&sender) && self.looped.len() < SOURCES_MAX {
-                self.looped.push(sender);
-                self.events.push_back(Event::Loop { sender, address: from.address });
-            }
+        if !self.is_known(now, (side, from), (*fields, header)) {
             return;
         }
-        if !self.sources.contains_key(&sender) {
-            if self.sources.len() >= SOURCES_MAX {
-                self.counts.dropped += 1;
-                return;
-            }
-            let source = Source::new(now, (side, from), (*fields, header));
-            self.sources.insert(sender, source);
-            self.events.push_back(Event::Source { sender, side, address: from.address });
-            // Others are to know the way before the first message comes by it.
-            self.say_hello(now);
-        }
         let Some(source) = self.sources.get_mut(&sender) else { return };
-        if !source.accepts(now, side, from) {
-            self.counts.elsewhere += 1;
-            return self.on_elsewhere(now, sender, side, from.address);
-        }
         if source.instance != fields.instance_id.0 {
             source.instance = fields.instance_id.0;
             self.cache.forget(sender);
@@ -175,9 +173,104 @@ impl Relay {
         let new = match message {
             Message::Data(data) => self.cache.take_data(now, data, &mut self.ledger),
             Message::Info(info) => self.cache.take_info(info, bytes),
+            Message::Cmd(Cmd::Application(command)) => {
+                let group = self.config.groups.get(from.group).copied();
+                if let Some(group) = group {
+                    self.layered.on_command(now, (sender, side), group, command.content);
+                }
+                true
+            }
             _ => true,
         };
-        self.forward(now, sender, new, matches!(message, Message::Data(_)), bytes);
+        let passed = if new { Passed::New } else { Passed::Known };
+        self.forward(now, sender, passed, matches!(message, Message::Data(_)), bytes);
+    }
+
+    /// Whether a sender is heard by this way and no other. It is noted when it is new.
+    fn is_known(
+        &mut self,
+        now: Duration,
+        (side, from): (Side, From),
+        (fields, header): (SenderFields, [u8; 12]),
+    ) -> bool {
+        let sender = fields.source_id.0;
+        let way = self.neighbours.way(now, sender, from.address.ip());
+        if way.contains(&self.config.id) || way.len() >= HOPS_MAX {
+            self.counts.elsewhere += 1;
+            if !self.looped.contains(&sender) && self.looped.len() < SOURCES_MAX {
+                self.looped.push(sender);
+                self.events.push_back(Event::Loop { sender, address: from.address });
+            }
+            return false;
+        }
+        if !self.sources.contains_key(&sender) {
+            if self.sources.len() >= SOURCES_MAX {
+                self.counts.dropped += 1;
+                return false;
+            }
+            let source = Source::new(now, (side, from), (fields, header));
+            self.sources.insert(sender, source);
+            self.events.push_back(Event::Source { sender, side, address: from.address });
+            // Others are to know the way before the first message comes by it.
+            self.say_hello(now);
+        }
+        let Some(source) = self.sources.get_mut(&sender) else { return false };
+        let mut accepted = source.accepts(now, side, from);
+        if !accepted && side != source.side {
+            // Fewer relays are between: so a relay that stands by hears it first-hand, and keeps it.
+            let present = self.neighbours.way(now, sender, source.address().ip());
+            accepted = way.len() < present.len();
+            if accepted {
+                source.move_to(now, side, from);
+            }
+        }
+        if !accepted {
+            self.counts.elsewhere += 1;
+            self.on_elsewhere(now, sender, side, from.address);
+        }
+        accepted
+    }
+
+    /// What a member of a group of messages says of itself and the others. These messages are numbered for
+    /// themselves, and nothing is left out of them.
+    fn on_report(&mut self, now: Duration, from: From, report: &Report<'_>, bytes: &[u8]) {
+        let Some(side) = self.side_of(from) else { return };
+        let fields = SenderFields {
+            sequence: report.sequence,
+            source_id: report.source_id,
+            instance_id: InstanceId(0),
+            grtt: QuantizedRtt(0),
+            backoff: 0,
+            gsize: GroupSize(0),
+        };
+        if self.is_known(now, (side, from), (fields, [0; 12])) {
+            self.forward(now, report.source_id.0, Passed::Apart, true, bytes);
+        }
+    }
+
+    /// A packet of a layer goes to the same layer of other islands, and to relays as it is.
+    fn on_layer(&mut self, now: Duration, from: From, bytes: &[u8]) {
+        let Some((sender, layer)) = self.layered.channel_of(bytes) else { return };
+        let Some(side) = self.side_of(from) else { return };
+        let heard = self.sources.get_mut(&sender).map(|one| one.accepts(now, side, from));
+        if heard != Some(true) {
+            self.counts.elsewhere += 1;
+            return;
+        }
+        for side in self.targets(now, sender) {
+            let to = match (side, self.to(side)) {
+                (Side::Group(number), _) => self.config.groups.get(number).and_then(|group| {
+                    layers::follows(*group, layer).then_some(To::Layer(number, layer))
+                }),
+                (_, to) => to,
+            };
+            if let Some(to) = to.filter(|_| self.outbox.may_send(now, side, bytes.len())) {
+                self.counts.forwarded += 1;
+                self.push(Outgoing { to, bytes: bytes.to_vec(), member: None });
+            } else {
+                self.counts.dropped += 1;
+            }
+        }
     }
 
     /// Somebody else has sent what this sender says to a side.
@@ -200,13 +293,20 @@ impl Relay {
     /// Sides that this sender's messages go to.
     fn targets(&self, now: Duration, sender: u32) -> Vec<Side> {
         let Some(source) = self.sources.get(&sender) else { return Vec::new() };
+        let has_it =
+            |side: &Side| match side {
+                Side::Peer(peer) => self.config.peers.get(*peer).is_some_and(|peer| {
+                    self.neighbours.has_it(now, sender, peer.ip(), self.config.id)
+                }),
+                _ => false,
+            };
         let may = |side: &Side| *side != source.side && !source.is_served(now, *side);
-        self.sides().filter(may).collect()
+        self.sides().filter(may).filter(|side| !has_it(side)).collect()
     }
 
     /// All sides that something is said to.
     fn sides(&self) -> impl Iterator<Item = Side> + use<> {
-        let groups = (0..self.config.groups).map(Side::Group);
+        let groups = (0..self.config.groups.len()).map(Side::Group);
         groups.chain((0..self.config.peers.len()).map(Side::Peer))
     }
 
@@ -218,19 +318,21 @@ impl Relay {
         }
     }
 
-    fn forward(&mut self, now: Duration, sender: u32, new: bool, limited: bool, bytes: &[u8]) {
-        if !new {
+    fn forward(&mut self, now: Duration, sender: u32, what: Passed, limited: bool, bytes: &[u8]) {
+        if what == Passed::Known {
             self.counts.left_out += 1;
         }
         for side in self.targets(now, sender) {
             let Some(source) = self.sources.get_mut(&sender) else { return };
-            if !new {
+            if what == Passed::Known {
                 source.leave_out(side);
                 continue;
             }
-            let number = source.numbered(side, source.sequence);
             let mut copy = bytes.to_vec();
-            copy[2..4].copy_from_slice(&number.to_be_bytes());
+            if what == Passed::New {
+                let number = source.numbered(side, source.sequence);
+                copy[2..4].copy_from_slice(&number.to_be_bytes());
+            }
             if limited && !self.outbox.may_send(now, side, copy.len()) {
                 self.counts.dropped += 1;
                 continue;
@@ -334,9 +436,10 @@ impl Relay {
         let heard = |source: &&Source| now.saturating_sub(source.heard) < SILENCE;
         let ways =
             self.sources.iter().filter(|(_, source)| heard(source)).map(|(sender, source)| {
-                let mut way = self.neighbours.way(now, *sender, source.address().ip());
-                way.push(id);
-                (*sender, way)
+                let mut relays = self.neighbours.way(now, *sender, source.address().ip());
+                relays.push(id);
+                let fresh = now.saturating_sub(source.heard) < LEASE;
+                Way { sender: *sender, fresh, relays }
             });
         let bytes = Hello { relay: id, ways: ways.collect() }.encode();
         self.sides().for_each(|side| self.send(side, bytes.clone()));
@@ -353,6 +456,7 @@ impl Relay {
                 self.sources.remove(&sender);
                 self.cache.forget(sender);
             }
+            self.layered.advance(now);
         }
         while self.outbox.has_room_for_repairs()
             && let Some(repair) = self.ledger.pop(now)
@@ -378,6 +482,11 @@ impl Relay {
     /// What goes out next.
     pub fn poll_transmit(&mut self) -> Option<Outgoing> {
         self.outbox.pop()
+    }
+
+    /// A group of layers that is to be joined or left.
+    pub fn poll_membership(&mut self) -> Option<Membership> {
+        self.layered.poll_change()
     }
 
     /// What has happened.

@@ -18,6 +18,8 @@ pub enum Side {
 pub enum To {
     /// To the multicast group of this number.
     Group(usize),
+    /// To a group of layers, in the island of the group of this number.
+    Layer(usize, SocketAddr),
     /// To an address, from the sockets of the group of this number.
     Address(usize, SocketAddr),
 }

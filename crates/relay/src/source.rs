@@ -62,6 +62,11 @@ impl Source {
         true
     }
 
+    /// It is heard from there now.
+    pub(crate) fn move_to(&mut self, now: Duration, side: Side, from: From) {
+        (self.side, self.from, self.heard) = (side, from, now);
+    }
+
     /// The number of a message on this side.
     pub(crate) fn numbered(&mut self, side: Side, sequence: u16) -> u16 {
         sequence.wrapping_add(*self.shifts.entry(side).or_default())

@@ -9,13 +9,14 @@ use crate::message::Message;
 
 /// Who has heard none of so many messages to the group, for so long, does not hear the group. One
 /// that has heard it before may have lost a burst, and waits longer.
-const MISSED: u32 = 3;
-const SILENT: Duration = Duration::from_millis(600);
+pub(crate) const MISSED: u32 = 3;
+const SILENT: Duration = Duration::from_millis(400);
 const SILENT_SINCE_HEARD: Duration = Duration::from_secs(2);
 /// Senders at once whose calls a receiver attends to.
 const SENDERS_MAX: usize = 8;
-/// A sender that has not called for so long is forgotten: five calls.
-const FORGET: Duration = Duration::from_secs(10);
+/// A sender that has not called for so long is forgotten: on a radio of 10 kbit/s there are 16 s between two
+/// calls.
+const FORGET: Duration = Duration::from_secs(60);
 
 /// A sender that calls.
 #[derive(Debug)]

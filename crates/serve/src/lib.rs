@@ -12,12 +12,14 @@
 //! - [`Message`]: what they tell each other; [`peek`]: what is read of a NORM message.
 //! - [`Source`]: the sender's side: who gets a run, and who gets copies.
 //! - [`Member`]: a receiver's side: whom it asks, whom it serves. A [`Circle`](member) for each sender.
-//! - [`Caller`]: who does not hear a group is found by broadcast; `ear`: a receiver's answer.
+//! - [`Caller`]: who does not hear a group is found by broadcast; `budget`: what that may take of the rate;
+//!   `ear`: a receiver's answer.
 //! - [`Order`]: what comes by many ways is put in order again.
 //!
 //! All are machines without clock, sockets or chance of their own.
 
 mod blame;
+mod budget;
 mod caller;
 mod cookie;
 mod delays;

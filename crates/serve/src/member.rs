@@ -96,7 +96,7 @@ impl<M: Copy> Member<M> {
     ) -> Way {
         if message::is_one(run) {
             for datagram in run.chunks(stride.max(1)) {
-                self.on_message(now, from, datagram);
+                self.on_message(now, (from, direct), datagram);
             }
             return Way::Taken;
         }
@@ -122,7 +122,7 @@ impl<M: Copy> Member<M> {
         Way::Other
     }
 
-    fn on_message(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) {
+    fn on_message(&mut self, now: Time, (from, direct): (SocketAddr, bool), datagram: &[u8]) {
         let Some((sender, message)) = Message::parse(datagram) else { return };
         match message {
             Message::Roster(roster) => {
@@ -157,6 +157,7 @@ impl<M: Copy> Member<M> {
                     circle.on_cookie(now, (host, from), nonce, cookie);
                 }
             }
+            Message::Call { .. } if !direct => self.ear.on_group(sender),
             Message::Call { messages } if !self.settings.silent => {
                 let nonce = self.rng.next_u64();
                 let answer = self.ear.on_call(now, (from, sender), messages, nonce);

@@ -9,7 +9,7 @@ use fanfare_units::{
 
 use crate::{
     blame::CHUNK,
-    message::{self, Message, Roster, Set, Status},
+    message::{self, HOSTS_MAX, Message, Roster, Set, Status},
     peek::{Peek, Symbol, pieces},
 };
 
@@ -26,9 +26,8 @@ const SILENT: Duration = Duration::from_secs(15);
 
 /// Objects of so many bytes go to all from here: hashes are among them, by which the others are checked.
 const SMALL: u64 = 300_000;
-/// Hosts that serve each other. It was measured with ten; with fifty, all on one machine of two processors,
-/// the transfer did not end.
-const CIRCLE_MAX: usize = 16;
+/// Hosts that serve each other: a set of them is one word in a message.
+const CIRCLE_MAX: usize = HOSTS_MAX;
 /// Data is held back for so long while receivers find each other: copies for all of them would fill the
 /// sender's link.
 const FORMING: Duration = Duration::from_secs(4);
@@ -82,7 +81,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// To these hosts; the first 16 of them pass on to each other.
+    /// To these hosts; the first 64 of them pass on to each other.
     #[must_use]
     pub fn new(hosts: &[SocketAddr], seed: u64) -> Self {
         let host = |address: &SocketAddr| Host {
@@ -107,7 +106,7 @@ impl Source {
         }
     }
 
-    /// One more host. It passes on, too, if it is among the first 16.
+    /// One more host. It passes on, too, if it is among the first 64.
     pub fn add(&mut self, address: SocketAddr) {
         if self.hosts.len() < CIRCLE_MAX {
             let (heard, status, next_roster) = (None, None, Time::ZERO);

@@ -38,6 +38,12 @@ pub(crate) struct HostArgs {
     /// reach each other.
     #[arg(long, hide_short_help = true)]
     no_serve: bool,
+    /// Send to the multicast group only: do not look for hosts that hear none
+    ///
+    /// Otherwise small broadcasts, at most 0.5 % of the rate, find hosts of this link that hear nothing of
+    /// the group, and these are sent copies.
+    #[arg(long, conflicts_with_all = ["to", "to_file"], hide_short_help = true)]
+    no_unicast: bool,
 }
 
 impl HostArgs {
@@ -49,6 +55,11 @@ impl HostArgs {
     /// Whether each host is sent everything from here.
     pub(crate) fn are_copied_to(&self) -> bool {
         self.no_serve
+    }
+
+    /// Whether hosts that hear no multicast are left alone.
+    pub(crate) fn are_left(&self) -> bool {
+        self.no_unicast
     }
 
     /// Whether the group is sent to, too.

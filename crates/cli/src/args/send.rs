@@ -246,6 +246,7 @@ impl SendArgs {
         let builder = self.net.builder()?.sender_config(config);
         let builder = builder.hosts(hosts.clone(), self.hosts.with_group());
         let builder = if self.hosts.are_copied_to() { builder.copies_only() } else { builder };
+        let builder = if self.hosts.are_left() { builder.multicast_only() } else { builder };
         let builder = if self.code.may_fit() { builder.fit_segment() } else { builder };
         let here = (&builder, self.net.interface(), &*self.name.get());
         let hosting = self.offer.plan(&mut expect, here, self.layers.lasting.as_deref())?;

@@ -2,6 +2,7 @@
 
 use std::{io, net::SocketAddr, sync::mpsc::Receiver, thread::JoinHandle};
 
+use fanfare_proto::Bitrate;
 use fanfare_udp::Endpoint;
 
 use super::{Driver, all_ready};
@@ -40,8 +41,8 @@ pub struct Wiring {
     pub(crate) hosts: (Vec<SocketAddr>, bool),
     /// Each of them is sent everything from here.
     pub(crate) copies_only: bool,
-    /// Hosts that do not hear the group are looked for.
-    pub(crate) finds_deaf: bool,
+    /// Hosts that do not hear the group are looked for, by a sender that may use this rate.
+    pub(crate) finds_deaf: Option<Bitrate>,
     pub(crate) serving: Serving,
     pub(crate) test_drop: TestDrop,
 }
@@ -66,8 +67,8 @@ where
         if copies_only {
             outgoing.fanout.copy_only();
         }
-        if let Some(everybody) = self.endpoint.broadcast().filter(|_| finds_deaf) {
-            outgoing.fanout.call(everybody);
+        if let Some((most, everybody)) = finds_deaf.zip(self.endpoint.broadcast()) {
+            outgoing.fanout.call(everybody, most);
         }
         let driver = Driver {
             clock: self.clock,

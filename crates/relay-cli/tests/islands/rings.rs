@@ -1,0 +1,53 @@
+//! Relays that are joined in a ring, and two of them in one island.
+
+use crate::{
+    files::assert_receipts,
+    world::{LOSS, Running, World, bytes},
+};
+
+/// Headers of Ethernet, IP, UDP and NORM.
+const HEADERS: f64 = 1.045;
+
+#[test]
+fn relays_in_a_ring_bring_the_file_over_each_link_about_once() {
+    let world = World::new();
+    // Each knows both others: what island 1 sends reaches island 3 by way of island 2, too.
+    let relays = [
+        world.relay(1, "--peer 10.78.2.2,10.78.3.2"),
+        world.relay(2, "--peer 10.78.1.2,10.78.3.2"),
+        world.relay(3, "--peer 10.78.1.2,10.78.2.2"),
+    ];
+    let receivers: Vec<Running> = (1..=3).flat_map(|island| world.receivers(island)).collect();
+    let before = [2, 3].map(|island| world.carried(island));
+    let (sender, file) = world.sender("");
+    assert_receipts(&sender.end());
+    let after = [2, 3].map(|island| world.carried(island));
+    receivers.into_iter().for_each(|receiver| drop(receiver.end()));
+    world.check(&file, 1..=3);
+    let totals = relays.map(Running::totals);
+    for link in 0..2 {
+        let times = (after[link] - before[link]) / bytes() as f64;
+        eprintln!("link {}: {times:.4} x file on the wire; {}", link + 2, totals[link + 1]);
+        assert!(times < 1.05 / (1.0 - LOSS) * HEADERS + 0.05, "{times}");
+    }
+}
+
+#[test]
+fn of_two_relays_in_one_island_one_serves_it_and_the_other_stands_by() {
+    let world = World::new();
+    world.second_machine(2);
+    let _first = world.relay(1, "--peer 10.78.2.2,10.78.3.2,10.78.4.2");
+    let serving = world.relay(2, "--peer 10.78.1.2 --id 1");
+    let other = world.relay(4, "--peer 10.78.1.2 --id 2");
+    let _third = world.relay(3, "--peer 10.78.1.2");
+    let receivers: Vec<Running> = (1..=3).flat_map(|island| world.receivers(island)).collect();
+    let (sender, file) = world.sender("");
+    assert_receipts(&sender.end());
+    receivers.into_iter().for_each(|receiver| drop(receiver.end()));
+    world.check(&file, 1..=3);
+    let [serving, other] = [serving, other].map(Running::totals);
+    eprintln!("serves: {serving}\nstands by: {other}");
+    let count = |relay: &serde_json::Value| relay["forwarded"].as_u64().unwrap();
+    assert!(count(&serving) > 10 * count(&other), "{serving}\n{other}");
+    assert!(other["cached"].as_u64().unwrap() > bytes() as u64 * 9 / 10, "{other}");
+}
