@@ -9,11 +9,11 @@
 //! their four bytes. So every name has one text, and every text gives the name back:
 //! [`text_of`], [`bytes_of`]. For people there are [`escaped`] and [`shown`].
 
+use fanfare_os::text::OsStrExt;
 use std::{
     borrow::Cow,
     ffi::OsStr,
     fmt::{self, Write as _},
-    os::unix::ffi::OsStrExt,
     path::PathBuf,
 };
 

@@ -1,10 +1,7 @@
 //! Wakes the driver's thread from another one.
 
-use std::{
-    io,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::Arc,
-};
+use fanfare_os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::{io, sync::Arc};
 
 use rustix::event::{EventfdFlags, eventfd};
 
@@ -24,12 +21,12 @@ impl Waker {
     /// Makes the descriptor readable.
     pub fn wake(&self) {
         // Full means that it is readable already.
-        let _ = rustix::io::write(&self.fd, &1_u64.to_ne_bytes());
+        let _ = fanfare_os::io::write(&self.fd, &1_u64.to_ne_bytes());
     }
 
     /// Forgets the calls so far.
     pub fn clear(&self) {
-        let _ = rustix::io::read(&self.fd, &mut [0; 8]);
+        let _ = fanfare_os::io::read(&self.fd, &mut [0; 8]);
     }
 
     /// What to wait for.

@@ -7,8 +7,8 @@ use fanfare_disk::{
     name::PART_PREFIX,
     {DirectoryHandle, FileHandle, Open},
 };
+use fanfare_os::{fs::mode_of, io::Errno};
 use fanfare_proto::ObjectKey;
-use rustix::{fs::Mode, io::Errno};
 
 /// Ends the name of such a directory.
 const ENDING: &str = ".pack";
@@ -55,7 +55,7 @@ impl Staging {
         name: &str,
         mode: u32,
     ) -> io::Result<Arc<dyn FileHandle>> {
-        let mode = Mode::from_bits_truncate((mode & 0o777) | 0o600);
+        let mode = mode_of((mode & 0o777) | 0o600);
         Ok(parent.open(name, Open::CreateAs(mode))?)
     }
 

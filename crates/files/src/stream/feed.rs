@@ -165,7 +165,7 @@ fn has_more(input: &File) -> io::Result<bool> {
     loop {
         match poll(&mut fds, Some(&linger)) {
             Ok(count) => return Ok(count > 0),
-            Err(rustix::io::Errno::INTR) => {}
+            Err(fanfare_os::io::Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }
     }

@@ -1,11 +1,12 @@
 //! The directory of a receiver that takes a stream and no files: nothing can be put into it.
 
-use std::{fs::File, os::fd::AsFd as _, sync::Arc};
+use fanfare_os::fd::AsFd as _;
+use std::{fs::File, sync::Arc};
 
 use fanfare_disk::{
     DirectoryHandle, DirectoryId, FileHandle, Metadata, Open, directory::Directory,
 };
-use rustix::io::Errno;
+use fanfare_os::io::Errno;
 
 #[derive(Debug)]
 struct Nowhere {

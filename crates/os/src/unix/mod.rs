@@ -10,7 +10,7 @@ pub mod fd {
 
 /// Errors of calls.
 pub mod io {
-    pub use rustix::io::Errno;
+    pub use rustix::io::{Errno, pread, pwrite};
 }
 
 /// Files by a directory and a name.

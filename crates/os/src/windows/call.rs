@@ -4,11 +4,12 @@ use std::{
     io,
     os::windows::{
         ffi::{OsStrExt as _, OsStringExt as _},
-        io::{AsHandle, AsRawHandle as _, BorrowedHandle},
+        io::{AsRawHandle as _, BorrowedHandle},
     },
     path::{Path, PathBuf},
 };
 
+use super::fd::AsFd;
 use windows_sys::Win32::{
     Foundation::INVALID_HANDLE_VALUE,
     Storage::FileSystem::{
@@ -79,15 +80,13 @@ pub(super) fn room(directory: &Path) -> io::Result<(u64, u64)> {
 
 /// Locks the last byte that a file could have, against other openings. Locks hold up who reads and
 /// writes here: this one is beyond whatever is in the file.
-pub(super) fn lock(file: impl AsHandle, waits: bool) -> io::Result<()> {
+pub(super) fn lock(file: impl AsFd, waits: bool) -> io::Result<()> {
     let mut place = OVERLAPPED::default();
     place.Anonymous.Anonymous.Offset = u32::MAX - 1;
     place.Anonymous.Anonymous.OffsetHigh = i32::MAX.cast_unsigned();
     let flags = LOCKFILE_EXCLUSIVE_LOCK | if waits { 0 } else { LOCKFILE_FAIL_IMMEDIATELY };
     // SAFETY: the handle is borrowed, so open and not for overlapped use; `place` lives until the call
     // is over.
-    let done = unsafe {
-        LockFileEx(file.as_handle().as_raw_handle(), flags, 0, 1, 0, &mut place)
-    };
+    let done = unsafe { LockFileEx(file.as_fd().as_raw_handle(), flags, 0, 1, 0, &mut place) };
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

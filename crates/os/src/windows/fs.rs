@@ -94,7 +94,7 @@ fn failed(error: io::Error) -> Errno {
 
 /// Where a name in a directory is. In the folder of this process it may be a path.
 fn within(parent: impl AsFd, name: impl Arg) -> Result<PathBuf, Errno> {
-    let parent = parent.as_handle();
+    let parent = parent.as_fd();
     let name = name.as_path().ok_or(Errno::NOENT)?;
     if is_cwd(parent) {
         return Ok(name);
@@ -108,12 +108,7 @@ fn within(parent: impl AsFd, name: impl Arg) -> Result<PathBuf, Errno> {
 }
 
 /// Opens a name in a directory.
-pub fn openat(
-    parent: impl AsFd,
-    name: impl Arg,
-    flags: OFlags,
-    _: Mode,
-) -> Result<OwnedFd, Errno> {
+pub fn openat(parent: impl AsFd, name: impl Arg, flags: OFlags, _: Mode) -> Result<OwnedFd, Errno> {
     let path = within(parent, name)?;
     let is = |flag| flags.contains(flag);
     let mut options = OpenOptions::new();
@@ -245,9 +240,9 @@ pub fn symlinkat(target: impl Arg, parent: impl AsFd, name: impl Arg) -> Result<
     let target = target.as_path().ok_or(Errno::INVAL)?;
     let text = target.to_str().ok_or(Errno::INVAL)?.replace('/', "\\");
     let there = path.parent().map(|above| above.join(&text));
-    let is_directory = there.is_some_and(|there| std::fs::metadata(there).is_ok_and(|m| m.is_dir()));
-    let made =
-        if is_directory { symlink_dir(text, &path) } else { symlink_file(text, &path) };
+    let is_directory =
+        there.is_some_and(|there| std::fs::metadata(there).is_ok_and(|m| m.is_dir()));
+    let made = if is_directory { symlink_dir(text, &path) } else { symlink_file(text, &path) };
     made.map_err(failed)
 }
 
@@ -261,13 +256,14 @@ pub fn readlinkat(parent: impl AsFd, name: impl Arg, _: Vec<u8>) -> Result<CStri
 
 /// What has a name in a directory.
 pub fn statat(parent: impl AsFd, name: impl Arg, flags: AtFlags) -> Result<Stat, Errno> {
-    let itself = if flags.contains(AtFlags::SYMLINK_NOFOLLOW) { OFlags::NOFOLLOW } else { OFlags::PATH };
+    let itself =
+        if flags.contains(AtFlags::SYMLINK_NOFOLLOW) { OFlags::NOFOLLOW } else { OFlags::PATH };
     fstat(openat(parent, name, OFlags::PATH | itself, Mode::empty())?)
 }
 
 /// How large the volume of a directory or file is.
 pub fn fstatvfs(file: impl AsFd) -> Result<StatVfs, Errno> {
-    statvfs(path_of(file.as_handle()).map_err(failed)?)
+    statvfs(path_of(file.as_fd()).map_err(failed)?)
 }
 
 /// The same by its path.
@@ -282,7 +278,7 @@ pub fn statvfs(path: impl Arg) -> Result<StatVfs, Errno> {
 /// journal, which is seconds behind.
 pub fn fsync(file: impl AsFd) -> Result<(), Errno> {
     const WRITE_DATA: u32 = 2;
-    let handle = file.as_handle();
+    let handle = file.as_fd();
     let is_directory = kind_of(&fstat(handle)?).is_dir();
     // Who may only read may not make it durable, so it is opened once more.
     let synced = reopened(handle, WRITE_DATA).and_then(|file| file.sync_all());
@@ -307,7 +303,7 @@ pub fn syncfs(_: impl AsFd) -> Result<(), Errno> {
 }
 
 fn of_handle<T>(file: impl AsFd, call: impl FnOnce(&File) -> io::Result<T>) -> Result<T, Errno> {
-    let file = File::from(file.as_handle().try_clone_to_owned().map_err(failed)?);
+    let file = File::from(file.as_fd().try_clone_to_owned().map_err(failed)?);
     call(&file).map_err(failed)
 }
 
@@ -318,10 +314,10 @@ pub fn ftruncate(file: impl AsFd, len: u64) -> Result<(), Errno> {
 
 /// Lets its owner write to it or not: all that is told by bits here, and of files alone.
 pub fn fchmod(file: impl AsFd, mode: Mode) -> Result<(), Errno> {
-    if kind_of(&fstat(&file)?).is_dir() {
+    if kind_of(&fstat(file.as_fd())?).is_dir() {
         return Ok(());
     }
-    let file = reopened(file.as_handle(), FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES);
+    let file = reopened(file.as_fd(), FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES);
     let set = |file: File| {
         let mut permissions = file.metadata()?.permissions();
         permissions.set_readonly(!mode.contains(Mode::WUSR));
@@ -369,7 +365,7 @@ fn set_times(file: &File, times: &Timestamps) -> io::Result<()> {
 
 /// Sets when it was read and changed.
 pub fn futimens(file: impl AsFd, times: &Timestamps) -> Result<(), Errno> {
-    let file = reopened(file.as_handle(), FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES);
+    let file = reopened(file.as_fd(), FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES);
     file.and_then(|file| set_times(&file, times)).map_err(failed)
 }
 
@@ -380,13 +376,14 @@ pub fn utimensat(
     times: &Timestamps,
     flags: AtFlags,
 ) -> Result<(), Errno> {
-    let itself = if flags.contains(AtFlags::SYMLINK_NOFOLLOW) { OFlags::NOFOLLOW } else { OFlags::PATH };
+    let itself =
+        if flags.contains(AtFlags::SYMLINK_NOFOLLOW) { OFlags::NOFOLLOW } else { OFlags::PATH };
     futimens(openat(parent, name, OFlags::PATH | itself, Mode::empty())?, times)
 }
 
 /// Locks a file against other openings, as long as it is open. Directories cannot be locked here.
 pub fn flock(file: impl AsFd, how: FlockOperation) -> Result<(), Errno> {
-    if kind_of(&fstat(&file)?).is_dir() {
+    if kind_of(&fstat(file.as_fd())?).is_dir() {
         return Err(Errno::OPNOTSUPP);
     }
     call::lock(file, how == FlockOperation::LockExclusive).map_err(failed)
@@ -476,7 +473,7 @@ pub struct DirEntry {
 impl Dir {
     /// Of an open directory.
     pub fn read_from(directory: impl AsFd) -> Result<Self, Errno> {
-        let path = path_of(directory.as_handle()).map_err(failed)?;
+        let path = path_of(directory.as_fd()).map_err(failed)?;
         std::fs::read_dir(path).map(Self).map_err(failed)
     }
 }

@@ -7,20 +7,43 @@
 
 mod call;
 mod errno;
-mod flags;
 pub mod file;
+mod flags;
 pub mod fs;
 mod stat;
 pub mod text;
 
 /// Open files and directories.
 pub mod fd {
-    pub use std::os::windows::io::{
-        AsHandle as AsFd, BorrowedHandle as BorrowedFd, OwnedHandle as OwnedFd,
-    };
+    use std::os::windows::io::AsHandle;
+    pub use std::os::windows::io::{BorrowedHandle as BorrowedFd, OwnedHandle as OwnedFd};
+
+    /// Something open.
+    pub trait AsFd: AsHandle {
+        /// Its handle.
+        fn as_fd(&self) -> BorrowedFd<'_>;
+    }
+
+    impl<T: AsHandle> AsFd for T {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            self.as_handle()
+        }
+    }
 }
 
 /// Errors of calls.
 pub mod io {
+    use std::{fs::File, os::windows::fs::FileExt as _};
+
     pub use super::errno::Errno;
+
+    /// Reads some bytes from `offset` on.
+    pub fn pread(file: &File, into: &mut [u8], offset: u64) -> Result<usize, Errno> {
+        file.seek_read(into, offset).map_err(|error| Errno::of(&error))
+    }
+
+    /// Writes some bytes to `offset`.
+    pub fn pwrite(file: &File, bytes: &[u8], offset: u64) -> Result<usize, Errno> {
+        file.seek_write(bytes, offset).map_err(|error| Errno::of(&error))
+    }
 }

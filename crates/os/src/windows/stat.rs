@@ -107,7 +107,7 @@ pub(super) fn mode_bits(meta: &Metadata) -> u32 {
 
 /// What is open.
 pub fn fstat(file: impl super::fd::AsFd) -> Result<Stat, Errno> {
-    of_handle(file.as_handle()).map_err(|error| Errno::of(&error))
+    of_handle(file.as_fd()).map_err(|error| Errno::of(&error))
 }
 
 fn of_handle(handle: BorrowedFd<'_>) -> std::io::Result<Stat> {

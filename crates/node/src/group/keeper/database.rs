@@ -1,11 +1,11 @@
 //! The tables of a durable cache: records of messages, this node's numbers, and who it is.
 
+use fanfare_os::file::{OpenOptionsExt, PermissionsExt};
 use std::{
     cell::Cell,
     collections::BTreeMap,
     fs::{File, OpenOptions, Permissions},
     io,
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     panic::{self, AssertUnwindSafe},
     path::Path,
     sync::Once,

@@ -1,10 +1,10 @@
 //! Long messages of a durable cache, each in a file of its own: a database is no place for them.
 
+use fanfare_os::file::{DirBuilderExt, OpenOptionsExt};
 use std::{
     collections::BTreeSet,
     fs::{DirBuilder, File, OpenOptions},
     io,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
