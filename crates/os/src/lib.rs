@@ -10,9 +10,11 @@
 //! - [`fs`], [`io`]: files by a directory and a name, and the errors of these calls
 //! - [`file`](mod@file): reading at offsets, and what `std` tells of a file on one system alone
 //! - [`text`]: names as bytes, and which names a system can hold
+//! - [`input`]: whether something can be read, without waiting for it
 //! - [`wake`]: wakes a thread that waits for sockets
 //! - [`process`]: a program that takes our place
 
+pub mod input;
 pub mod process;
 #[cfg(unix)]
 mod unix;

@@ -82,13 +82,12 @@ pub(crate) fn is_link_scope(address: &Ipv6Addr) -> bool {
 
 /// Lists the interfaces of this machine, in the order of their index.
 ///
-/// Errors: what the system said when asked; `Unsupported` on systems other than Linux and Android,
-/// where an [`Interface`] must be filled in by the caller.
+/// Errors: what the system said when asked.
 pub fn interfaces() -> io::Result<Vec<Interface>> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     return crate::netlink::interfaces();
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    Err(io::Error::from(io::ErrorKind::Unsupported))
+    crate::listed::interfaces()
 }
 
 /// The interface that `old` was, where it is there again for `group`: of the same name, or else of the same

@@ -8,7 +8,7 @@
 //!
 //! Modules in reading order:
 //! - [`address`]: group addresses as a user writes them
-//! - [`interface`]: the interfaces of the system; `choice`: which one a group uses
+//! - [`interface`]: the interfaces of the system (`listed`: where there is no netlink); `choice`: which one a group uses
 //! - [`config`]: how an endpoint is opened; [`endpoint`]: its sockets
 //! - `group`: one group's receiving socket and its membership
 //! - [`follow`]: the interface goes, comes back, or gets another address; `watch`: news of that
@@ -33,6 +33,8 @@ pub mod follow;
 mod group;
 pub mod interface;
 mod layers;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod listed;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod netlink;
 mod option;
@@ -54,6 +56,7 @@ pub use fanfare_units::Ecn;
 pub use follow::Change;
 pub use interface::{Interface, interfaces};
 pub use receive::{RecvMeta, TURN, Via};
+pub use rustix::fd::BorrowedFd as WaitFd;
 pub use scoped_host::scoped_host;
 pub use transmit::MAX_GSO_SEGMENTS;
 pub use wait::Ready;

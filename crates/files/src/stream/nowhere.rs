@@ -6,7 +6,7 @@ use std::{fs::File, sync::Arc};
 use fanfare_disk::{
     DirectoryHandle, DirectoryId, FileHandle, Metadata, Open, directory::Directory,
 };
-use fanfare_os::io::Errno;
+use fanfare_os::{file::NOTHING, io::Errno};
 
 #[derive(Debug)]
 struct Nowhere {
@@ -18,7 +18,7 @@ struct Nowhere {
 
 /// A directory that refuses everything, and has so many bytes free.
 pub(crate) fn nowhere(free: u64) -> std::io::Result<Arc<Directory>> {
-    let stand_in = File::open("/dev/null")?;
+    let stand_in = File::open(NOTHING)?;
     Ok(Arc::new(Directory::over(Box::new(Nowhere { stand_in, free }))))
 }
 

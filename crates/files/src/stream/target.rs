@@ -23,7 +23,7 @@ use fanfare_disk::{
     placement::Conflict,
 };
 use fanfare_os::{
-    fs::{Advice, CWD, FallocateFlags, Mode, OFlags},
+    fs::{CWD, Mode, OFlags, mode_of},
     io::Errno,
 };
 use fanfare_proto::ObjectKey;
@@ -122,7 +122,7 @@ impl StreamTarget {
             OFlags::CREATE
         };
         let flags = OFlags::CLOEXEC | more;
-        let mode = Mode::from_raw_mode(0o666);
+        let mode = mode_of(0o666);
         let open = |access: OFlags| fanfare_os::fs::openat(CWD, path, flags | access, mode);
         // What an earlier attempt has left is read, where that is allowed.
         let readable = if is(FileTypeExt::is_fifo) { None } else { open(OFlags::RDWR).ok() };
@@ -318,7 +318,7 @@ impl Raw {
             self.unsynced = 0;
             self.file.sync_data()?;
             // Nobody reads it soon: other programs need the memory.
-            let _ = fanfare_os::fs::fadvise(&self.file, 0, None, Advice::DontNeed);
+            fanfare_os::fs::advise_done(&self.file);
         }
         Ok(())
     }
@@ -328,8 +328,7 @@ impl Raw {
         if self.sparse || !self.is_kept {
             return Ok(());
         }
-        let flags = FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE;
-        if fanfare_os::fs::fallocate(&self.file, flags, offset, len).is_ok() {
+        if fanfare_os::fs::zero_range(&self.file, offset, len).is_ok() {
             return Ok(());
         }
         zeros(len, |at, bytes| self.write(offset + at, bytes))
@@ -386,13 +385,13 @@ fn zeros(len: u64, mut write: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::R
 /// The hash of what is on the device, or as near to that as the system lets us look.
 fn read_back(path: &Path, is_device: bool, size: u64) -> io::Result<[u8; 32]> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let direct = fanfare_os::fs::openat(CWD, path, flags | OFlags::DIRECT, Mode::empty());
+    let direct = fanfare_os::fs::go_around_cache(path);
     let direct = direct.ok().filter(|_| is_device).map(File::from);
     let mut file = match direct {
         Some(file) => file,
         None => {
             let file = File::from(fanfare_os::fs::openat(CWD, path, flags, Mode::empty())?);
-            let _ = fanfare_os::fs::fadvise(&file, 0, None, Advice::DontNeed);
+            fanfare_os::fs::advise_done(&file);
             file
         }
     };

@@ -114,8 +114,26 @@ pub mod file {
         DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt,
     };
 
+    /// Opens as a file that has nothing and keeps nothing (null(4)).
+    pub const NOTHING: &str = "/dev/null";
     /// Files have an owner and a group, by number.
     pub const HAS_OWNERS: bool = true;
+
+    /// Sets who may use a file.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn set_mode(file: &std::fs::File, mode: u32) -> std::io::Result<()> {
+        file.set_permissions(std::fs::Permissions::from_mode(mode))
+    }
+
+    /// The same of what is at a path.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn set_mode_at(path: &std::path::Path, mode: u32) -> std::io::Result<()> {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+    }
 }
 
 /// Names as bytes.

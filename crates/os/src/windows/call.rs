@@ -1,22 +1,28 @@
 //! Calls that `std` has no name for. All unsafe code of this system is here.
 
 use std::{
+    fs::File,
     io,
     os::windows::{
         ffi::{OsStrExt as _, OsStringExt as _},
         io::{AsRawHandle as _, BorrowedHandle},
     },
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 use super::fd::AsFd;
 use windows_sys::Win32::{
-    Foundation::INVALID_HANDLE_VALUE,
+    Foundation::{INVALID_HANDLE_VALUE, WAIT_FAILED},
     Storage::FileSystem::{
         GetDiskFreeSpaceExW, GetFinalPathNameByHandleW, LOCKFILE_EXCLUSIVE_LOCK,
         LOCKFILE_FAIL_IMMEDIATELY, LockFileEx, MoveFileExW,
     },
-    System::IO::OVERLAPPED,
+    System::{
+        IO::OVERLAPPED,
+        Pipes::PeekNamedPipe,
+        Threading::{INFINITE, WaitForSingleObject},
+    },
 };
 
 /// Longest path of this system, 16-bit units: "approximately 32,767 characters" (Maximum Path Length
@@ -89,4 +95,42 @@ pub(super) fn lock(file: impl AsFd, waits: bool) -> io::Result<()> {
     // is over.
     let done = unsafe { LockFileEx(file.as_fd().as_raw_handle(), flags, 0, 1, 0, &mut place) };
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Between two looks at a pipe: this system tells nobody that something has come.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Whether there is something to be read, its end among it, within `most`.
+pub(crate) fn is_readable(input: impl AsFd, most: Duration) -> io::Result<bool> {
+    let handle = input.as_fd().as_raw_handle();
+    let kind = winapi_util::file::typ(&input.as_fd().try_clone_to_owned().map(File::from)?)?;
+    if kind.is_char() {
+        let time = u32::try_from(most.as_millis()).unwrap_or(INFINITE - 1);
+        // SAFETY: the handle is borrowed, so open.
+        let waited = unsafe { WaitForSingleObject(handle, time) };
+        return if waited == WAIT_FAILED {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(waited == 0)
+        };
+    }
+    if !kind.is_pipe() {
+        return Ok(true);
+    }
+    let start = Instant::now();
+    loop {
+        let mut waiting = 0;
+        let none = std::ptr::null_mut;
+        // SAFETY: the handle is borrowed, so open; `waiting` is writable, and all others may be null.
+        let looked =
+            unsafe { PeekNamedPipe(handle, none(), 0, none().cast(), &mut waiting, none().cast()) };
+        // Nobody is at its other end any more: that can be read, too.
+        if looked == 0 || waiting > 0 {
+            return Ok(true);
+        }
+        if start.elapsed() >= most {
+            return Ok(false);
+        }
+        std::thread::sleep(LOOK.min(most.saturating_sub(start.elapsed())));
+    }
 }

@@ -8,6 +8,8 @@ use std::{
 
 use super::stat::{mode_bits, since_1970};
 
+/// Opens as a file that has nothing and keeps nothing.
+pub const NOTHING: &str = "NUL";
 /// Owners have no numbers here.
 pub const HAS_OWNERS: bool = false;
 
@@ -158,6 +160,26 @@ impl DirBuilderExt for DirBuilder {
     fn mode(&mut self, _: u32) -> &mut Self {
         self
     }
+}
+
+/// Sets whether a file can be written to: who may use it is as its folder says here.
+///
+/// # Errors
+/// What the system says.
+pub fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    let mut permissions = file.metadata()?.permissions();
+    permissions.set_readonly(mode & 0o200 == 0);
+    file.set_permissions(permissions)
+}
+
+/// The same of what is at a path.
+///
+/// # Errors
+/// What the system says.
+pub fn set_mode_at(path: &std::path::Path, mode: u32) -> io::Result<()> {
+    let mut permissions = path.metadata()?.permissions();
+    permissions.set_readonly(mode & 0o200 == 0);
+    std::fs::set_permissions(path, permissions)
 }
 
 /// Permission bits, as far as they mean something here.

@@ -13,6 +13,8 @@ pub mod fs;
 mod stat;
 pub mod text;
 
+pub(crate) use call::is_readable;
+
 /// Open files and directories.
 pub mod fd {
     use std::os::windows::io::AsHandle;

@@ -87,6 +87,12 @@ impl Arg for std::ffi::CStr {
     }
 }
 
+impl Arg for std::ffi::CString {
+    fn as_path(&self) -> Option<PathBuf> {
+        self.as_c_str().as_path()
+    }
+}
+
 impl Arg for OsStr {
     fn as_path(&self) -> Option<PathBuf> {
         Some(self.into())
