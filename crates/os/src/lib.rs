@@ -12,10 +12,15 @@
 //! - [`text`]: names as bytes, and which names a system can hold
 //! - [`input`]: whether something can be read, without waiting for it
 //! - [`wake`]: wakes a thread that waits for sockets
-//! - [`process`]: a program that takes our place
+//! - [`local`]: sockets for programs of this machine
+//! - [`signal`], [`terminal`]: hang-ups, sizes, keys
+//! - [`process`]: a program that takes our place, and who we are
 
 pub mod input;
+pub mod local;
 pub mod process;
+pub mod signal;
+pub mod terminal;
 #[cfg(unix)]
 mod unix;
 pub mod wake;

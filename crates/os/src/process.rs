@@ -18,3 +18,17 @@ pub fn replace(command: &mut Command) -> io::Error {
         Err(error) => error,
     }
 }
+
+/// Whether this process may do everything on this machine.
+#[cfg(unix)]
+#[must_use]
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Nobody is root here: what would need it is done otherwise.
+#[cfg(not(unix))]
+#[must_use]
+pub fn is_root() -> bool {
+    false
+}
