@@ -6,7 +6,6 @@
 use std::{
     collections::BTreeSet,
     fmt,
-    fs::File,
     hash::{BuildHasher, RandomState},
     io,
     path::{Path, PathBuf},
@@ -368,7 +367,7 @@ fn create_durably(path: &Path) -> io::Result<()> {
         made => made?,
     }
     let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
-    File::open(above)?.sync_all()
+    fanfare_os::fs::sync_directory(above)
 }
 
 /// Permission bits for a received file: as announced; where nothing is, what this process's umask

@@ -16,6 +16,8 @@
 //! - [`signal`], [`terminal`]: hang-ups, sizes, keys
 //! - [`process`]: a program that takes our place, and who we are
 
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod deep_sync;
 pub mod input;
 pub mod local;
 pub mod process;

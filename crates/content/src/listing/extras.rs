@@ -122,7 +122,11 @@ pub(super) fn visit(
         let within = Place { parent: directory.as_fd(), name: &name.name, path: &path };
         visit(extras, within, bounds, depth + 1)?;
     }
-    if recent || !extras.directory(place)? {
+    // Windows removes nothing that is open.
+    let directory = Some(directory).filter(|_| !cfg!(windows));
+    if (recent || !extras.directory(place)?)
+        && let Some(directory) = directory
+    {
         extras.leave(directory.as_fd(), place.path)?;
     }
     Ok(())

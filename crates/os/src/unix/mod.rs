@@ -17,12 +17,22 @@ pub mod io {
 pub mod fs {
     pub use rustix::fs::*;
 
+    /// Makes the names in a directory durable.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn sync_directory(path: &std::path::Path) -> std::io::Result<()> {
+        std::fs::File::open(path)?.sync_all()
+    }
+
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     pub use super::other::{
         PATH, PATH_MAX, PATH_OF_LINK, ResolveFlags, Stat, advise_done, allocate, fdatasync, fstat,
         fsync, go_around_cache, is_in_memory, kind_of, mode_of, open_unnamed, openat2, punch_hole,
-        statat, syncfs, umask_of_process, zero_range,
+        statat, umask_of_process, zero_range,
     };
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    pub use crate::deep_sync::syncfs;
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub use linux::*;
 

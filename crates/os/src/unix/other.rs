@@ -31,9 +31,9 @@ pub struct Stat {
     pub st_size: i64,
     pub st_blocks: i64,
     pub st_mtime: i64,
-    pub st_mtime_nsec: i64,
+    pub st_mtime_nsec: u64,
     pub st_ctime: i64,
-    pub st_ctime_nsec: i64,
+    pub st_ctime_nsec: u64,
 }
 
 impl Stat {
@@ -48,9 +48,9 @@ impl Stat {
             st_size: stat.st_size,
             st_blocks: stat.st_blocks,
             st_mtime: stat.st_mtime,
-            st_mtime_nsec: stat.st_mtime_nsec,
+            st_mtime_nsec: stat.st_mtime_nsec.cast_unsigned(),
             st_ctime: stat.st_ctime,
-            st_ctime_nsec: stat.st_ctime_nsec,
+            st_ctime_nsec: stat.st_ctime_nsec.cast_unsigned(),
         }
     }
 }
@@ -119,11 +119,6 @@ pub fn fsync(file: impl AsFd) -> Result<(), Errno> {
 /// The same of content alone, which this system does not tell apart.
 pub fn fdatasync(file: impl AsFd) -> Result<(), Errno> {
     fsync(file)
-}
-
-/// Nobody here makes a whole file system durable and says when that is done.
-pub fn syncfs(_: impl AsFd) -> Result<(), Errno> {
-    Err(Errno::NOSYS)
 }
 
 /// Whether it lies in memory, where room is had by clearing it: none does.

@@ -14,6 +14,8 @@ use windows_sys::Win32::Storage::FileSystem::{
     FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, FILE_WRITE_ATTRIBUTES,
 };
 
+pub use crate::deep_sync::syncfs;
+
 pub use super::{
     call::CWD,
     flags::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, XattrFlags},
@@ -292,14 +294,18 @@ pub fn fsync(file: impl AsFd) -> Result<(), Errno> {
     }
 }
 
+/// Makes the names in a directory durable, as far as [`fsync`] does.
+///
+/// # Errors
+/// What the system says.
+pub fn sync_directory(path: &Path) -> io::Result<()> {
+    let directory = openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
+    Ok(fsync(&directory)?)
+}
+
 /// The same of content alone, which this system does not tell apart.
 pub fn fdatasync(file: impl AsFd) -> Result<(), Errno> {
     fsync(file)
-}
-
-/// Only administrators make a whole volume durable here.
-pub fn syncfs(_: impl AsFd) -> Result<(), Errno> {
-    Err(Errno::NOSYS)
 }
 
 fn of_handle<T>(file: impl AsFd, call: impl FnOnce(&File) -> io::Result<T>) -> Result<T, Errno> {

@@ -28,9 +28,9 @@ pub struct Stat {
     pub st_size: i64,
     pub st_blocks: i64,
     pub st_mtime: i64,
-    pub st_mtime_nsec: i64,
+    pub st_mtime_nsec: u64,
     pub st_ctime: i64,
-    pub st_ctime_nsec: i64,
+    pub st_ctime_nsec: u64,
 }
 
 /// Kinds of what has a name.
@@ -127,9 +127,9 @@ fn of_handle(handle: BorrowedFd<'_>) -> std::io::Result<Stat> {
         // Holes are not told apart.
         st_blocks: size.saturating_add(511) / 512,
         st_mtime: mtime,
-        st_mtime_nsec: mtime_nsec,
+        st_mtime_nsec: mtime_nsec.cast_unsigned(),
         st_ctime: ctime,
-        st_ctime_nsec: ctime_nsec,
+        st_ctime_nsec: ctime_nsec.cast_unsigned(),
     })
 }
 

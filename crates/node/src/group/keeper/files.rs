@@ -67,7 +67,7 @@ impl Files {
 
     /// Makes the names of new files durable.
     pub(super) fn sync_names(&self) -> Result<(), Fault> {
-        let synced = File::open(&self.directory).and_then(|directory| directory.sync_all());
+        let synced = fanfare_os::fs::sync_directory(&self.directory);
         synced.map_err(|error| Fault::from(&error))
     }
 
