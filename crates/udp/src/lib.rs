@@ -8,7 +8,7 @@
 //!
 //! Modules in reading order:
 //! - [`address`]: group addresses as a user writes them
-//! - [`interface`]: the interfaces of the system (`listed`: where there is no netlink); `choice`: which one a group uses
+//! - [`interface`]: the interfaces of the system; `choice`: which one a group uses
 //! - [`config`]: how an endpoint is opened; [`endpoint`]: its sockets
 //! - `group`: one group's receiving socket and its membership
 //! - [`follow`]: the interface goes, comes back, or gets another address; `watch`: news of that
@@ -33,8 +33,6 @@ pub mod follow;
 mod group;
 pub mod interface;
 mod layers;
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-mod listed;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod netlink;
 mod option;

@@ -1,7 +1,7 @@
 //! Files by a directory and a name.
 
 use std::{
-    ffi::{CStr, CString},
+    ffi::CString,
     fs::{File, FileTimes, OpenOptions},
     io,
     os::windows::fs::{FileTimesExt as _, OpenOptionsExt as _, symlink_dir, symlink_file},
@@ -18,6 +18,7 @@ pub use crate::deep_sync::syncfs;
 
 pub use super::{
     call::CWD,
+    directory::{Dir, DirEntry},
     flags::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, XattrFlags},
     stat::{FileType, Stat, fstat, kind_of},
     text::Arg,
@@ -90,7 +91,7 @@ pub struct StatVfs {
     pub f_bavail: u64,
 }
 
-fn failed(error: io::Error) -> Errno {
+pub(super) fn failed(error: io::Error) -> Errno {
     Errno::of(&error)
 }
 
@@ -463,50 +464,4 @@ pub fn open_unnamed(_: &Path) -> Result<OwnedFd, Errno> {
 #[must_use]
 pub fn umask_of_process() -> u32 {
     0o022
-}
-
-/// The names in a directory.
-#[derive(Debug)]
-pub struct Dir(std::fs::ReadDir);
-
-/// One of them.
-#[derive(Debug)]
-pub struct DirEntry {
-    name: CString,
-    kind: FileType,
-}
-
-impl Dir {
-    /// Of an open directory.
-    pub fn read_from(directory: impl AsFd) -> Result<Self, Errno> {
-        let path = path_of(directory.as_fd()).map_err(failed)?;
-        std::fs::read_dir(path).map(Self).map_err(failed)
-    }
-}
-
-impl Iterator for Dir {
-    type Item = Result<DirEntry, Errno>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let of = |entry: std::fs::DirEntry| {
-            let kind = entry.file_type().map_or(FileType::Unknown, FileType::of);
-            let name = CString::new(entry.file_name().as_bytes()).map_err(|_| Errno::INVAL)?;
-            Ok(DirEntry { name, kind })
-        };
-        Some(self.0.next()?.map_err(failed).and_then(of))
-    }
-}
-
-impl DirEntry {
-    /// What it is called.
-    #[must_use]
-    pub fn file_name(&self) -> &CStr {
-        &self.name
-    }
-
-    /// What kind of thing it is.
-    #[must_use]
-    pub fn file_type(&self) -> FileType {
-        self.kind
-    }
 }

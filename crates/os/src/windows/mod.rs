@@ -8,6 +8,7 @@
 
 mod call;
 pub(crate) mod console;
+mod directory;
 mod errno;
 pub mod file;
 mod flags;
