@@ -2,8 +2,8 @@
 # Makes what is released, from a clean tree, into one folder:
 #   packaging/release.sh OUT [TARGET…]
 # TARGET: x86_64-unknown-linux-musl (default), aarch64-unknown-linux-musl. Each needs 'rustup target add'
-# and a C compiler for musl: musl-gcc for the first (musl-tools), cargo-zigbuild with zig for the other.
-# Set FANFARE_CARGO="cargo zigbuild" to have zig for all.
+# and a C compiler for musl: musl-gcc for this machine's processor (musl-tools), cargo-zigbuild with zig
+# for another one. Set FANFARE_CARGO="cargo zigbuild" to have zig for all.
 #
 # The same tree gives the same bytes on the same toolchain, wherever it lies: paths are left out, and
 # times are those of the last commit. Run it in two folders and compare SHA256SUMS.
@@ -106,8 +106,10 @@ SPEC
 
 first=
 for target in "${targets[@]}"; do
+  builder=${FANFARE_CARGO:-cargo}
+  if [ -z "${FANFARE_CARGO:-}" ] && [ "${target%%-*}" != "$(uname -m)" ]; then builder="cargo zigbuild"; fi
   # shellcheck disable=SC2086
-  ${FANFARE_CARGO:-cargo} build --release --locked --target "$target" \
+  $builder build --release --locked --target "$target" \
     -p fanfare-cli -p fanfare-relay-cli -p fanfare-proxy-cli
   bin=${CARGO_TARGET_DIR:-target}/$target/release
   if "$bin/fanfare" --version > /dev/null 2>&1; then first=$bin; fi

@@ -9,6 +9,7 @@ mod headers;
 mod links;
 mod no_io;
 mod packages;
+mod platforms;
 mod prose;
 mod rows;
 mod sanitize;
@@ -46,6 +47,7 @@ const USAGE: &str = "usage: cargo xtask <task>
   web       the live page in the tree is what its sources make (needs npm); `web` builds it anew,
              `web --check` compares
   api-update  not in ci: writes public-api.txt anew
+  platforms not in ci: clippy for Windows and macOS (needs mingw-w64 and cargo-zigbuild with zig)
   crash     not in ci: kill sender or receiver and resume, [--rounds 20 | --kills N] [--seed 1]
              [--jobs N] [--scene KIND] [--keep DIR] [--binary PROGRAM]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
   trees     not in ci: real directories twice to three receivers, compared by rsync,
@@ -267,6 +269,8 @@ fn of_interop(task: &str, options: &[String]) -> ExitCode {
 enum Asked<'a> {
     Help,
     ApiUpdate,
+    /// For other systems than this one.
+    Platforms,
     Crash(&'a [String]),
     SmallFiles(&'a [String]),
     /// Of the crate `interop`.
@@ -301,6 +305,7 @@ impl<'a> Asked<'a> {
             "stream-property" => return Ok(Self::StreamProperty(options)),
             "api-update" => Self::ApiUpdate,
             "sanitize" => Self::Sanitize,
+            "platforms" => Self::Platforms,
             "web" if options == ["--check"] => return Ok(Self::Steps(Some("web"))),
             "web" => Self::Web,
             "rows" if options == ["--check"] => return Ok(Self::Steps(Some("rows"))),
@@ -328,6 +333,7 @@ fn main() -> ExitCode {
         }
         Ok(Asked::ApiUpdate) => api::update(),
         Ok(Asked::Sanitize) => step::run_all(sanitize::steps(zeromq_under_valgrind)),
+        Ok(Asked::Platforms) => step::run_all(vec![Step::new("platforms", platforms::check)]),
         Ok(Asked::Rows) => rows::update(),
         Ok(Asked::Web) => step::run_all(vec![Step::new("web", web::build)]),
         Ok(Asked::Headers) => step::run_all(vec![Step::new("headers", headers::update)]),
@@ -371,6 +377,7 @@ mod tests {
         assert!(parse("crash --rounds 3").is_ok());
         assert!(parse("trees --short --tree /usr").is_ok());
         assert_eq!(parse("web").as_deref(), Ok("Web"));
+        assert_eq!(parse("platforms").as_deref(), Ok("Platforms"));
         assert_eq!(parse("web --check").as_deref(), Ok("Steps(Some(\"web\"))"));
         assert_eq!(parse("rows").as_deref(), Ok("Rows"));
         assert_eq!(parse("rows --check").as_deref(), Ok("Steps(Some(\"rows\"))"));

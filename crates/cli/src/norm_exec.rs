@@ -3,7 +3,6 @@
 use std::{
     env,
     ffi::OsString,
-    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -68,7 +67,7 @@ fn start(args: &NormExecArgs, folder: &Path) -> Failure {
     if let Some(options) = &args.options {
         program.env(OPTIONS, options);
     }
-    let error = program.exec();
+    let error = fanfare_os::process::replace(&mut program);
     let name = args.program.to_string_lossy();
     let text = format!("program ({name}): cannot be started ({error}). Check its name and path");
     match error.kind() {

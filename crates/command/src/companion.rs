@@ -5,7 +5,6 @@
 use std::{
     ffi::OsString,
     io::{self, ErrorKind},
-    os::unix::process::CommandExt as _,
     path::PathBuf,
     process::{Command, ExitCode},
 };
@@ -88,7 +87,7 @@ impl Companion {
             if let Some(own) = own.as_ref().filter(|_| std::env::var_os(VARIABLE).is_none()) {
                 started.env(VARIABLE, own);
             }
-            let error = started.exec();
+            let error = fanfare_os::process::replace(&mut started);
             if error.kind() != ErrorKind::NotFound {
                 refused = Some(error);
                 break;

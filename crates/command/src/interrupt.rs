@@ -10,7 +10,6 @@ use std::{
 };
 
 use fanfare_node::Stopper;
-use nix::sys::signal::{SigSet, Signal};
 
 use crate::output::{end_interrupted, has_ended};
 
@@ -35,7 +34,8 @@ static HANGUP: AtomicBool = AtomicBool::new(false);
 /// Takes over SIGINT, SIGTERM and SIGHUP. To be called before there is another thread.
 pub fn install(hangup_reloads: bool) {
     if hangup_reloads {
-        take_over_hangup();
+        // No thread receives SIGHUP, so that no handler does; one waits for it.
+        fanfare_os::signal::on_hangup(|| HANGUP.store(true, Ordering::Relaxed));
     }
     // Without a handler the signal ends the process, as it would without this.
     let _ = ctrlc::set_handler(|| {
@@ -58,20 +58,6 @@ pub fn install(hangup_reloads: bool) {
             end_interrupted();
         });
     });
-}
-
-/// No thread receives SIGHUP, so that no handler does; one waits for it.
-fn take_over_hangup() {
-    let mut hangup = SigSet::empty();
-    hangup.add(Signal::SIGHUP);
-    // It cannot fail for a signal that there is; if it did, SIGHUP would end the process as before.
-    if hangup.thread_block().is_ok() {
-        std::thread::spawn(move || {
-            while hangup.wait().is_ok() {
-                HANGUP.store(true, Ordering::Relaxed);
-            }
-        });
-    }
 }
 
 /// Whether SIGHUP has come since this was asked last.

@@ -12,11 +12,8 @@ use std::{
 };
 
 use clap::Args;
+use fanfare_os::{io::Errno, terminal};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
-};
 
 use serde::Serialize;
 
@@ -371,7 +368,7 @@ pub(crate) fn end_interrupted() -> ! {
     let until = Instant::now() + HURRY;
     while JSON.load(Ordering::Relaxed) && Instant::now() < until {
         if let Ok(_printing) = PRINTING.try_lock() {
-            if !has_ended() && takes_a_line() {
+            if !has_ended() && terminal::takes_some(io::stdout()) {
                 write_line(&to_text(&Notice::result(Exit::Interrupted as u8)));
             }
             // No other line may follow.
@@ -380,13 +377,6 @@ pub(crate) fn end_interrupted() -> ! {
         std::thread::sleep(HURRY / 100);
     }
     exit(code)
-}
-
-/// A pipe that nobody reads may be full: writing would wait.
-fn takes_a_line() -> bool {
-    let (stdout, at_once) = (io::stdout(), Timespec { tv_sec: 0, tv_nsec: 0 });
-    let mut pipe = [PollFd::new(&stdout, PollFlags::OUT)];
-    poll(&mut pipe, Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
 /// What has become of what was printed.
@@ -404,7 +394,7 @@ pub fn printed() -> Printed {
     let refused = REFUSED.load(Ordering::Relaxed);
     let error = io::Error::from_raw_os_error(refused);
     match refused {
-        0 if !is_read() => Printed::Unread,
+        0 if !terminal::is_read(io::stdout()) => Printed::Unread,
         0 => Printed::Taken,
         _ if error.kind() == ErrorKind::BrokenPipe => Printed::Unread,
         _ => Printed::Refused(Failure::new(
@@ -415,14 +405,6 @@ pub fn printed() -> Printed {
             ),
         )),
     }
-}
-
-/// A pipe tells that nobody has its other end any more, before anything is written to it.
-fn is_read() -> bool {
-    let (stdout, at_once) = (io::stdout(), Timespec { tv_sec: 0, tv_nsec: 0 });
-    let mut pipe = [PollFd::new(&stdout, PollFlags::empty())];
-    let polled = poll(&mut pipe, Some(&at_once));
-    polled.is_err() || !pipe[0].revents().contains(PollFlags::ERR)
 }
 
 /// How a command ends whose work was done, or not, and whose output may be lost.

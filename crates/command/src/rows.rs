@@ -6,7 +6,6 @@ use std::{
 };
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rustix::termios::tcgetwinsize;
 
 use crate::printable::Printable;
 
@@ -34,7 +33,7 @@ impl Rows {
         if self.bars.is_hidden() {
             return 0;
         }
-        let rows = tcgetwinsize(io::stderr()).map_or(TERMINAL_ROWS, |size| size.ws_row);
+        let rows = fanfare_os::terminal::size(io::stderr()).map_or(TERMINAL_ROWS, |size| size.1);
         usize::from(rows).saturating_sub(OTHER_ROWS).min(ROWS_MAX)
     }
 

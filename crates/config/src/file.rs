@@ -1,9 +1,9 @@
 //! A file that may be relied on, as text.
 
+use fanfare_os::file::MetadataExt;
 use std::{
     fs::{self, File, Metadata},
     io::{ErrorKind, Read},
-    os::unix::fs::MetadataExt,
     path::Path,
 };
 

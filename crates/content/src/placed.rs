@@ -6,7 +6,7 @@ use fanfare_disk::{
     directory::How,
     name::{NameError, SafeName},
 };
-use rustix::io::Errno;
+use fanfare_os::io::Errno;
 
 use crate::receipt::Reason;
 

@@ -1,25 +1,22 @@
 //! What is at a path of any length. The system takes paths of 4096 bytes at most in one call; what is
 //! deeper is reached directory by directory.
 
+use fanfare_os::{
+    fd::{AsFd, BorrowedFd, OwnedFd},
+    text::{OsStrExt, OsStringExt},
+};
 use std::{
     ffi::OsStr,
     fs::{File, Metadata},
     io,
-    os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::ffi::{OsStrExt, OsStringExt},
-    },
     path::{Path, PathBuf},
 };
 
 use fanfare_disk::name::text_of;
-use rustix::{
-    fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags},
+use fanfare_os::{
+    fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, PATH, PATH_MAX, PATH_OF_LINK, kind_of},
     io::Errno,
 };
-
-/// Longest path that is given to the system in one call: linux/limits.h, `PATH_MAX`, is 4096.
-const WHOLE_MAX: usize = 4000;
 
 /// Opens what is there for reading.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
@@ -31,7 +28,7 @@ pub(crate) fn metadata(path: &Path) -> io::Result<Metadata> {
     if is_short(path) {
         return std::fs::metadata(path);
     }
-    File::from(open_with(path, OFlags::PATH)?).metadata()
+    File::from(open_with(path, PATH)?).metadata()
 }
 
 /// What is there, itself.
@@ -39,7 +36,7 @@ pub(crate) fn symlink_metadata(path: &Path) -> io::Result<Metadata> {
     if is_short(path) {
         return std::fs::symlink_metadata(path);
     }
-    File::from(open_with(path, OFlags::PATH | OFlags::NOFOLLOW)?).metadata()
+    File::from(open_with(path, PATH_OF_LINK)?).metadata()
 }
 
 /// What a link points to.
@@ -47,7 +44,8 @@ pub(crate) fn read_link(path: &Path) -> io::Result<PathBuf> {
     if is_short(path) {
         return std::fs::read_link(path);
     }
-    let target = at(path, |directory, rest| rustix::fs::readlinkat(directory, rest, Vec::new()))?;
+    let target =
+        at(path, |directory, rest| fanfare_os::fs::readlinkat(directory, rest, Vec::new()))?;
     Ok(PathBuf::from(std::ffi::OsString::from_vec(target.into_bytes())))
 }
 
@@ -63,8 +61,8 @@ pub(crate) fn entries(directory: &File) -> io::Result<Vec<(Box<str>, FileType)>>
         let kind = match entry.file_type() {
             // Some file systems do not say it along with the name.
             FileType::Unknown => {
-                let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
-                FileType::from_raw_mode(stat.st_mode)
+                let stat = fanfare_os::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                kind_of(&stat)
             }
             known => known,
         };
@@ -74,12 +72,12 @@ pub(crate) fn entries(directory: &File) -> io::Result<Vec<(Box<str>, FileType)>>
 }
 
 fn is_short(path: &Path) -> bool {
-    path.as_os_str().len() <= WHOLE_MAX
+    path.as_os_str().len() <= PATH_MAX
 }
 
 fn open_with(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let flags = flags | OFlags::CLOEXEC;
-    at(path, |directory, rest| rustix::fs::openat(directory, rest, flags, Mode::empty()))
+    at(path, |directory, rest| fanfare_os::fs::openat(directory, rest, flags, Mode::empty()))
 }
 
 /// Calls with a directory, and a rest of the path that is short enough.
@@ -89,14 +87,14 @@ fn at<T>(
 ) -> Result<T, Errno> {
     let mut reached: Option<OwnedFd> = None;
     let mut rest = path.as_os_str().as_bytes();
-    while rest.len() > WHOLE_MAX {
+    while rest.len() > PATH_MAX {
         // A part of a name is shorter by far: there is a slash.
-        let cut = rest[..WHOLE_MAX].iter().rposition(|byte| *byte == b'/');
+        let cut = rest[..PATH_MAX].iter().rposition(|byte| *byte == b'/');
         let cut = cut.filter(|cut| *cut > 0).ok_or(Errno::NAMETOOLONG)?;
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let from = reached.as_ref().map_or(CWD, AsFd::as_fd);
         let part = OsStr::from_bytes(&rest[..cut]);
-        reached = Some(rustix::fs::openat(from, part, flags, Mode::empty())?);
+        reached = Some(fanfare_os::fs::openat(from, part, flags, Mode::empty())?);
         rest = &rest[cut + 1..];
     }
     call(reached.as_ref().map_or(CWD, AsFd::as_fd), OsStr::from_bytes(rest))
@@ -115,13 +113,13 @@ mod tests {
         let mut path = scratch.path().to_owned();
         let mut directory = File::open(&path).unwrap();
         for _ in 0..40 {
-            rustix::fs::mkdirat(&directory, part.as_str(), Mode::RWXU).unwrap();
+            fanfare_os::fs::mkdirat(&directory, part.as_str(), Mode::RWXU).unwrap();
             path.push(&part);
             directory = open(&path).unwrap();
         }
-        rustix::fs::symlinkat("f", &directory, "link").unwrap();
+        fanfare_os::fs::symlinkat("f", &directory, "link").unwrap();
         let flags = OFlags::CREATE | OFlags::WRONLY;
-        drop(rustix::fs::openat(&directory, "f", flags, Mode::RUSR).unwrap());
+        drop(fanfare_os::fs::openat(&directory, "f", flags, Mode::RUSR).unwrap());
         assert!(open(&path.join("f")).is_ok() && metadata(&path.join("f")).unwrap().is_file());
         assert!(metadata(&path.join("link")).unwrap().is_file());
         assert!(symlink_metadata(&path.join("link")).unwrap().is_symlink());

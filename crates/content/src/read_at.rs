@@ -1,6 +1,7 @@
 //! What an object to be sent is read from: a file, the files of a pack, or memory.
 
-use std::{fmt::Debug, fs::File, io, os::unix::fs::FileExt};
+use fanfare_os::file::FileExt;
+use std::{fmt::Debug, fs::File, io};
 
 /// Bytes at offsets.
 pub trait ReadAt: Debug + Send + Sync {

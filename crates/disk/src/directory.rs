@@ -6,15 +6,14 @@
 use std::{
     collections::BTreeSet,
     fmt,
-    fs::File,
     hash::{BuildHasher, RandomState},
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rustix::{
-    fs::{CWD, Mode, OFlags},
+use fanfare_os::{
+    fs::{CWD, Mode, OFlags, mode_of},
     io::Errno,
 };
 
@@ -105,11 +104,13 @@ impl Directory {
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd =
-            rustix::fs::openat(CWD, path, flags, Mode::empty()).map_err(|errno| match errno {
-                Errno::NOENT => DirectoryError::Missing(path.to_owned()),
-                Errno::NOTDIR => DirectoryError::NotADirectory(path.to_owned()),
-                other => not_writable(other.into()),
-            })?;
+            fanfare_os::fs::openat(CWD, path, flags, Mode::empty()).map_err(
+                |errno| match errno {
+                    Errno::NOENT => DirectoryError::Missing(path.to_owned()),
+                    Errno::NOTDIR => DirectoryError::NotADirectory(path.to_owned()),
+                    other => not_writable(other.into()),
+                },
+            )?;
         let directory = Self::over(Box::new(fd));
         let probe = format!("{}probe-{}", PART_PREFIX, std::process::id());
         directory.create_own(&probe).map_err(not_writable)?;
@@ -366,22 +367,19 @@ fn create_durably(path: &Path) -> io::Result<()> {
         made => made?,
     }
     let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
-    File::open(above)?.sync_all()
+    fanfare_os::fs::sync_directory(above)
 }
 
 /// Permission bits for a received file: as announced; where nothing is, what this process's umask
 /// leaves. Never set-user-id and the like.
 pub fn permissions(announced: Option<u32>) -> Mode {
     let bits = announced.unwrap_or_else(|| (0o666 & !umask()) | 0o600);
-    Mode::from_bits_truncate(bits & 0o777)
+    mode_of(bits & 0o777)
 }
 
-/// Read from the system's account of this process: asking with umask(2) would change it for a
-/// moment, under the feet of other threads.
+/// Which permissions new files of this process do not get.
 pub fn umask() -> u32 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
-    line.and_then(|octal| u32::from_str_radix(octal.trim(), 8).ok()).unwrap_or(0o022)
+    fanfare_os::fs::umask_of_process()
 }
 
 #[cfg(test)]
@@ -470,7 +468,7 @@ mod tests {
             assert_eq!(placed(&directory, "same", "f", conflict), "f");
         }
         let after = std::fs::metadata(scratch.path().join("f")).unwrap();
-        use std::os::unix::fs::MetadataExt;
+        use fanfare_os::file::MetadataExt;
         assert_eq!((before.ino(), before.mtime_nsec()), (after.ino(), after.mtime_nsec()));
         assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1);
     }

@@ -28,16 +28,19 @@ pub mod scratch;
 pub mod simulated;
 mod unnamed_file;
 
+use fanfare_os::fd::BorrowedFd;
 use std::{
     fmt::Debug,
     io::{self, Read},
-    os::fd::BorrowedFd,
     sync::Arc,
 };
 
+use fanfare_os::{
+    fs::{Mode, mode_of},
+    io::Errno,
+};
 pub use os::descriptor;
 pub use own_file::OwnFile;
-use rustix::{fs::Mode, io::Errno};
 pub use unnamed_file::unnamed_file;
 
 /// An open directory. Names are one part, without a slash; nothing follows links.
@@ -175,7 +178,7 @@ impl dyn FileHandle + '_ {
     /// that durable. What the system does not allow stays as it is: the content is right.
     pub fn adjust(&self, mode: Option<Mode>, mtime: Option<Mtime>) -> Result<(), Errno> {
         let now = self.metadata()?;
-        let Some(has) = now.mode.map(Mode::from_raw_mode) else { return Ok(()) };
+        let Some(has) = now.mode.map(mode_of) else { return Ok(()) };
         let [seconds, nanoseconds, ..] = now.times;
         let other_time = mtime.filter(|mtime| {
             (mtime.seconds, i64::from(mtime.nanoseconds)) != (seconds, nanoseconds)

@@ -9,11 +9,11 @@
 //! their four bytes. So every name has one text, and every text gives the name back:
 //! [`text_of`], [`bytes_of`]. For people there are [`escaped`] and [`shown`].
 
+use fanfare_os::text::OsStrExt;
 use std::{
     borrow::Cow,
     ffi::OsStr,
     fmt::{self, Write as _},
-    os::unix::ffi::OsStrExt,
     path::PathBuf,
 };
 
@@ -55,6 +55,8 @@ pub enum NameError {
     Nul,
     /// A name that files under way use here.
     Reserved,
+    /// This system has no such names: Windows takes `\\`, `:`, `con` and others for something else.
+    Foreign,
     /// A link, a file or a directory is where it, or one of its directories, should be.
     InTheWay,
 }
@@ -69,6 +71,7 @@ impl fmt::Display for NameError {
             Self::TooDeep => "it has more than 4096 parts",
             Self::Nul => "it has a NUL",
             Self::Reserved => "a part begins with .fanfare-",
+            Self::Foreign => "this system has no such names",
             Self::InTheWay => "something else is where it should be",
         })
     }
@@ -274,6 +277,9 @@ fn check_part(part: &[u8]) -> Result<(), NameError> {
     }
     if part.starts_with(PART_PREFIX.as_bytes()) {
         return Err(NameError::Reserved);
+    }
+    if !fanfare_os::text::can_be_a_name(part) {
+        return Err(NameError::Foreign);
     }
     Ok(())
 }

@@ -1,17 +1,13 @@
 //! The real file system, by descriptors: neither a name from the network nor a link planted
 //! meanwhile leads out of a directory.
 
-use std::{
-    fmt::Debug,
-    fs::File,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::Arc,
-};
+use fanfare_os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::{fmt::Debug, fs::File, sync::Arc};
 
-use rustix::{
+use fanfare_os::{
     fs::{
-        AtFlags, Dir, FallocateFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags,
-        ResolveFlags, Stat, Timespec, Timestamps,
+        AtFlags, Dir, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Stat, Timespec,
+        Timestamps, is_in_memory, kind_of, mode_of,
     },
     io::Errno,
 };
@@ -23,9 +19,6 @@ use super::{
 
 /// Bytes of a block of `st_blocks`, whatever the file system's own are (stat(2)).
 const STAT_BLOCK: u64 = 512;
-/// linux/magic.h: a file system in memory. Room is had there by clearing it, which takes as long as
-/// writing: a gigabyte would keep a receiver from its sockets for half a second.
-const TMPFS_MAGIC: u64 = 0x0102_1994;
 
 /// The descriptor of another directory of the same file system.
 /// The system's descriptor. XDEV: it is not on a real file system.
@@ -52,45 +45,45 @@ impl<D: AsFd + Debug + Send + Sync> DirectoryHandle for D {
     }
 
     fn make_directory(&self, name: &str) -> Result<(), Errno> {
-        rustix::fs::mkdirat(self, &*bytes_of(name), Mode::RWXU | Mode::RWXG | Mode::RWXO)
+        fanfare_os::fs::mkdirat(self, &*bytes_of(name), Mode::RWXU | Mode::RWXG | Mode::RWXO)
     }
 
     fn make_own_directory(&self, name: &str) -> Result<(), Errno> {
-        rustix::fs::mkdirat(self, &*bytes_of(name), Mode::RWXU)
+        fanfare_os::fs::mkdirat(self, &*bytes_of(name), Mode::RWXU)
     }
 
     fn make_writable(&self) -> Result<(), Errno> {
-        let mode = rustix::fs::fstat(self)?.st_mode;
+        let mode = fanfare_os::fs::fstat(self)?.st_mode;
         if mode & 0o300 == 0o300 {
             return Err(Errno::ACCESS);
         }
-        rustix::fs::fchmod(self, Mode::from_raw_mode(mode & 0o7777 | 0o300))
+        fanfare_os::fs::fchmod(self, mode_of(mode & 0o7777 | 0o300))
     }
 
     fn remove_directory(&self, name: &str) -> Result<(), Errno> {
-        rustix::fs::unlinkat(self, &*bytes_of(name), AtFlags::REMOVEDIR)
+        fanfare_os::fs::unlinkat(self, &*bytes_of(name), AtFlags::REMOVEDIR)
     }
 
     fn lock(&self) -> Result<(), Errno> {
-        rustix::fs::flock(self, FlockOperation::NonBlockingLockExclusive)
+        fanfare_os::fs::flock(self, FlockOperation::NonBlockingLockExclusive)
     }
 
     fn rename(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno> {
-        rustix::fs::renameat(self, &*bytes_of(from), descriptor(to)?, &*bytes_of(name))
+        fanfare_os::fs::renameat(self, &*bytes_of(from), descriptor(to)?, &*bytes_of(name))
     }
 
     fn rename_new(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno> {
         let (from, name) = (bytes_of(from), bytes_of(name));
-        rustix::fs::renameat_with(self, &*from, descriptor(to)?, &*name, RenameFlags::NOREPLACE)
+        fanfare_os::fs::renameat_with(self, &*from, descriptor(to)?, &*name, RenameFlags::NOREPLACE)
     }
 
     fn link(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno> {
         let (from, name) = (bytes_of(from), bytes_of(name));
-        rustix::fs::linkat(self, &*from, descriptor(to)?, &*name, AtFlags::empty())
+        fanfare_os::fs::linkat(self, &*from, descriptor(to)?, &*name, AtFlags::empty())
     }
 
     fn unlink(&self, name: &str) -> Result<(), Errno> {
-        rustix::fs::unlinkat(self, &*bytes_of(name), AtFlags::empty())
+        fanfare_os::fs::unlinkat(self, &*bytes_of(name), AtFlags::empty())
     }
 
     fn list(&self) -> Result<Vec<String>, Errno> {
@@ -99,70 +92,71 @@ impl<D: AsFd + Debug + Send + Sync> DirectoryHandle for D {
     }
 
     fn metadata_of(&self, name: &str) -> Result<Metadata, Errno> {
-        let stat = rustix::fs::statat(self, &*bytes_of(name), AtFlags::SYMLINK_NOFOLLOW)?;
+        let stat = fanfare_os::fs::statat(self, &*bytes_of(name), AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(metadata(&stat))
     }
 
     fn free(&self) -> u64 {
-        rustix::fs::fstatvfs(self).map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize))
+        fanfare_os::fs::fstatvfs(self).map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize))
     }
 
     fn capacity(&self) -> u64 {
-        rustix::fs::fstatvfs(self).map_or(0, |fs| fs.f_blocks.saturating_mul(fs.f_frsize))
+        fanfare_os::fs::fstatvfs(self).map_or(0, |fs| fs.f_blocks.saturating_mul(fs.f_frsize))
     }
 
     fn sync(&self) -> Result<(), Errno> {
-        rustix::fs::fsync(self)
+        fanfare_os::fs::fsync(self)
     }
 
     fn sync_all(&self) -> Result<(), Errno> {
-        rustix::fs::syncfs(self)
+        fanfare_os::fs::syncfs(self)
     }
 }
 
 impl FileHandle for File {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize, Errno> {
-        rustix::io::pread(self, into, offset)
+        fanfare_os::io::pread(self, into, offset)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<usize, Errno> {
-        rustix::io::pwrite(self, bytes, offset)
+        fanfare_os::io::pwrite(self, bytes, offset)
     }
 
     fn set_len(&self, len: u64) -> Result<(), Errno> {
-        rustix::fs::ftruncate(self, len)
+        fanfare_os::fs::ftruncate(self, len)
     }
 
     fn reserve(&self, len: u64) -> Result<(), Errno> {
-        if rustix::fs::fstatfs(self)?.f_type as u64 == TMPFS_MAGIC {
+        // Room is had by clearing it there, which takes as long as writing: a gigabyte would keep a
+        // receiver from its sockets for half a second.
+        if is_in_memory(self)? {
             return Err(Errno::OPNOTSUPP);
         }
-        rustix::fs::fallocate(self, FallocateFlags::empty(), 0, len)
+        fanfare_os::fs::allocate(self, len)
     }
 
     fn punch(&self, offset: u64, len: u64) -> Result<(), Errno> {
-        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        rustix::fs::fallocate(self, flags, offset, len)
+        fanfare_os::fs::punch_hole(self, offset, len)
     }
 
     fn sync(&self) -> Result<(), Errno> {
-        rustix::fs::fsync(self)
+        fanfare_os::fs::fsync(self)
     }
 
     fn sync_data(&self) -> Result<(), Errno> {
-        rustix::fs::fdatasync(self)
+        fanfare_os::fs::fdatasync(self)
     }
 
     fn metadata(&self) -> Result<Metadata, Errno> {
-        Ok(metadata(&rustix::fs::fstat(self)?))
+        Ok(metadata(&fanfare_os::fs::fstat(self)?))
     }
 
     fn lock(&self) -> Result<(), Errno> {
-        rustix::fs::flock(self, FlockOperation::NonBlockingLockExclusive)
+        fanfare_os::fs::flock(self, FlockOperation::NonBlockingLockExclusive)
     }
 
     fn set_properties(&self, mode: Mode, mtime: Option<Mtime>) -> Result<(), Errno> {
-        rustix::fs::fchmod(self, mode)?;
+        fanfare_os::fs::fchmod(self, mode)?;
         mtime.into_iter().for_each(|mtime| self.set_mtime(mtime));
         Ok(())
     }
@@ -171,12 +165,12 @@ impl FileHandle for File {
         let time = Timespec { tv_sec: mtime.seconds, tv_nsec: mtime.nanoseconds.into() };
         let times = Timestamps { last_access: time, last_modification: time };
         // A time that this file system cannot hold is no reason to lose the file.
-        let _ = rustix::fs::futimens(self, &times);
+        let _ = fanfare_os::fs::futimens(self, &times);
     }
 }
 
 fn metadata(stat: &Stat) -> Metadata {
-    let is_file = FileType::from_raw_mode(stat.st_mode).is_file();
+    let is_file = kind_of(stat).is_file();
     let len = u64::try_from(stat.st_size).unwrap_or(0);
     let (is_linked_twice, number) = (stat.st_nlink > 1, stat.st_ino);
     // Their widths differ between machines.
@@ -210,10 +204,10 @@ fn open_beneath(
     let name = &*bytes_of(name);
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    match rustix::fs::openat2(directory, name, flags, mode, resolve) {
+    match fanfare_os::fs::openat2(directory, name, flags, mode, resolve) {
         // Kernels before 5.6 and some sandboxes lack it. The name is one part without a slash, so
         // that O_NOFOLLOW alone says the same.
-        Err(Errno::NOSYS | Errno::PERM) => rustix::fs::openat(directory, name, flags, mode),
+        Err(Errno::NOSYS | Errno::PERM) => fanfare_os::fs::openat(directory, name, flags, mode),
         other => other,
     }
 }

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
-use rustix::io::Errno;
+use fanfare_os::io::Errno;
 
 use super::FileHandle;
 

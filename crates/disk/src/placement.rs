@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use rustix::io::Errno;
+use fanfare_os::io::Errno;
 
 use crate::{AsDirectory, FileHandle, Open, Reader, in_writable, rename_new};
 

@@ -1,16 +1,15 @@
 //! Drives the exchange of probes over real sockets for a given time.
 
 use std::{
-    io,
+    io::{self, Read as _},
     net::{IpAddr, SocketAddr, UdpSocket},
-    os::fd::OwnedFd,
     time::Duration,
 };
 
 use fanfare_node::Clock;
 use fanfare_proto::Time;
 use fanfare_udp::{Endpoint, EndpointConfig, Interface, OpenError, Via};
-use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, ipproto, recv, socket_with};
+use socket2::{Domain, Protocol, Socket, Type};
 
 use super::exchange::{Exchange, Way};
 use super::peer::PeerReport;
@@ -18,6 +17,8 @@ use super::probe::Probe;
 use super::querier::{Listened, Not, query_source};
 use super::system;
 
+/// Protocol number (IANA).
+const IGMP: i32 = 2;
 /// Shortest exchange: enough own probes to judge their way back.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// A peer first heard late is given this long, so that both sides have something to tell.
@@ -45,7 +46,7 @@ pub(super) struct Heard {
 pub(super) struct Ward {
     endpoint: Endpoint,
     interface: Interface,
-    queries: Result<OwnedFd, Not>,
+    queries: Result<Socket, Not>,
     exchange: Exchange,
     clock: Clock,
     group: SocketAddr,
@@ -208,19 +209,22 @@ fn open_door(interface: &Interface, group: SocketAddr) -> Option<UdpSocket> {
 }
 
 /// A raw socket hears the IGMP messages that come to this machine, queries to 224.0.0.1 among them.
-fn open_queries(group: IpAddr) -> Result<OwnedFd, Not> {
+fn open_queries(group: IpAddr) -> Result<Socket, Not> {
     if group.is_ipv6() {
         return Err(Not::Ipv4);
     }
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    socket_with(AddressFamily::INET, SocketType::RAW, flags, Some(ipproto::IGMP))
-        .map_err(|_| Not::Allowed)
+    if cfg!(windows) {
+        return Err(Not::Here);
+    }
+    let opened = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(IGMP)));
+    let opened = opened.and_then(|socket| socket.set_nonblocking(true).map(|()| socket));
+    opened.map_err(|_| Not::Allowed)
 }
 
 /// The source of a query that the socket has kept, if it came by the interface.
-fn queries_in(socket: &OwnedFd, interface: &Interface) -> Option<IpAddr> {
+fn queries_in(mut socket: &Socket, interface: &Interface) -> Option<IpAddr> {
     let mut packet = [0; 1500];
-    while let Ok((length, _)) = recv(socket, &mut packet, RecvFlags::DONTWAIT) {
+    while let Ok(length) = socket.read(&mut packet) {
         let source = query_source(&packet[..length]);
         if let Some(source) = source.filter(|source| system::comes_by(interface, *source)) {
             return Some(source);

@@ -47,6 +47,8 @@ pub(crate) enum Not {
     Allowed,
     /// Only IGMP is listened for.
     Ipv4,
+    /// This system keeps queries to itself.
+    Here,
 }
 
 pub(crate) fn judge(facts: &QuerierFacts) -> Finding {
@@ -96,6 +98,10 @@ fn judge_silence(facts: &QuerierFacts) -> Finding {
         ),
         Listened::Impossible(Not::Ipv4) => {
             Finding::ok("querier.unseen", format!("MLD queries are not listened for ({SIGN})"))
+        }
+        Listened::Impossible(Not::Here) => {
+            let text = format!("this system keeps IGMP queries from programs ({SIGN})");
+            Finding::ok("querier.unseen", text)
         }
         _ => Finding::ok(
             "querier.unseen",

@@ -99,7 +99,7 @@ pub(super) fn firewall(group: SocketAddr, interface: &Interface) -> FirewallFact
 }
 
 fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
+    fanfare_os::process::is_root()
 }
 
 fn output(program: &str, args: &[&str]) -> Option<String> {

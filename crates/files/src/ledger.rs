@@ -400,7 +400,8 @@ fn parse_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs::File, os::unix::fs::MetadataExt};
+    use fanfare_os::file::MetadataExt;
+    use std::fs::File;
 
     use fanfare_disk::scratch::Scratch;
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};

@@ -1,9 +1,9 @@
 //! Files that hold secrets: nobody else may read them, and they are never written over.
 
+use fanfare_os::file::{MetadataExt as _, OpenOptionsExt as _};
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read as _, Write as _},
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::Path,
 };
 
@@ -98,7 +98,7 @@ pub fn write_private(what: &str, path: &Path, text: &str) -> Result<(), Failure>
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use fanfare_os::file::PermissionsExt;
 
     use super::*;
 

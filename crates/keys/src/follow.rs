@@ -1,9 +1,9 @@
 //! Key files that change while a program runs: `fanfare group keep` writes the group's new key where the
 //! old one was.
 
+use fanfare_os::file::MetadataExt as _;
 use std::{
     fs,
-    os::unix::fs::MetadataExt as _,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };

@@ -3,7 +3,6 @@
 use std::{
     collections::VecDeque,
     io::{self, BufRead, BufReader, Read, Write},
-    os::unix::net::UnixStream,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -12,6 +11,8 @@ use std::{
     },
     time::Duration,
 };
+
+use fanfare_os::local::UnixStream;
 
 use fanfare_json::{Line, MessageLine, StreamLine};
 use fanfare_node::group::{Body, BodyError};

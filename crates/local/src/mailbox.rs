@@ -5,12 +5,13 @@ use std::{
     collections::BTreeMap,
     io::{self, BufWriter, Write},
     net::Shutdown,
-    os::unix::net::UnixStream,
     sync::{
         Arc, Mutex, PoisonError,
         mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel},
     },
 };
+
+use fanfare_os::local::UnixStream;
 
 use fanfare_json::{Dropped, Line, StreamLine, message_line};
 use fanfare_node::group::{Gap, Message};

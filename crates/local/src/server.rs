@@ -8,10 +8,6 @@ use std::{
     collections::BTreeMap,
     fs, io,
     io::{BufRead, BufReader, Write},
-    os::unix::{
-        fs::{FileTypeExt, PermissionsExt},
-        net::{UnixListener, UnixStream},
-    },
     path::Path,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -19,6 +15,8 @@ use std::{
     },
     time::Duration,
 };
+
+use fanfare_os::local::{UnixListener, UnixStream, is_socket, restrict};
 
 use fanfare_json::{Cancelled, GatewayLine, Line, Published, Subscribed, Unsubscribed, tag_text};
 use fanfare_node::{
@@ -380,8 +378,7 @@ pub fn close(path: &Path) {
 }
 
 fn bind(path: &Path) -> Result<UnixListener, Failure> {
-    let is_socket = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
-    if is_socket {
+    if is_socket(path) {
         if UnixStream::connect(path).is_ok() {
             let text = format!(
                 "socket ({}): another node listens there. Stop it, or give another --socket",
@@ -392,8 +389,7 @@ fn bind(path: &Path) -> Result<UnixListener, Failure> {
         close(path);
     }
     let listener = UnixListener::bind(path).map_err(|error| refused(path, &error))?;
-    fs::set_permissions(path, fs::Permissions::from_mode(MODE))
-        .map_err(|error| refused(path, &error))?;
+    restrict(path, MODE).map_err(|error| refused(path, &error))?;
     Ok(listener)
 }
 

@@ -1,39 +1,34 @@
 //! Wakes the driver's thread from another one.
 
-use std::{
-    io,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::Arc,
-};
+use std::{io, sync::Arc};
 
-use rustix::event::{EventfdFlags, eventfd};
+use fanfare_os::wake::Bell;
+use fanfare_udp::WaitFd;
 
-/// A descriptor that becomes readable when somebody calls.
+/// What becomes readable when somebody calls.
 #[derive(Debug, Clone)]
 pub struct Waker {
-    fd: Arc<OwnedFd>,
+    bell: Arc<Bell>,
 }
 
 impl Waker {
     /// One that nobody has called yet.
     pub fn new() -> io::Result<Self> {
-        let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self { fd: Arc::new(fd) })
+        Ok(Self { bell: Arc::new(Bell::new()?) })
     }
 
     /// Makes the descriptor readable.
     pub fn wake(&self) {
-        // Full means that it is readable already.
-        let _ = rustix::io::write(&self.fd, &1_u64.to_ne_bytes());
+        self.bell.ring();
     }
 
     /// Forgets the calls so far.
     pub fn clear(&self) {
-        let _ = rustix::io::read(&self.fd, &mut [0; 8]);
+        self.bell.clear();
     }
 
     /// What to wait for.
-    pub fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+    pub fn as_fd(&self) -> WaitFd<'_> {
+        self.bell.as_fd()
     }
 }

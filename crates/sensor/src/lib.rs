@@ -1,13 +1,14 @@
 //! What the operating system can tell the monitor: packets that pass by, interfaces, the host, and
 //! agents of SNMP. Only headers of packets are looked at, and nothing but SNMP is sent.
 //!
-//! - `capture`: packets of an interface, and the rights that are given up; `replay`: packets of a file
+//! - `capture`: packets of an interface (Linux alone), and the rights that are given up; `replay`: packets of a file
 //! - `dissect`: a frame's bytes become a sighting, as `fanfare_monitor::observe` takes it
 //! - `host`: processors, memory, battery; `interfaces`: counters of network interfaces
 //! - `snmp`: other machines' interfaces, by SNMP v2c
 //! - `report`: everything of a span of time, as JSON; `address`: how much of addresses is told
 
 mod address;
+#[cfg(target_os = "linux")]
 pub mod capture;
 pub mod dissect;
 pub mod host;

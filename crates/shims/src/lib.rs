@@ -10,7 +10,6 @@ mod uftp;
 
 use std::{
     ffi::{OsStr, OsString},
-    os::unix::process::CommandExt as _,
     path::Path,
     process::Command,
 };
@@ -39,7 +38,8 @@ pub fn translate(words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     let mut shell = Command::new("sh");
     // By its own file, and so under its own name.
     let own = std::fs::canonicalize(&own).unwrap_or(own);
-    let error = shell.arg("-c").arg(around).arg(own).args(&shim.words).exec();
+    let shell = shell.arg("-c").arg(around).arg(own).args(&shim.words);
+    let error = fanfare_os::process::replace(shell);
     let text = format!("sh ({error}): cannot be started. Install a shell");
     Err(Failure::new(Exit::Resource, "shim.shell", text))
 }

@@ -1,8 +1,8 @@
 //! An endpoint: the sockets of one node in one group.
 
+use rustix::fd::{AsFd, BorrowedFd};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use fanfare_units::Ecn;
@@ -67,8 +67,10 @@ impl Endpoint {
         let transmitter = Transmitter::open(config, interface.as_ref(), local)?;
         let own = own_address(config, &transmitter, interface.as_ref());
         refuse_own(config, own, &groups);
-        let hears_direct =
-            config.hears_direct && config.role == Role::Member && config.group.ip().is_multicast();
+        let hears_direct = !cfg!(windows)
+            && config.hears_direct
+            && config.role == Role::Member
+            && config.group.ip().is_multicast();
         Ok(Self {
             direct: hears_direct.then(|| direct::open(config)).flatten(),
             transmitter,
@@ -132,6 +134,16 @@ impl Endpoint {
             false => 0,
         };
         for group in self.groups.iter().filter(|_| ready.group) {
+            // Where a socket is not bound to its group, it hears what is sent to this machine, too.
+            let hears_direct = self.config.hears_direct;
+            let mut each = |meta: &RecvMeta, run: &[u8], stride: usize| match meta.destination {
+                Some(own) if cfg!(windows) && group.is_group() && !own.is_multicast() => {
+                    if hears_direct && direct::is_near(meta.source.ip()) {
+                        each(&RecvMeta { via: Via::Unicast, ..*meta }, run, stride);
+                    }
+                }
+                _ => each(meta, run, stride),
+            };
             match self.buffers.drain(&group.receive_socket, Via::Group(group.group), &mut each) {
                 Ok(more) => count += more,
                 Err(_) if count > 0 => break,

@@ -1,7 +1,7 @@
 //! One group's receiving socket: bound to the group's own address, joined on one interface.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use socket2::{Domain, InterfaceIndexOrAddress, Protocol, Socket, Type};
 
@@ -34,7 +34,7 @@ impl GroupSocket {
             return Err(OpenError::NotMulticast { address: group.ip() });
         }
         let socket = open_shared(group, config)?;
-        bind(&socket, scoped(group, interface))?;
+        bind(&socket, bound_to(scoped(group, interface)))?;
         join(&socket, group.ip(), interface, config.source).map_err(|source| OpenError::Join {
             group: group.ip(),
             interface: interface.name.clone(),
@@ -53,6 +53,11 @@ impl GroupSocket {
         Self::finish(socket, address, config)
     }
 
+    /// It hears a group, and not one address of this machine.
+    pub(crate) fn is_group(&self) -> bool {
+        self.group.ip().is_multicast()
+    }
+
     fn finish(
         socket: Socket,
         group: SocketAddr,
@@ -63,6 +68,19 @@ impl GroupSocket {
             group,
         })
     }
+}
+
+/// What the socket of a group is bound to: the group. Windows takes none of these; its sockets hear
+/// only the groups that they have joined themselves, and beside them what is sent to this machine.
+pub(crate) fn bound_to(group: SocketAddr) -> SocketAddr {
+    if !cfg!(windows) {
+        return group;
+    }
+    let any: IpAddr = match group {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    SocketAddr::new(any, group.port())
 }
 
 /// A socket that shares the port with others and hears what it has joined itself.
@@ -91,7 +109,7 @@ fn open(address: SocketAddr, config: &EndpointConfig) -> Result<Socket, OpenErro
 /// the BSDs ask for SO_REUSEPORT as well.
 fn share_port(socket: &Socket) -> Result<(), OpenError> {
     configured("shared port", socket.set_reuse_address(true))?;
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    #[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
     configured("shared port", socket.set_reuse_port(true))?;
     Ok(())
 }

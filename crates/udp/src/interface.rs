@@ -82,13 +82,46 @@ pub(crate) fn is_link_scope(address: &Ipv6Addr) -> bool {
 
 /// Lists the interfaces of this machine, in the order of their index.
 ///
-/// Errors: what the system said when asked; `Unsupported` on systems other than Linux and Android,
-/// where an [`Interface`] must be filled in by the caller.
+/// Errors: what the system said when asked.
 pub fn interfaces() -> io::Result<Vec<Interface>> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     return crate::netlink::interfaces();
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    Err(io::Error::from(io::ErrorKind::Unsupported))
+    listed()
+}
+
+/// All interfaces with their addresses, ordered by index, where there is no netlink.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn listed() -> io::Result<Vec<Interface>> {
+    use std::collections::BTreeMap;
+
+    use getifaddrs::{Address, InterfaceFlags};
+
+    /// The system's list has no lengths: this is what Ethernet and Wi-Fi take.
+    const USUAL_MTU: u32 = 1500;
+
+    let mut found: BTreeMap<u32, Interface> = BTreeMap::new();
+    for entry in getifaddrs::getifaddrs()? {
+        // Without a number no group can be joined there.
+        let Some(index) = entry.index.filter(|index| *index > 0) else { continue };
+        let has = |flag| entry.flags.contains(flag);
+        let interface = found.entry(index).or_insert_with(|| Interface {
+            name: entry.name.clone(),
+            index,
+            addresses: Vec::new(),
+            up: has(InterfaceFlags::UP) && has(InterfaceFlags::RUNNING),
+            multicast: has(InterfaceFlags::MULTICAST),
+            loopback: has(InterfaceFlags::LOOPBACK),
+            mtu: USUAL_MTU,
+        });
+        let address: IpAddr = match entry.address {
+            Address::V4(v4) => v4.address.into(),
+            Address::V6(v6) => v6.address.into(),
+            Address::Mac(_) => continue,
+        };
+        interface.addresses.push(address);
+    }
+    Ok(found.into_values().collect())
 }
 
 /// The interface that `old` was, where it is there again for `group`: of the same name, or else of the same

@@ -128,7 +128,8 @@ impl Members {
         };
         let socket = group::open_shared(group, config)?;
         let any = SocketAddr::new(any, group.port());
-        group::bind(&socket, if single { group::scoped(group, interface) } else { any })?;
+        let own = || group::bound_to(group::scoped(group, interface));
+        group::bind(&socket, if single { own() } else { any })?;
         let receive_socket = ReceiveSocket::timed(socket, false, group.is_ipv6())?;
         Ok(Self { receive_socket, port: group.port(), groups: Vec::new(), single })
     }

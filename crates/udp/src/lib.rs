@@ -54,6 +54,7 @@ pub use fanfare_units::Ecn;
 pub use follow::Change;
 pub use interface::{Interface, interfaces};
 pub use receive::{RecvMeta, TURN, Via};
+pub use rustix::fd::BorrowedFd as WaitFd;
 pub use scoped_host::scoped_host;
 pub use transmit::MAX_GSO_SEGMENTS;
 pub use wait::Ready;

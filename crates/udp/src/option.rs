@@ -19,6 +19,9 @@ mod linux {
     use std::net::Ipv6Addr;
     use std::os::fd::{AsFd, AsRawFd};
 
+    /// The kernel cuts and joins datagrams.
+    pub(crate) const SEGMENTS: bool = true;
+
     // linux/asm-generic/socket.h and linux/sock_diag.h: SK_MEMINFO_DROPS is the last of
     // SK_MEMINFO_VARS. linux/in.h has the last. `libc` names none of them for every target.
     const SO_MEMINFO: c_int = 55;
@@ -123,9 +126,12 @@ mod linux {
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod plain {
+    use rustix::fd::AsFd;
     use std::io;
     use std::net::Ipv6Addr;
-    use std::os::fd::AsFd;
+
+    /// Windows could, by an option of its own: one call for each datagram does it everywhere.
+    pub(crate) const SEGMENTS: bool = false;
 
     pub(crate) fn stop_receive_timestamps(_: &impl AsFd) -> io::Result<()> {
         Ok(())
@@ -135,6 +141,7 @@ mod plain {
         Ok(())
     }
 
+    /// Windows goes on: a run is cut by the length that comes with it.
     pub(crate) fn stop_coalescing(_: &impl AsFd) -> io::Result<()> {
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! What changes while an endpoint is open, and its descriptors for whoever waits for several endpoints.
 
+use rustix::fd::{AsFd as _, BorrowedFd};
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd as _, BorrowedFd};
 
 use crate::endpoint::Endpoint;
 

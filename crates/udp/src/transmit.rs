@@ -61,7 +61,8 @@ impl Transmitter {
         }
         socket.bind(&local.into()).map_err(|source| OpenError::Bind { address: local, source })?;
         let receive_socket = ReceiveSocket::new(socket, config.gro)?;
-        let segmentation = config.gso && receive_socket.state.max_gso_segments() > 1;
+        let segmentation =
+            option::SEGMENTS && config.gso && receive_socket.state.max_gso_segments() > 1;
         let traffic_class = config.dscp << 2;
         set_traffic_class(&receive_socket.socket, local.ip(), traffic_class)
             .map_err(|source| OpenError::Configure { what: "DSCP", source })?;
@@ -192,11 +193,19 @@ fn is_refusal(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|number| SEGMENTATION_REFUSALS.contains(&number))
 }
 
+#[cfg(not(windows))]
 fn set_traffic_class(socket: &Socket, family: IpAddr, traffic_class: u8) -> io::Result<()> {
     match family {
         IpAddr::V4(_) => socket.set_tos_v4(u32::from(traffic_class)),
         IpAddr::V6(_) => socket.set_tclass_v6(u32::from(traffic_class)),
     }
+}
+
+/// Windows marks datagrams by its own policies alone: a DSCP is refused, and ECN marks are left out,
+/// which receivers take for a sender that knows none.
+#[cfg(windows)]
+fn set_traffic_class(_: &Socket, _: IpAddr, traffic_class: u8) -> io::Result<()> {
+    if traffic_class >> 2 == 0 { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
 }
 
 fn configure(

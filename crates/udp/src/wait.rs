@@ -1,7 +1,7 @@
 //! Waiting for sockets with nanosecond timeouts.
 
+use rustix::fd::BorrowedFd;
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -80,6 +80,7 @@ fn timespec(timeout: Duration) -> Timespec {
     const LONGEST_SECONDS: u64 = u32::MAX as u64;
     Timespec {
         tv_sec: timeout.as_secs().min(LONGEST_SECONDS) as i64,
-        tv_nsec: timeout.subsec_nanos().into(),
+        // Its type differs from one system to the other; it is below 10^9.
+        tv_nsec: timeout.subsec_nanos() as _,
     }
 }

@@ -1,6 +1,7 @@
 //! Where it goes, in words.
 
-use std::{fmt, os::unix::ffi::OsStrExt, path::PathBuf};
+use fanfare_os::text::OsStrExt;
+use std::{fmt, path::PathBuf};
 
 use fanfare_files::{Placed, StreamTarget, name};
 

@@ -1,8 +1,8 @@
 //! What is to be sent, to whom, and how.
 
+use fanfare_os::file::FileTypeExt;
 use std::{
     net::SocketAddr,
-    os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
 };
 

@@ -1,9 +1,7 @@
 //! What was left out of a directory: one warning for each kind, however many there are.
 
-use std::{
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-};
+use fanfare_os::text::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use fanfare_command::Output;
 use fanfare_files::name::{shown, text_of};

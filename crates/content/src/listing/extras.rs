@@ -1,13 +1,13 @@
 //! What stands here and is not listed: counted, or removed.
 
+use fanfare_os::fd::{AsFd, BorrowedFd};
 use std::{
     ffi::CStr,
-    os::fd::{AsFd, BorrowedFd},
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use rustix::{
-    fs::{AtFlags, FileType, Stat},
+use fanfare_os::{
+    fs::{AtFlags, Stat, kind_of},
     io::Errno,
 };
 
@@ -109,7 +109,7 @@ pub(super) fn visit(
         stat => stat.map_err(disk)?,
     };
     let recent = bounds.is_recent(&stat);
-    if !FileType::from_raw_mode(stat.st_mode).is_dir() {
+    if !kind_of(&stat).is_dir() {
         return if recent { Ok(()) } else { extras.file(place) };
     }
     if depth >= DEPTH_MAX {
@@ -122,7 +122,11 @@ pub(super) fn visit(
         let within = Place { parent: directory.as_fd(), name: &name.name, path: &path };
         visit(extras, within, bounds, depth + 1)?;
     }
-    if recent || !extras.directory(place)? {
+    // Windows removes nothing that is open.
+    let directory = Some(directory).filter(|_| !cfg!(windows));
+    if (recent || !extras.directory(place)?)
+        && let Some(directory) = directory
+    {
         extras.leave(directory.as_fd(), place.path)?;
     }
     Ok(())
@@ -157,7 +161,7 @@ pub(super) struct Remove<'a> {
 
 impl Remove<'_> {
     fn unlink(&mut self, place: Place<'_>, flags: AtFlags) -> Result<bool, Obstacle> {
-        match rustix::fs::unlinkat(place.parent, place.name, flags) {
+        match fanfare_os::fs::unlinkat(place.parent, place.name, flags) {
             // Somebody was faster.
             Err(Errno::NOENT) => return Ok(true),
             // Something has come into it, or what stays is in it.
@@ -180,7 +184,7 @@ impl Extras for Remove<'_> {
 
     /// So that nothing comes back with the power.
     fn leave(&mut self, directory: BorrowedFd<'_>, path: &str) -> Result<(), Obstacle> {
-        let synced = rustix::fs::fsync(directory);
+        let synced = fanfare_os::fs::fsync(directory);
         synced.map_err(|errno| Obstacle::Disk(path.to_owned(), errno))
     }
 }

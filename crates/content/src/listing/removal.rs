@@ -1,13 +1,13 @@
 //! From a received listing to what came of it: checked, counted, perhaps removed.
 
+use fanfare_os::fd::BorrowedFd;
 use std::{
     io::{self, BufReader, Read},
-    os::fd::BorrowedFd,
     sync::{Arc, atomic::AtomicBool},
 };
 
 use fanfare_disk::{Reader, directory::Directory};
-use rustix::{fs::Mode, io::Errno};
+use fanfare_os::{fs::Mode, io::Errno};
 
 use super::{
     LISTING_MAX,

@@ -1,14 +1,12 @@
 //! Directories here, by descriptors. Nothing follows a link, and nothing crosses into another file
 //! system: what somebody has mounted beneath a root is not its sender's.
 
-use std::{
-    ffi::{CStr, CString},
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-};
+use fanfare_os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ffi::{CStr, CString};
 
 use fanfare_disk::name::{PART_PREFIX, text_of};
-use rustix::{
-    fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat},
+use fanfare_os::{
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, kind_of},
     io::Errno,
 };
 
@@ -25,8 +23,9 @@ impl Name {
     /// Some file systems do not say it along with the name.
     fn kind(&self, parent: BorrowedFd<'_>) -> FileType {
         match self.kind {
-            FileType::Unknown => stat(parent, &self.name)
-                .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+            FileType::Unknown => {
+                stat(parent, &self.name).map_or(FileType::Unknown, |stat| kind_of(&stat))
+            }
             known => known,
         }
     }
@@ -38,12 +37,12 @@ impl Name {
 
 /// What has that name, itself and not what it may link to.
 pub(super) fn stat(parent: BorrowedFd<'_>, name: &CStr) -> Result<Stat, Errno> {
-    rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
+    fanfare_os::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// Which file system an open directory is on.
 pub(super) fn device(directory: BorrowedFd<'_>) -> Result<u64, Errno> {
-    Ok(rustix::fs::fstat(directory)?.st_dev)
+    Ok(fanfare_os::fs::fstat(directory)?.st_dev)
 }
 
 /// Opens a directory that is on `device`. XDEV: it is on another.
@@ -54,9 +53,11 @@ pub(super) fn open(parent: BorrowedFd<'_>, name: &CStr, device: u64) -> Result<O
         | ResolveFlags::NO_MAGICLINKS
         // A directory of this very file system may be mounted here a second time.
         | ResolveFlags::NO_XDEV;
-    let opened = match rustix::fs::openat2(parent, name, flags, Mode::empty(), resolve) {
+    let opened = match fanfare_os::fs::openat2(parent, name, flags, Mode::empty(), resolve) {
         // Kernels before 5.6 and some sandboxes lack it.
-        Err(Errno::NOSYS | Errno::PERM) => rustix::fs::openat(parent, name, flags, Mode::empty()),
+        Err(Errno::NOSYS | Errno::PERM) => {
+            fanfare_os::fs::openat(parent, name, flags, Mode::empty())
+        }
         other => other,
     }?;
     if self::device(opened.as_fd())? == device { Ok(opened) } else { Err(Errno::XDEV) }

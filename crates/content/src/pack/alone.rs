@@ -1,13 +1,8 @@
 //! A file whose name is too long for an announcement, in a pack of its own, whose index has room. It
 //! may be large: it is read twice, and never kept in memory.
 
-use std::{
-    fs::File,
-    io,
-    os::unix::fs::{FileExt, MetadataExt},
-    path::Path,
-    sync::Arc,
-};
+use fanfare_os::file::{FileExt, MetadataExt};
+use std::{fs::File, io, path::Path, sync::Arc};
 
 use super::{
     format::{GROUP_BYTES, GROUPS_MAX, HASH, HEADER_BYTES, header},

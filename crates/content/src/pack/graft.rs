@@ -9,7 +9,7 @@ use std::{
 };
 
 use fanfare_disk::{directory::Directory, in_writable, name::SafeName, parents::Parents};
-use rustix::io::Errno;
+use fanfare_os::io::Errno;
 
 use super::staging::Staging;
 

@@ -1,8 +1,8 @@
 //! A pack to be sent: its index in memory, its content where it always was, in the files.
 
+use fanfare_os::text::OsStrExt;
 use std::{
     io,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };

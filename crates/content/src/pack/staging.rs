@@ -7,8 +7,8 @@ use fanfare_disk::{
     name::PART_PREFIX,
     {DirectoryHandle, FileHandle, Open},
 };
+use fanfare_os::{fs::mode_of, io::Errno};
 use fanfare_proto::ObjectKey;
-use rustix::{fs::Mode, io::Errno};
 
 /// Ends the name of such a directory.
 const ENDING: &str = ".pack";
@@ -18,9 +18,17 @@ const DEPTH_MAX: usize = 16;
 /// A directory that nobody else may enter.
 #[derive(Debug)]
 pub struct Staging {
+    /// Closed before it is removed: Windows removes nothing that is open.
+    own: Directory,
+    #[expect(dead_code, reason = "what counts is when it is dropped")]
+    removal: Removal,
+}
+
+/// Removes it when dropped.
+#[derive(Debug)]
+struct Removal {
     parent: Arc<Directory>,
     name: String,
-    own: Directory,
 }
 
 impl Staging {
@@ -36,7 +44,8 @@ impl Staging {
         let own = parent.handle().enter(&name)?;
         // Tells other receivers in this directory that it is in use.
         let _ = own.lock();
-        let staging = Self { parent: parent.clone(), name, own: Directory::over(own) };
+        let removal = Removal { parent: parent.clone(), name };
+        let staging = Self { own: Directory::over(own), removal };
         if left_over {
             staging.empty();
         }
@@ -55,7 +64,7 @@ impl Staging {
         name: &str,
         mode: u32,
     ) -> io::Result<Arc<dyn FileHandle>> {
-        let mode = Mode::from_bits_truncate((mode & 0o777) | 0o600);
+        let mode = mode_of((mode & 0o777) | 0o600);
         Ok(parent.open(name, Open::CreateAs(mode))?)
     }
 
@@ -89,16 +98,20 @@ fn empty(directory: &dyn DirectoryHandle, depth: usize) {
         }
         if let Ok(inner) = directory.enter(&name) {
             empty(&*inner, depth - 1);
+            drop(inner);
             let _ = directory.remove_directory(&name);
         }
     }
 }
 
-impl Drop for Staging {
+impl Drop for Removal {
     fn drop(&mut self) {
-        let remove = || self.parent.handle().remove_directory(&self.name);
+        let parent = self.parent.handle();
+        let remove = || parent.remove_directory(&self.name);
         if remove().is_err() {
-            self.empty();
+            if let Ok(own) = parent.enter(&self.name) {
+                empty(&*own, DEPTH_MAX);
+            }
             let _ = remove();
         }
     }

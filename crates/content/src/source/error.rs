@@ -1,8 +1,8 @@
 //! Why something cannot be sent, in words.
 
+use fanfare_os::text::OsStrExt;
 use std::{
     fmt, io,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 

@@ -131,11 +131,11 @@ mod tests {
             std::fs::write(root.join(file), file).unwrap();
         }
         std::os::unix::fs::symlink("b", root.join("link")).unwrap();
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
+        fanfare_os::fs::mknodat(
+            fanfare_os::fs::CWD,
             root.join("pipe"),
-            rustix::fs::FileType::Fifo,
-            rustix::fs::Mode::RUSR,
+            fanfare_os::fs::FileType::Fifo,
+            fanfare_os::fs::Mode::RUSR,
             0,
         )
         .unwrap();

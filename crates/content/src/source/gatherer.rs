@@ -1,9 +1,9 @@
 //! From what a user names to objects: trees walked, small files packed, the others taken one by one.
 //! What the directories are beside their files is noted on the way.
 
+use fanfare_os::{file::MetadataExt, text::OsStrExt};
 use std::{
     io::{self, Read},
-    os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
     sync::Arc,
 };

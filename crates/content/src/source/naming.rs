@@ -1,8 +1,8 @@
 //! What receivers call what is sent, and that no two things have one name.
 
+use fanfare_os::text::{OsStrExt, OsStringExt};
 use std::{
     ffi::OsStr,
-    os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
 };
 

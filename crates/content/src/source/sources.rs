@@ -1,10 +1,10 @@
 //! Objects to be sent, in order, and how each is added.
 
+use fanfare_os::file::MetadataExt;
 use std::{
     collections::VecDeque,
     fs::File,
     io::{self, Read, Seek, Write},
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
 };

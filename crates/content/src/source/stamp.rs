@@ -1,9 +1,9 @@
 //! By what it shows that somebody has written to a file.
 
+use fanfare_os::file::{FileExt, MetadataExt};
 use std::{
     fs::{File, Metadata},
     io,
-    os::unix::fs::{FileExt, MetadataExt},
     path::Path,
 };
 

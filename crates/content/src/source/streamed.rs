@@ -1,12 +1,7 @@
 //! What is sent as it is read.
 
-use std::{
-    fs::File,
-    io,
-    os::{fd::AsFd, unix::ffi::OsStrExt},
-    path::Path,
-    sync::Arc,
-};
+use fanfare_os::{fd::AsFd, text::OsStrExt};
+use std::{fs::File, io, path::Path, sync::Arc};
 
 use fanfare_disk::name::text_of;
 

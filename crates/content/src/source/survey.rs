@@ -1,10 +1,7 @@
 //! What would be sent, without reading it.
 
-use std::{
-    collections::BTreeSet,
-    os::unix::{ffi::OsStrExt, fs::MetadataExt},
-    path::Path,
-};
+use fanfare_os::{file::MetadataExt, text::OsStrExt};
+use std::{collections::BTreeSet, path::Path};
 
 use super::{
     GatherOptions, Links, NamedPath, SourceError, Sources, naming,

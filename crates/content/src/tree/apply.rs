@@ -1,9 +1,9 @@
 //! A tree, entry by entry. Directories come last and from the bottom up: what is put into one changes
 //! its time, and one that nobody may write to takes nothing any more.
 
+use fanfare_os::fd::BorrowedFd;
 use std::{
     io::{self, Read},
-    os::fd::BorrowedFd,
     sync::atomic::{AtomicBool, Ordering},
 };
 
@@ -13,8 +13,8 @@ use fanfare_disk::{
     name::{SafeName, bytes_of},
     parents::Parents,
 };
-use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat},
+use fanfare_os::{
+    fs::{AtFlags, Mode, OFlags, ResolveFlags, Stat, kind_of},
     io::Errno,
 };
 
@@ -143,7 +143,8 @@ impl<'a> Applier<'a> {
         let missing = |_| Reason::Aborted;
         let of_parent = self.existing.get(of_parts).map_err(missing)?;
         let of_parent = descriptor(of_parent).map_err(disk)?;
-        let stat = rustix::fs::statat(of_parent, &*bytes_of(of_last), AtFlags::SYMLINK_NOFOLLOW);
+        let stat =
+            fanfare_os::fs::statat(of_parent, &*bytes_of(of_last), AtFlags::SYMLINK_NOFOLLOW);
         if !is_first(&stat.map_err(|_| Reason::Aborted)?, first) {
             return Err(Reason::Conflict);
         }
@@ -173,11 +174,11 @@ impl<'a> Applier<'a> {
             Errno::NOENT => Reason::Aborted,
             other => disk(other),
         })?;
-        let stat = rustix::fs::fstat(&file).map_err(disk)?;
-        if !FileType::from_raw_mode(stat.st_mode).is_file() {
+        let stat = fanfare_os::fs::fstat(&file).map_err(disk)?;
+        if !kind_of(&stat).is_file() {
             return Err(Reason::InTheWay);
         }
-        let set = properties::set(std::os::fd::AsFd::as_fd(&file), self.carried, properties);
+        let set = properties::set(fanfare_os::fd::AsFd::as_fd(&file), self.carried, properties);
         judge(last, last, set)
     }
 
@@ -210,7 +211,7 @@ fn judge(placed: &str, wanted: &str, set: Result<bool, Errno>) -> Result<(), Rea
 fn is_first(stat: &Stat, first: &First) -> bool {
     let size = u64::try_from(stat.st_size) == Ok(first.size);
     let time = stat.st_mtime.abs_diff(first.mtime.seconds) <= 2;
-    FileType::from_raw_mode(stat.st_mode).is_file() && size && time
+    kind_of(stat).is_file() && size && time
 }
 
 fn reason_of(error: &io::Error) -> Reason {
@@ -218,13 +219,15 @@ fn reason_of(error: &io::Error) -> Reason {
 }
 
 /// A file itself, not what it may link to; and what is no file must not hold us up.
-fn open(parent: BorrowedFd<'_>, name: &str) -> Result<std::os::fd::OwnedFd, Errno> {
+fn open(parent: BorrowedFd<'_>, name: &str) -> Result<fanfare_os::fd::OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let name = &*bytes_of(name);
-    match rustix::fs::openat2(parent, name, flags, Mode::empty(), resolve) {
+    match fanfare_os::fs::openat2(parent, name, flags, Mode::empty(), resolve) {
         // Kernels before 5.6 and some sandboxes lack it; the name is one part.
-        Err(Errno::NOSYS | Errno::PERM) => rustix::fs::openat(parent, name, flags, Mode::empty()),
+        Err(Errno::NOSYS | Errno::PERM) => {
+            fanfare_os::fs::openat(parent, name, flags, Mode::empty())
+        }
         other => other,
     }
 }

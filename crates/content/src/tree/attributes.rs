@@ -1,8 +1,9 @@
 //! Extended attributes of an open file or directory. ACLs and capabilities are attributes, too.
 
-use std::{ffi::CString, os::fd::BorrowedFd};
+use fanfare_os::fd::BorrowedFd;
+use std::ffi::CString;
 
-use rustix::{
+use fanfare_os::{
     fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr},
     io::Errno,
 };
@@ -100,7 +101,8 @@ fn grown(call: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Er
 
 #[cfg(test)]
 mod tests {
-    use std::{fs::File, os::fd::AsFd};
+    use fanfare_os::fd::AsFd;
+    use std::fs::File;
 
     use fanfare_disk::scratch::Scratch;
 

@@ -1,10 +1,13 @@
 //! What the sender finds beside its files, noted while the directories are walked.
 
+use fanfare_os::{
+    fd::AsFd,
+    file::{HAS_OWNERS, MetadataExt},
+};
 use std::{
     collections::HashMap,
     fs::{File, Metadata},
     io,
-    os::{fd::AsFd, unix::fs::MetadataExt},
 };
 
 use super::{
@@ -84,7 +87,7 @@ impl Collector {
     }
 
     fn owner_of(&self, meta: &Metadata) -> Option<Owner> {
-        self.carried.owner.then(|| Owner { user: meta.uid(), group: meta.gid() })
+        (self.carried.owner && HAS_OWNERS).then(|| Owner { user: meta.uid(), group: meta.gid() })
     }
 
     fn push(&mut self, name: &str, kind: Kind, properties: Properties) {

@@ -1,13 +1,13 @@
 //! Links get their names, in one step each, and whatever else has such a name is never followed.
 
-use std::os::fd::BorrowedFd;
+use fanfare_os::fd::BorrowedFd;
 
 use fanfare_disk::{
     DirectoryHandle, descriptor, directory::Directory, in_writable, name::bytes_of,
     placement::Conflict,
 };
-use rustix::{
-    fs::{AtFlags, FileType, RenameFlags},
+use fanfare_os::{
+    fs::{AtFlags, RenameFlags, kind_of},
     io::Errno,
 };
 
@@ -25,10 +25,10 @@ pub(super) enum New<'a> {
 impl New<'_> {
     fn make(&self, parent: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
         match self {
-            Self::Link(target) => rustix::fs::symlinkat(*target, parent, name),
+            Self::Link(target) => fanfare_os::fs::symlinkat(*target, parent, name),
             Self::HardLink(directory, file) => {
                 let flags = AtFlags::empty();
-                rustix::fs::linkat(directory, &*bytes_of(file), parent, name, flags)
+                fanfare_os::fs::linkat(directory, &*bytes_of(file), parent, name, flags)
             }
         }
     }
@@ -36,11 +36,12 @@ impl New<'_> {
     /// Whether it has this name already.
     fn is(&self, parent: BorrowedFd<'_>, name: &[u8]) -> bool {
         match self {
-            Self::Link(target) => rustix::fs::readlinkat(parent, name, Vec::new())
+            Self::Link(target) => fanfare_os::fs::readlinkat(parent, name, Vec::new())
                 .is_ok_and(|here| here.as_bytes() == *target),
             Self::HardLink(directory, file) => {
-                let of = rustix::fs::statat(directory, &*bytes_of(file), AtFlags::SYMLINK_NOFOLLOW);
-                let here = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW);
+                let of =
+                    fanfare_os::fs::statat(directory, &*bytes_of(file), AtFlags::SYMLINK_NOFOLLOW);
+                let here = fanfare_os::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW);
                 matches!((of, here), (Ok(a), Ok(b)) if (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
             }
         }
@@ -85,18 +86,18 @@ fn replace(
     name: &[u8],
     new: &New<'_>,
 ) -> Result<(), Errno> {
-    let here = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    if FileType::from_raw_mode(here.st_mode).is_dir() {
+    let here = fanfare_os::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if kind_of(&here).is_dir() {
         return Err(Errno::EXIST);
     }
     let aside = top.own_name("link", ".new");
     let own = descriptor(top.handle())?;
-    let _ = rustix::fs::unlinkat(own, aside.as_str(), AtFlags::empty());
+    let _ = fanfare_os::fs::unlinkat(own, aside.as_str(), AtFlags::empty());
     new.make(own, aside.as_bytes())?;
     let renamed =
-        rustix::fs::renameat_with(own, aside.as_str(), parent, name, RenameFlags::empty());
+        fanfare_os::fs::renameat_with(own, aside.as_str(), parent, name, RenameFlags::empty());
     if renamed.is_err() {
-        let _ = rustix::fs::unlinkat(own, aside.as_str(), AtFlags::empty());
+        let _ = fanfare_os::fs::unlinkat(own, aside.as_str(), AtFlags::empty());
     }
     renamed
 }

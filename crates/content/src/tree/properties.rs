@@ -1,9 +1,9 @@
 //! Permissions, owners, attributes and times of what is open.
 
-use std::os::fd::BorrowedFd;
+use fanfare_os::fd::BorrowedFd;
 
-use rustix::{
-    fs::{AtFlags, Gid, Mode, Stat, Timespec, Timestamps, Uid},
+use fanfare_os::{
+    fs::{AtFlags, Gid, Stat, Timespec, Timestamps, Uid, mode_of},
     io::Errno,
 };
 
@@ -19,11 +19,11 @@ pub(super) fn set(
     carried: Carried,
     properties: &Properties,
 ) -> Result<bool, Errno> {
-    let before = rustix::fs::fstat(file)?;
+    let before = fanfare_os::fs::fstat(file)?;
     // The owner first: a change of owner takes away the set-user-ID bits, and capabilities.
     let owned = match properties.owner.filter(|_| carried.owner) {
         Some(owner) => {
-            set_owner(&before, owner, &|user, group| rustix::fs::fchown(file, user, group))?
+            set_owner(&before, owner, &|user, group| fanfare_os::fs::fchown(file, user, group))?
         }
         None => true,
     };
@@ -32,7 +32,7 @@ pub(super) fn set(
     }
     let attributed = attributes::set(file, carried, &properties.attributes)?;
     if let Some(mtime) = properties.mtime {
-        set_time(&before, mtime, &|times| rustix::fs::futimens(file, times));
+        set_time(&before, mtime, &|times| fanfare_os::fs::futimens(file, times));
     }
     Ok(owned && attributed)
 }
@@ -45,15 +45,15 @@ pub(super) fn set_link(
     properties: &Properties,
 ) -> Result<bool, Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW;
-    let before = rustix::fs::statat(parent, name, flags)?;
+    let before = fanfare_os::fs::statat(parent, name, flags)?;
     let owned = match properties.owner.filter(|_| carried.owner) {
         Some(owner) => set_owner(&before, owner, &|user, group| {
-            rustix::fs::chownat(parent, name, user, group, flags)
+            fanfare_os::fs::chownat(parent, name, user, group, flags)
         })?,
         None => true,
     };
     if let Some(mtime) = properties.mtime {
-        set_time(&before, mtime, &|times| rustix::fs::utimensat(parent, name, times, flags));
+        set_time(&before, mtime, &|times| fanfare_os::fs::utimensat(parent, name, times, flags));
     }
     Ok(owned)
 }
@@ -79,9 +79,9 @@ fn set_owner(before: &Stat, owner: Owner, set: SetOwner<'_>) -> Result<bool, Err
 /// Of the special bits only those in `mask` change.
 fn set_mode(file: BorrowedFd<'_>, mode: u32, mask: u32) -> Result<(), Errno> {
     // Not as it was before: the owner's change may have taken bits away.
-    let has = rustix::fs::fstat(file)?.st_mode & 0o7777;
+    let has = fanfare_os::fs::fstat(file)?.st_mode & 0o7777;
     let wanted = (mode & mask) | (has & !mask);
-    if has == wanted { Ok(()) } else { rustix::fs::fchmod(file, Mode::from_raw_mode(wanted)) }
+    if has == wanted { Ok(()) } else { fanfare_os::fs::fchmod(file, mode_of(wanted)) }
 }
 
 fn set_time(before: &Stat, mtime: Mtime, set: &dyn Fn(&Timestamps) -> Result<(), Errno>) {

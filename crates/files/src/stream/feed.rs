@@ -15,7 +15,7 @@ use fanfare_content::stream::{
     piece::{End, PIECE_MAX, Piece, without_zeros},
 };
 use fanfare_node::Waker;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use fanfare_os::input::is_readable;
 
 /// Pieces read before there is room for them: enough to bridge a pause of the reader.
 const AHEAD: usize = 8;
@@ -160,13 +160,10 @@ fn fill(input: &mut &File, buffer: &mut [u8]) -> io::Result<usize> {
 
 /// Whether something can be read within a short time.
 fn has_more(input: &File) -> io::Result<bool> {
-    let mut fds = [PollFd::new(input, PollFlags::IN)];
-    let linger = Timespec::try_from(LINGER).map_err(|_| io::ErrorKind::InvalidInput)?;
     loop {
-        match poll(&mut fds, Some(&linger)) {
-            Ok(count) => return Ok(count > 0),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(errno) => return Err(errno.into()),
+        match is_readable(input, LINGER) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            looked => return looked,
         }
     }
 }

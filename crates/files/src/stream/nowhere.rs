@@ -1,11 +1,12 @@
 //! The directory of a receiver that takes a stream and no files: nothing can be put into it.
 
-use std::{fs::File, os::fd::AsFd as _, sync::Arc};
+use fanfare_os::fd::AsFd as _;
+use std::{fs::File, sync::Arc};
 
 use fanfare_disk::{
     DirectoryHandle, DirectoryId, FileHandle, Metadata, Open, directory::Directory,
 };
-use rustix::io::Errno;
+use fanfare_os::{file::NOTHING, io::Errno};
 
 #[derive(Debug)]
 struct Nowhere {
@@ -17,7 +18,7 @@ struct Nowhere {
 
 /// A directory that refuses everything, and has so many bytes free.
 pub(crate) fn nowhere(free: u64) -> std::io::Result<Arc<Directory>> {
-    let stand_in = File::open("/dev/null")?;
+    let stand_in = File::open(NOTHING)?;
     Ok(Arc::new(Directory::over(Box::new(Nowhere { stand_in, free }))))
 }
 

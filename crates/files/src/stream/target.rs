@@ -1,13 +1,13 @@
 //! Where a receiver puts a stream: a file in its directory, or what its user named.
 
+use fanfare_os::{
+    fd::AsFd,
+    file::{FileExt, FileTypeExt},
+};
 use std::{
     fmt,
     fs::File,
     io::{self, Read, Write},
-    os::{
-        fd::AsFd,
-        unix::fs::{FileExt, FileTypeExt},
-    },
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -22,11 +22,11 @@ use fanfare_disk::{
     name::{NameError, SafeName},
     placement::Conflict,
 };
-use fanfare_proto::ObjectKey;
-use rustix::{
-    fs::{Advice, CWD, FallocateFlags, Mode, OFlags},
+use fanfare_os::{
+    fs::{CWD, Mode, OFlags, mode_of},
     io::Errno,
 };
+use fanfare_proto::ObjectKey;
 
 /// A device is synced after so many bytes: what waits in memory stays short, and so does the last sync.
 const SYNC_BYTES: u64 = 64 << 20;
@@ -95,7 +95,7 @@ impl StreamTarget {
     pub(crate) fn free(&self) -> u64 {
         let above = self.path.as_deref().map(|path| path.parent().unwrap_or(Path::new("/")));
         let above = above.map(|above| if above == Path::new("") { Path::new(".") } else { above });
-        let room = above.and_then(|above| rustix::fs::statvfs(above).ok());
+        let room = above.and_then(|above| fanfare_os::fs::statvfs(above).ok());
         room.map_or(u64::MAX, |room| room.f_bavail.saturating_mul(room.f_frsize))
     }
 
@@ -122,8 +122,8 @@ impl StreamTarget {
             OFlags::CREATE
         };
         let flags = OFlags::CLOEXEC | more;
-        let mode = Mode::from_raw_mode(0o666);
-        let open = |access: OFlags| rustix::fs::openat(CWD, path, flags | access, mode);
+        let mode = mode_of(0o666);
+        let open = |access: OFlags| fanfare_os::fs::openat(CWD, path, flags | access, mode);
         // What an earlier attempt has left is read, where that is allowed.
         let readable = if is(FileTypeExt::is_fifo) { None } else { open(OFlags::RDWR).ok() };
         let is_readable = readable.is_some();
@@ -134,7 +134,7 @@ impl StreamTarget {
                 other => TargetError::Open(path.clone(), other.into()),
             })?;
         if is(FileTypeExt::is_fifo) {
-            let blocking = rustix::fs::fcntl_setfl(&fd, OFlags::empty());
+            let blocking = fanfare_os::fs::fcntl_setfl(&fd, OFlags::empty());
             blocking.map_err(|errno| TargetError::Open(path.clone(), errno.into()))?;
         }
         let file = File::from(fd);
@@ -318,7 +318,7 @@ impl Raw {
             self.unsynced = 0;
             self.file.sync_data()?;
             // Nobody reads it soon: other programs need the memory.
-            let _ = rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed);
+            fanfare_os::fs::advise_done(&self.file);
         }
         Ok(())
     }
@@ -328,8 +328,7 @@ impl Raw {
         if self.sparse || !self.is_kept {
             return Ok(());
         }
-        let flags = FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE;
-        if rustix::fs::fallocate(&self.file, flags, offset, len).is_ok() {
+        if fanfare_os::fs::zero_range(&self.file, offset, len).is_ok() {
             return Ok(());
         }
         zeros(len, |at, bytes| self.write(offset + at, bytes))
@@ -386,13 +385,13 @@ fn zeros(len: u64, mut write: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::R
 /// The hash of what is on the device, or as near to that as the system lets us look.
 fn read_back(path: &Path, is_device: bool, size: u64) -> io::Result<[u8; 32]> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let direct = rustix::fs::openat(CWD, path, flags | OFlags::DIRECT, Mode::empty());
+    let direct = fanfare_os::fs::go_around_cache(path);
     let direct = direct.ok().filter(|_| is_device).map(File::from);
     let mut file = match direct {
         Some(file) => file,
         None => {
-            let file = File::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?);
-            let _ = rustix::fs::fadvise(&file, 0, None, Advice::DontNeed);
+            let file = File::from(fanfare_os::fs::openat(CWD, path, flags, Mode::empty())?);
+            fanfare_os::fs::advise_done(&file);
             file
         }
     };
@@ -474,7 +473,7 @@ mod tests {
     fn a_pipe_without_a_reader_and_a_directory_are_refused() {
         let scratch = Scratch::new();
         let fifo = scratch.path().join("pipe");
-        rustix::fs::mknodat(CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+        fanfare_os::fs::mknodat(CWD, &fifo, fanfare_os::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
         let target = StreamTarget { path: Some(fifo), ..StreamTarget::default() };
         assert!(matches!(target.open(), Err(TargetError::NoReader(_))));
         let directory = StreamTarget { path: Some(scratch.path().into()), ..target };

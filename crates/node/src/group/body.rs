@@ -1,10 +1,10 @@
 //! What a message holds: short ones in memory, long ones in a file that vanishes with them.
 
+use fanfare_os::file::FileExt;
 use std::{
     fmt,
     fs::File,
     io::{self, Read, Seek, SeekFrom, Write},
-    os::unix::fs::FileExt,
     sync::Arc,
 };
 

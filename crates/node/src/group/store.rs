@@ -1,6 +1,7 @@
 //! Messages' bytes while the group's node needs them: others' as they come, and this node's own.
 
-use std::{collections::BTreeMap, fs::File, io, os::unix::fs::FileExt, sync::Arc};
+use fanfare_os::file::FileExt;
+use std::{collections::BTreeMap, fs::File, io, sync::Arc};
 
 use fanfare_disk::unnamed_file;
 use fanfare_group::ContentHash;

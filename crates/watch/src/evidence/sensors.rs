@@ -5,10 +5,6 @@ use std::{
     collections::BTreeMap,
     fs,
     io::{self, BufRead as _, BufReader, Read as _},
-    os::unix::{
-        fs::PermissionsExt as _,
-        net::{UnixListener, UnixStream},
-    },
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -17,6 +13,8 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+
+use fanfare_os::local::{UnixListener, UnixStream, restrict};
 
 use serde_json::Value;
 
@@ -56,7 +54,7 @@ impl Sensors {
             fs::remove_file(path)?;
         }
         let listener = UnixListener::bind(path)?;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+        restrict(path, 0o600)?;
         let shared = Arc::<Shared>::default();
         let own = Arc::clone(&shared);
         thread::Builder::new().name("sensors".to_owned()).spawn(move || {

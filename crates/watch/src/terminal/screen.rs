@@ -5,11 +5,9 @@ use std::{
     time::Duration,
 };
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    termios::{
-        LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr,
-    },
+use fanfare_os::{
+    input::is_readable,
+    terminal::{self, Raw},
 };
 
 /// Where the size is not known.
@@ -22,7 +20,8 @@ const HELP: &str = "q ends, up and down move";
 /// A terminal; as it was before when this is dropped.
 #[derive(Debug)]
 pub struct Screen {
-    before: Termios,
+    /// Keys come at once and are not shown.
+    raw: Option<Raw>,
     /// The first line that is shown.
     top: usize,
 }
@@ -42,15 +41,9 @@ impl Screen {
         if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
             return None;
         }
-        let before = tcgetattr(io::stdin()).ok()?;
-        let mut raw = before.clone();
-        // Keys come at once and are not shown; Ctrl-C still is a signal.
-        raw.local_modes &= !(LocalModes::ICANON | LocalModes::ECHO);
-        raw.special_codes[SpecialCodeIndex::VMIN] = 0;
-        raw.special_codes[SpecialCodeIndex::VTIME] = 0;
-        tcsetattr(io::stdin(), OptionalActions::Now, &raw).ok()?;
+        let raw = Some(Raw::take()?);
         let _ = write!(io::stdout(), "{ENTER}").and_then(|()| io::stdout().flush());
-        Some(Self { before, top: 0 })
+        Some(Self { raw, top: 0 })
     }
 
     /// How wide it is.
@@ -79,18 +72,13 @@ impl Screen {
 
     /// Waits for a key; true when it ends. Lines may have moved then.
     pub fn wait(&mut self, patience: Duration) -> io::Result<bool> {
-        let stdin = io::stdin();
-        let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
-        let patience = Timespec {
-            tv_sec: patience.as_secs().cast_signed(),
-            tv_nsec: i64::from(patience.subsec_nanos()),
-        };
-        match poll(&mut ready, Some(&patience)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(false),
-            result => result?,
+        match is_readable(io::stdin(), patience) {
+            Ok(false) => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(false),
+            looked => looked?,
         };
         let mut bytes = [0; 16];
-        let count = rustix::io::read(&stdin, &mut bytes)?;
+        let count = terminal::read_keys(&mut bytes)?;
         match key(&bytes[..count]) {
             Some(Key::Quit) => return Ok(true),
             Some(Key::Up(lines)) => self.top = self.top.saturating_sub(lines),
@@ -104,7 +92,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
+        self.raw = None;
         let _ = write!(io::stdout(), "{LEAVE}").and_then(|()| io::stdout().flush());
     }
 }
@@ -121,10 +109,8 @@ fn key(bytes: &[u8]) -> Option<Key> {
 }
 
 fn size() -> (usize, usize) {
-    match tcgetwinsize(io::stdout()) {
-        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
-            (usize::from(size.ws_col), usize::from(size.ws_row))
-        }
+    match terminal::size(io::stdout()) {
+        Some((width, height)) if width > 0 && height > 0 => (width.into(), height.into()),
         _ => USUAL,
     }
 }

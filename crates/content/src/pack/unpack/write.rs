@@ -8,8 +8,8 @@ use fanfare_disk::{
     name::SafeName,
     parents::Parents,
 };
+use fanfare_os::fs::mode_of;
 use fanfare_proto::ObjectKey;
-use rustix::fs::Mode;
 
 use super::{At, Staged, StagedFile};
 use crate::{
@@ -137,7 +137,7 @@ impl Stager<'_> {
         file.hash = source.copy(Some(&*out), &mut self.window)?;
         let mode = file.entry.mode & 0o777;
         if mode & self.umask != 0 || mode & 0o600 != 0o600 {
-            out.set_properties(Mode::from_bits_truncate(mode), None)?;
+            out.set_properties(mode_of(mode), None)?;
         }
         out.set_mtime(file.entry.mtime);
         Ok(())

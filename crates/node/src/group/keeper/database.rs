@@ -1,11 +1,11 @@
 //! The tables of a durable cache: records of messages, this node's numbers, and who it is.
 
+use fanfare_os::file::{OpenOptionsExt, set_mode};
 use std::{
     cell::Cell,
     collections::BTreeMap,
-    fs::{File, OpenOptions, Permissions},
+    fs::{File, OpenOptions},
     io,
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     panic::{self, AssertUnwindSafe},
     path::Path,
     sync::Once,
@@ -348,6 +348,6 @@ fn private(path: &Path) -> io::Result<File> {
     options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE);
     let file = options.open(path)?;
     // Earlier versions made it readable. Who is not its owner leaves it as it is.
-    let _ = file.set_permissions(Permissions::from_mode(FILE_MODE));
+    let _ = set_mode(&file, FILE_MODE);
     Ok(file)
 }

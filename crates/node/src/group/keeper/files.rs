@@ -1,10 +1,10 @@
 //! Long messages of a durable cache, each in a file of its own: a database is no place for them.
 
+use fanfare_os::file::{DirBuilderExt, OpenOptionsExt};
 use std::{
     collections::BTreeSet,
     fs::{DirBuilder, File, OpenOptions},
     io,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -67,7 +67,7 @@ impl Files {
 
     /// Makes the names of new files durable.
     pub(super) fn sync_names(&self) -> Result<(), Fault> {
-        let synced = File::open(&self.directory).and_then(|directory| directory.sync_all());
+        let synced = fanfare_os::fs::sync_directory(&self.directory);
         synced.map_err(|error| Fault::from(&error))
     }
 

@@ -9,7 +9,8 @@
 //! ```
 //! Numbers are little-endian, ends are counted from the leaf's first byte.
 
-use std::{collections::BTreeMap, fs::File, io, os::unix::fs::FileExt, path::Path};
+use fanfare_os::file::FileExt;
+use std::{collections::BTreeMap, fs::File, io, path::Path};
 
 use fanfare_proto::ObjectKey;
 

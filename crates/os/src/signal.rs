@@ -1,0 +1,23 @@
+//! What comes from outside beside Ctrl-C.
+
+/// Calls this at each SIGHUP from now on. To be called before there is another thread: no thread
+/// receives it, so that no handler does, and one waits for it.
+#[cfg(unix)]
+pub fn on_hangup(call: impl Fn() + Send + 'static) {
+    use nix::sys::signal::{SigSet, Signal};
+
+    let mut hangup = SigSet::empty();
+    hangup.add(Signal::SIGHUP);
+    // It cannot fail for a signal that there is; if it did, SIGHUP would end the process as before.
+    if hangup.thread_block().is_ok() {
+        std::thread::spawn(move || {
+            while hangup.wait().is_ok() {
+                call();
+            }
+        });
+    }
+}
+
+/// There is no such signal: who closes the window ends the program.
+#[cfg(windows)]
+pub fn on_hangup(_: impl Fn() + Send + 'static) {}
