@@ -204,7 +204,7 @@ mod tests {
     }
     fn args(to: &[&str]) -> HostArgs {
         let to = to.iter().map(|&host| host.to_owned()).collect();
-        HostArgs { to, to_file: None, with_group: false, no_serve: false }
+        HostArgs { to, to_file: None, with_group: false, no_serve: false, no_unicast: false }
     }
     fn refused(host: &str) -> String {
         args(&[host]).resolve(group()).unwrap_err().text
