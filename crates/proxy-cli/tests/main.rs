@@ -2,6 +2,7 @@
 //!
 //! They need root, `ip`, `curl` and `python3`. Elsewhere each says that it was not run, and why.
 
+mod callers;
 mod faults;
 mod gateway;
 mod messages;

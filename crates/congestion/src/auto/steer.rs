@@ -152,7 +152,7 @@ impl Auto {
         }
         let news = self.news(&seen.view);
         let messages = (seen.past.rate * seen.view.rtt / self.size).max(4.0) * news;
-        if self.starting && self.is_far_from_full(seen) {
+        if self.starting && !self.random.is_trying() && self.is_far_from_full(seen) {
             self.random.on_start(messages, seen.view.lost);
             return false;
         }

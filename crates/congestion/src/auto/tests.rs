@@ -1,10 +1,18 @@
 //! `auto` on the model's paths.
 
-use super::model::{Busy, Model, Path, ReceiverClock, SIZE};
+use super::{
+    Auto,
+    model::{Busy, Model, Path, ReceiverClock, SIZE},
+};
+use crate::{Feedback, Limits, Probing, RateController};
 use alloc::vec::Vec;
 use fanfare_units::{
     rate::Bitrate,
     time::{Duration, Time},
+};
+use fanfare_wire::{
+    NodeId, QuantizedRate,
+    ext::{CcFlags, ExtPath},
 };
 
 fn at(seconds: f64) -> Time {
@@ -221,4 +229,57 @@ fn a_receiver_whose_clock_is_wrong_does_not_slow_the_group() {
             assert!(of > least, "{} {clock:?}: {of}", path.rate);
         }
     }
+}
+
+/// What the receiver of a path of half a second reports: no queue, and a tenth lost.
+fn tenth_lost(sequence: u16, bottleneck: Bitrate) -> Feedback {
+    let rtt = Duration::from_millis(500);
+    Feedback {
+        node: NodeId(2),
+        cc_sequence: sequence,
+        sample: Some(rtt),
+        rtt: Some(rtt),
+        nearest: Some(rtt),
+        loss: 0.1,
+        rate: Bitrate::bps(0),
+        flags: CcFlags::default(),
+        path: Some(ExtPath {
+            delivered: QuantizedRate::ZERO,
+            queue_micros: 0,
+            standing_micros: 0,
+            lost: ExtPath::share(0.1),
+            marked: 0,
+            bottleneck: QuantizedRate::from_bytes_per_second(bottleneck.as_bytes_per_second()),
+            pace: ExtPath::quantized_pace(1.0),
+            base: 0,
+        }),
+    }
+}
+
+#[test]
+fn a_rate_that_was_lowered_at_the_start_goes_up_again_on_a_path_far_from_full() {
+    // Four probes a second, each answered 500 ms later. The narrowest link is not known until the rate
+    // was lowered once for loss.
+    let limits = Limits {
+        min: Bitrate::kbps(12),
+        max: Bitrate::mbps(1),
+        segment: 1400,
+        rtt: Duration::from_millis(500),
+    };
+    let mut auto = Auto::new(at(0.0), limits);
+    let (mut before, mut lowered) = (auto.rate(), None);
+    for n in 0..400u16 {
+        let now = at(0.25 * f64::from(n));
+        auto.on_probe(now, &Probing { grtt: limits.rtt, cc_sequence: n, sending: true });
+        auto.on_sent(now, (auto.rate().as_bytes_per_second() * 0.25) as usize);
+        let Some(sequence) = n.checked_sub(2) else { continue };
+        let known = if lowered.is_some() { Bitrate::mbps(10) } else { Bitrate::bps(0) };
+        auto.on_feedback(now, &tenth_lost(sequence, known));
+        if lowered.is_none() && auto.rate() < before {
+            lowered = Some(auto.rate());
+        }
+        before = auto.rate();
+    }
+    let lowered = lowered.expect("the rate is lowered for loss once");
+    assert_eq!(auto.rate(), limits.max, "it was lowered to {lowered}");
 }

@@ -35,6 +35,8 @@ const IDLE: Duration = Duration::from_secs(8);
 const RUN: Duration = Duration::from_secs(40);
 const MEGABYTE: u64 = 1_000_000;
 const SEEDS: u64 = 5;
+/// Here one run in four went wrong at the start, so that more of them are needed.
+const MATRIX_SEEDS: u64 = 12;
 
 /// One direction of the road.
 #[derive(Debug)]
@@ -336,11 +338,11 @@ fn upload(loss: f64, seed: u64) -> f64 {
 
 #[test]
 fn a_megabyte_over_the_road_of_the_matrix_comes_whole_at_any_loss() {
-    // 512 kbit/s and 250 ms one way, seeds 1 to 5. The least is 0.9 of what was measured, kbit/s; the
+    // 512 kbit/s and 250 ms one way, seeds 1 to 12. The least is 0.9 of what was measured, kbit/s; the
     // start leaves the line half empty (results/unicast.md says why).
-    for (loss, least) in [(0.0, 320.0), (0.05, 230.0), (0.1, 200.0), (0.15, 130.0)] {
-        let all: Vec<_> = (1..=SEEDS).map(|seed| 8000.0 / upload(loss, seed)).collect();
-        let mean = all.iter().sum::<f64>() / SEEDS as f64;
+    for (loss, least) in [(0.0, 320.0), (0.05, 255.0), (0.1, 205.0), (0.15, 170.0)] {
+        let all: Vec<_> = (1..=MATRIX_SEEDS).map(|seed| 8000.0 / upload(loss, seed)).collect();
+        let mean = all.iter().sum::<f64>() / MATRIX_SEEDS as f64;
         println!("loss {loss}: {mean:.0} kbit/s, {all:.0?}");
         assert!(mean >= least, "loss {loss}: {all:.0?} kbit/s");
     }
