@@ -104,12 +104,14 @@ fn trains_go_both_ways_when_they_are_asked_for_and_never_else() {
 
 /// A server of SSH with keys of its own.
 const SSH: &str = r#"
-import os, subprocess
+import ctypes, os, signal, subprocess
 os.chdir("DIRECTORY")
 for key in ("host", "user"):
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
 os.makedirs("/run/sshd", exist_ok=True)
-server = subprocess.Popen(["/usr/sbin/sshd", "-D", "-f", "/dev/null", "-h", "DIRECTORY/host", "-p", "2200",
+# It ends with this script (prctl, PR_SET_PDEATHSIG), however that ends.
+mortal = lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+server = subprocess.Popen(preexec_fn=mortal, args=["/usr/sbin/sshd", "-D", "-f", "/dev/null", "-h", "DIRECTORY/host", "-p", "2200",
     "-o", "AuthorizedKeysFile=DIRECTORY/user.pub", "-o", "StrictModes=no", "-o", "UsePAM=no",
     "-o", "PidFile=none", "-o", "PermitRootLogin=yes"])
 import socket, time
