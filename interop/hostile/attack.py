@@ -262,7 +262,8 @@ class Claim:
 def deaf(link, new, n):
     """Invented hosts that say that they hear nothing of the group, and want copies."""
     if not hasattr(link, "claims"):
-        link.claims = [Claim(f"10.77.0.{last}", link.port) for last in ALIASES]
+        net = link.own.rsplit(".", 1)[0]
+        link.claims = [Claim(f"{net}.{last}", link.port) for last in ALIASES]
         link.called = None
         link.calls = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         link.calls.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,8 @@
 //! A scenario's network with real hosts, from its start to its end.
+//!
+//! - `road`: the scenario of two hosts with one road between them
+
+pub(crate) mod road;
 
 use crate::{
     control::{self, Control},

@@ -8,10 +8,11 @@ mod trial;
 
 pub use trial::P3Row;
 
-use std::{ops::Range, process::Command};
+use std::ops::Range;
 
 use crate::{
     error::LabError,
+    lab::road,
     stop::Stop,
     system::{privileges, scratch::Scratch},
     trials::Trials,
@@ -37,19 +38,12 @@ impl P3 {
         privileges::check()?;
         crate::lab::clear_leftovers()?;
         let scratch = Scratch::with_large_pages(&std::env::temp_dir())?;
-        let tools = self.trials.tools();
-        let mut keys = Vec::new();
-        for name in ["near", "far"] {
-            let identity = scratch.path().join(name);
-            let mut command = Command::new(&tools.fanfare);
-            let shown = command.arg("id").arg("--identity").arg(identity).output();
-            let shown = shown.map_err(|error| LabError::system(tools.fanfare.display(), &error))?;
-            keys.push(String::from_utf8_lossy(&shown.stdout).trim().to_owned());
-        }
+        let fanfare = &self.trials.fanfare;
+        let key = |name| road::key(fanfare, &scratch.path().join(name));
         let ready = trial::Ready {
-            program: tools.fanfare.with_file_name("fanfare-proxy"),
+            program: fanfare.with_file_name("fanfare-proxy"),
             directory: scratch.path().to_owned(),
-            keys,
+            keys: [key("near")?, key("far")?],
         };
         let mut rows = Vec::new();
         for repetition in self.repetitions.clone() {

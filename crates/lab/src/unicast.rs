@@ -16,14 +16,13 @@ use std::{
     collections::VecDeque,
     ops::Range,
     path::Path,
-    process::Command,
     sync::{Mutex, PoisonError},
     thread,
 };
 
 use crate::{
     error::LabError,
-    peer::Tools,
+    lab::road,
     stop::Stop,
     system::{privileges, scratch::Scratch},
     trials::{Trials, available},
@@ -97,7 +96,8 @@ impl Unicast {
         missing: &mut dyn FnMut(Protocol, &LabError),
     ) -> Result<Vec<Ready>, LabError> {
         let tools = self.trials.tools();
-        let shown = [key(&tools, keys, "near")?, key(&tools, keys, "far")?];
+        let key = |name| road::key(&tools.fanfare, &keys.join(name));
+        let shown = [key("near")?, key("far")?];
         let ours = format!("fanfare {}", env!("CARGO_PKG_VERSION"));
         let prepare = |protocol: Protocol| {
             let (peer, version) = protocol.library().prepare(&tools)?;
@@ -115,11 +115,4 @@ impl Unicast {
         let found = available(&self.protocols, prepare, |_| true, missing)?;
         Ok(found.into_iter().map(|(_, ready)| ready).collect())
     }
-}
-
-fn key(tools: &Tools, directory: &Path, name: &str) -> Result<String, LabError> {
-    let shown =
-        Command::new(&tools.fanfare).arg("id").arg("--identity").arg(directory.join(name)).output();
-    let shown = shown.map_err(|error| LabError::system(tools.fanfare.display(), &error))?;
-    Ok(String::from_utf8_lossy(&shown.stdout).trim().to_owned())
 }

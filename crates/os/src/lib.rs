@@ -15,13 +15,19 @@
 //! - [`local`]: sockets for programs of this machine
 //! - [`signal`], [`terminal`]: hang-ups, sizes, keys
 //! - [`process`]: a program that takes our place, and who we are
+//! - `unix` (with `macos`), `windows`: the systems; `deep_sync`, `linux_only`, `stat`: what both others
+//!   have instead of Linux's calls
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod deep_sync;
 pub mod input;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod linux_only;
 pub mod local;
 pub mod process;
 pub mod signal;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod stat;
 pub mod terminal;
 #[cfg(unix)]
 mod unix;

@@ -12,13 +12,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fanfare_sim::Scenario;
 use serde::Serialize;
 
 use crate::{
     error::{LabError, Refusal},
     host::Host,
-    lab::Lab,
+    lab::{
+        Lab,
+        road::{self, Road},
+    },
     process::Process,
     stop::Stop,
     system::{privileges, scratch::Scratch},
@@ -118,7 +120,8 @@ impl ProxyBench {
         privileges::check()?;
         crate::lab::clear_leftovers()?;
         let scratch = Scratch::with_large_pages(&std::env::temp_dir())?;
-        let keys = [self.key(&scratch, "near")?, self.key(&scratch, "far")?];
+        let key = |name| road::key(&self.fanfare, &scratch.path().join(name));
+        let keys = [key("near")?, key("far")?];
         let mut runs = Vec::new();
         for seed in 1..=u64::from(self.repetitions) {
             for &loss in &self.losses {
@@ -135,35 +138,14 @@ impl ProxyBench {
         Ok(runs)
     }
 
-    fn scenario(&self, loss: f64) -> Result<Scenario, LabError> {
-        // One product of rate and round trip, in packets of 1,500 bytes.
-        let packets = (self.rate * u64::from(2 * self.delay_ms) / 1000 / 8 / 1500).max(10);
-        let text = format!(
-            "[scenario]\nname = \"proxy\"\nabout = \"a road for the proxy\"\nduration = \"3600s\"\n\
-             [[node]]\nname = \"near\"\n[[node]]\nname = \"far\"\n\
-             [[link]]\nfrom = \"near\"\nto = \"far\"\nboth = true\nrate = \"{}bps\"\n\
-             delay = \"{}ms\"\nloss = \"{loss}%\"\n\
-             queue = {{ kind = \"drop-tail\", packets = {packets} }}\n",
-            self.rate, self.delay_ms
-        );
-        let none = |file: &str| Err(format!("{file} is not part of it. Report this"));
-        Scenario::parse_for_laboratory(&text, &none).map_err(|mistakes| {
-            let all: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
-            let text = format!("road: {}. Choose another rate, delay or loss", all.join("; "));
-            LabError::new(Refusal::Usage, "bench.road", text)
-        })
+    fn road(&self, loss: f64) -> Road {
+        let queue = Road::product(self.rate, self.delay_ms).max(10);
+        Road { rate: self.rate, delay_ms: self.delay_ms, loss, queue }
     }
 
     /// The program beside the one that is measured.
     fn proxy(&self) -> PathBuf {
         self.fanfare.with_file_name("fanfare-proxy")
-    }
-
-    fn key(&self, scratch: &Scratch, name: &str) -> Result<String, LabError> {
-        let file = scratch.path().join(name);
-        let shown = Command::new(&self.fanfare).arg("id").arg("--identity").arg(file).output();
-        let shown = shown.map_err(|error| LabError::system(self.fanfare.display(), &error))?;
-        Ok(String::from_utf8_lossy(&shown.stdout).trim().to_owned())
     }
 
     fn measure(
@@ -173,7 +155,7 @@ impl ProxyBench {
         seed: u64,
         (directory, keys): (&Path, &[String; 2]),
     ) -> Result<ProxyRun, LabError> {
-        let lab = Lab::up(&self.scenario(loss)?, seed)?;
+        let lab = Lab::up(&self.road(loss).scenario()?, seed)?;
         let [near, far] = lab.hosts() else {
             let text = "road: it has not two hosts. Report this";
             return Err(LabError::new(Refusal::System, "bench.road", text));

@@ -44,7 +44,8 @@ pub(super) fn markdown(rows: &[P3Row]) -> String {
             ),
         };
     }
-    text + "\nThe paper (6.3): fairly accurate to 2,048 kbit/s, and too high above; no dependence on \
+    text + "\nAbove some 10 Mbit/s packets are read together. Trains in which that shows say nothing, and the\n\
+            others say too much.\n\nThe paper (6.3): fairly accurate to 2,048 kbit/s, and too high above; no dependence on \
             how busy the\nprocessor is.\n"
 }
 

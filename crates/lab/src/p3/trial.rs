@@ -7,19 +7,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fanfare_sim::Scenario;
 use serde::Deserialize;
 
 use crate::{
     error::{LabError, Refusal},
     host::Host,
-    lab::Lab,
+    lab::{Lab, road::Road},
     process::Process,
     stop::Stop,
 };
 
 /// A road's delay one way.
 const DELAY_MS: u32 = 20;
+/// Room for ten trains.
+const QUEUE: u64 = 50;
 const LINK: u16 = 7001;
 /// A link is there within this time, or nothing is measured.
 const LINKED: Duration = Duration::from_secs(20);
@@ -39,7 +40,7 @@ const BURNERS: usize = 4;
 pub(super) struct Ready {
     pub(super) program: PathBuf,
     pub(super) directory: PathBuf,
-    pub(super) keys: Vec<String>,
+    pub(super) keys: [String; 2],
 }
 
 /// What a link said of one road.
@@ -71,26 +72,13 @@ impl P3Row {
     }
 }
 
-fn scenario(rate: u32) -> Result<Scenario, LabError> {
-    let text = format!(
-        "[scenario]\nname = \"p3\"\nabout = \"a road whose rate is told\"\nduration = \"3600s\"\n\
-         [[node]]\nname = \"near\"\n[[node]]\nname = \"far\"\n[[link]]\nfrom = \"near\"\n\
-         to = \"far\"\nboth = true\nrate = \"{rate}kbps\"\ndelay = \"{DELAY_MS}ms\"\n\
-         queue = {{ kind = \"drop-tail\", packets = 50 }}\n"
-    );
-    let none = |file: &str| Err(format!("{file} is not part of it. Report this"));
-    Scenario::parse_for_laboratory(&text, &none).map_err(|mistakes| {
-        let all: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
-        LabError::new(Refusal::Usage, "lab.road", format!("road: {}", all.join("; ")))
-    })
-}
-
 pub(super) fn run(
     ready: &Ready,
     (rate, busy, repetition): (u32, bool, u32),
     stop: &Stop,
 ) -> Result<P3Row, LabError> {
-    let lab = Lab::up(&scenario(rate)?, u64::from(repetition) + 1)?;
+    let road = Road { rate: u64::from(rate) * 1000, delay_ms: DELAY_MS, loss: 0.0, queue: QUEUE };
+    let lab = Lab::up(&road.scenario()?, u64::from(repetition) + 1)?;
     let [near, far] = lab.hosts() else {
         return Err(LabError::new(Refusal::System, "lab.road", "road: it has not two hosts"));
     };
@@ -122,21 +110,20 @@ fn daemons(
     (near, far): (&Host, &Host),
     apart: &str,
 ) -> Result<Vec<Process>, LabError> {
-    let key = |n: usize| ready.keys.get(n).cloned().unwrap_or_default();
+    let [near_key, far_key] = &ready.keys;
     let identity = |name: &str| ready.directory.join(name);
     let mut listen = far.command(&ready.program);
     listen.args(["link", "listen", "--listen", &format!("0.0.0.0:{LINK}"), "--quiet"]);
-    listen.args(["--accept", &format!("near={}", key(0)), "--measure", apart]);
+    listen.args(["--accept", &format!("near={near_key}"), "--measure", apart]);
     listen.arg("--identity").arg(identity("far"));
     let mut dial = near.command(&ready.program);
-    dial.args(["link", "dial", &format!("far={}:{LINK},{}", far.address(), key(1)), "--quiet"]);
+    dial.args(["link", "dial", &format!("far={}:{LINK},{far_key}", far.address()), "--quiet"]);
     dial.args(["--measure", apart, "--socket"]).arg(ready.directory.join("socket"));
     dial.arg("--identity").arg(identity("near"));
     let start = |command| Process::start(command, Stdio::null(), Stdio::null());
     let failed = |error| LabError::system("fanfare-proxy", &error);
-    let listen = start(listen).map_err(failed)?;
-    thread::sleep(ASK);
-    Ok(vec![listen, start(dial).map_err(failed)?])
+    // One that is dialled too early is dialled again.
+    Ok(vec![start(listen).map_err(failed)?, start(dial).map_err(failed)?])
 }
 
 /// Processes that compute without end.

@@ -7,7 +7,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fanfare_sim::Scenario;
 use serde::Deserialize;
 
 use super::{
@@ -17,16 +16,16 @@ use super::{
 use crate::{
     error::{LabError, Refusal},
     host::Host,
-    lab::Lab,
+    lab::{Lab, road::Road},
     process::Process,
     stop::Stop,
 };
 
 /// The road of the paper (4.5.1): 512 kbit/s, 250 ms, which is taken as one way.
 const RATE: u64 = 512_000;
-const DELAY_MS: u64 = 250;
+const DELAY_MS: u32 = 250;
 /// A queue of one product of rate and round trip, in packets of 1,500 bytes. The paper does not say.
-const QUEUE: u64 = RATE * 2 * DELAY_MS / 1000 / 8 / 1500;
+const QUEUE: u64 = Road::product(RATE, DELAY_MS);
 /// A file of the paper, bytes.
 pub(super) const FILE: u64 = 1_000_000;
 /// What takes longer is missing, as in the paper.
@@ -59,21 +58,6 @@ struct Said {
     error: Option<String>,
 }
 
-fn scenario(loss: u32) -> Result<Scenario, LabError> {
-    let text = format!(
-        "[scenario]\nname = \"unicast\"\nabout = \"the road of the unicast matrix\"\n\
-         duration = \"3600s\"\n[[node]]\nname = \"near\"\n[[node]]\nname = \"far\"\n\
-         [[link]]\nfrom = \"near\"\nto = \"far\"\nboth = true\nrate = \"{RATE}bps\"\n\
-         delay = \"{DELAY_MS}ms\"\nloss = \"{loss}%\"\n\
-         queue = {{ kind = \"drop-tail\", packets = {QUEUE} }}\n"
-    );
-    let none = |file: &str| Err(format!("{file} is not part of it. Report this"));
-    Scenario::parse_for_laboratory(&text, &none).map_err(|mistakes| {
-        let all: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
-        LabError::new(Refusal::Usage, "lab.road", format!("road: {}", all.join("; ")))
-    })
-}
-
 /// Measures all patterns; each with a connection of its own.
 pub(super) fn run(
     ready: &Ready,
@@ -81,7 +65,8 @@ pub(super) fn run(
     patterns: &[Pattern],
     stop: &Stop,
 ) -> Result<Vec<UnicastRow>, LabError> {
-    let lab = Lab::up(&scenario(loss)?, u64::from(repetition) + 1)?;
+    let road = Road { rate: RATE, delay_ms: DELAY_MS, loss: loss.into(), queue: QUEUE };
+    let lab = Lab::up(&road.scenario()?, u64::from(repetition) + 1)?;
     let [near, far] = lab.hosts() else {
         return Err(LabError::new(Refusal::System, "lab.road", "road: it has not two hosts"));
     };

@@ -1,7 +1,7 @@
 //! Linux as it is, and macOS with what it lacks.
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-mod other;
+mod macos;
 
 /// Open files and directories.
 pub mod fd {
@@ -26,13 +26,19 @@ pub mod fs {
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    pub use super::other::{
-        PATH, PATH_MAX, PATH_OF_LINK, ResolveFlags, Stat, advise_done, allocate, fdatasync, fstat,
-        fsync, go_around_cache, is_in_memory, kind_of, mode_of, open_unnamed, openat2, punch_hole,
-        statat, umask_of_process, zero_range,
+    pub use super::macos::{
+        PATH, PATH_MAX, PATH_OF_LINK, fdatasync, fstat, fsync, kind_of, mode_of, statat,
+        umask_of_process,
     };
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    pub use crate::deep_sync::syncfs;
+    pub use crate::{
+        deep_sync::syncfs,
+        linux_only::{
+            ResolveFlags, advise_done, allocate, go_around_cache, is_in_memory, open_unnamed,
+            openat2, punch_hole, zero_range,
+        },
+        stat::Stat,
+    };
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub use linux::*;
 
@@ -148,6 +154,7 @@ pub mod file {
 
 /// Names as bytes.
 pub mod text {
+    pub use rustix::path::Arg;
     pub use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
     /// What this system takes as the name of a file beyond what all do: everything.

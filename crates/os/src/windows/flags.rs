@@ -46,19 +46,6 @@ bitflags! {
         const NOREPLACE = 1;
     }
 
-    /// How a path is followed: nothing here knows it.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub struct ResolveFlags: u32 {
-        /// Not out of the directory.
-        const BENEATH = 1;
-        /// Not through links.
-        const NO_SYMLINKS = 1 << 1;
-        /// Not through those of the kernel.
-        const NO_MAGICLINKS = 1 << 2;
-        /// Not into another file system.
-        const NO_XDEV = 1 << 3;
-    }
-
     /// How an attribute is set.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct XattrFlags: u32 {

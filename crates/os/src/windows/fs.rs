@@ -2,24 +2,33 @@
 
 use std::{
     ffi::CString,
-    fs::{File, FileTimes, OpenOptions},
+    fs::{File, OpenOptions},
     io,
-    os::windows::fs::{FileTimesExt as _, OpenOptionsExt as _, symlink_dir, symlink_file},
+    os::windows::fs::{OpenOptionsExt as _, symlink_dir, symlink_file},
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
 };
 
 use windows_sys::Win32::Storage::FileSystem::{
     FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT, FILE_READ_ATTRIBUTES,
-    FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, FILE_WRITE_ATTRIBUTES,
+    FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE,
 };
 
-pub use crate::deep_sync::syncfs;
+pub use crate::{
+    deep_sync::syncfs,
+    linux_only::{
+        ResolveFlags, advise_done, allocate, go_around_cache, is_in_memory, open_unnamed, openat2,
+        punch_hole, zero_range,
+    },
+};
 
 pub use super::{
     call::CWD,
     directory::{Dir, DirEntry},
-    flags::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, XattrFlags},
+    flags::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags, XattrFlags},
+    properties::{
+        Gid, Timespec, Timestamps, Uid, chownat, fchmod, fchown, fgetxattr, flistxattr,
+        fremovexattr, fsetxattr, futimens, mode_of, umask_of_process, utimensat,
+    },
     stat::{FileType, Stat, fstat, kind_of},
     text::Arg,
 };
@@ -40,47 +49,6 @@ pub const PATH_OF_LINK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW);
 
 /// What cannot stand in a name within a directory: it would lead elsewhere.
 const NOT_IN_A_NAME: [u8; 4] = *b"\\/:\0";
-
-/// A time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timespec {
-    /// Since 1970.
-    pub tv_sec: i64,
-    /// Beyond that.
-    pub tv_nsec: i64,
-}
-
-/// When something was read and changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timestamps {
-    /// Read.
-    pub last_access: Timespec,
-    /// Changed.
-    pub last_modification: Timespec,
-}
-
-/// A user, by number: nobody has one here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Uid(u32);
-/// A group, by number: none has one here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Gid(u32);
-
-impl Uid {
-    /// Of another system.
-    #[must_use]
-    pub const fn from_raw(number: u32) -> Self {
-        Self(number)
-    }
-}
-
-impl Gid {
-    /// Of another system.
-    #[must_use]
-    pub const fn from_raw(number: u32) -> Self {
-        Self(number)
-    }
-}
 
 /// How large a volume is.
 #[derive(Debug, Clone, Copy)]
@@ -140,19 +108,8 @@ pub fn openat(parent: impl AsFd, name: impl Arg, flags: OFlags, _: Mode) -> Resu
     }
 }
 
-/// There is no such call: callers go by `openat` and `NOFOLLOW`.
-pub fn openat2(
-    _: impl AsFd,
-    _: impl Arg,
-    _: OFlags,
-    _: Mode,
-    _: ResolveFlags,
-) -> Result<OwnedFd, Errno> {
-    Err(Errno::NOSYS)
-}
-
 /// Opens what is open once more, for something else.
-fn reopened(file: BorrowedFd<'_>, access: u32) -> io::Result<File> {
+pub(super) fn reopened(file: BorrowedFd<'_>, access: u32) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.share_mode(FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE);
     options.custom_flags(FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT);
@@ -319,75 +276,6 @@ pub fn ftruncate(file: impl AsFd, len: u64) -> Result<(), Errno> {
     of_handle(file, |file| file.set_len(len))
 }
 
-/// Lets its owner write to it or not: all that is told by bits here, and of files alone.
-pub fn fchmod(file: impl AsFd, mode: Mode) -> Result<(), Errno> {
-    if kind_of(&fstat(file.as_fd())?).is_dir() {
-        return Ok(());
-    }
-    let file = reopened(file.as_fd(), FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES);
-    let set = |file: File| {
-        let mut permissions = file.metadata()?.permissions();
-        permissions.set_readonly(!mode.contains(Mode::WUSR));
-        file.set_permissions(permissions)
-    };
-    file.and_then(set).map_err(failed)
-}
-
-/// Owners of other systems are nobody here.
-pub fn fchown(_: impl AsFd, _: Option<Uid>, _: Option<Gid>) -> Result<(), Errno> {
-    Err(Errno::PERM)
-}
-
-/// Owners of other systems are nobody here.
-pub fn chownat(
-    _: impl AsFd,
-    _: impl Arg,
-    _: Option<Uid>,
-    _: Option<Gid>,
-    _: AtFlags,
-) -> Result<(), Errno> {
-    Err(Errno::PERM)
-}
-
-/// A time as `std` has it; `None`: it is beyond what can be told.
-fn time_of(time: Timespec) -> Option<SystemTime> {
-    let seconds = Duration::from_secs(time.tv_sec.unsigned_abs());
-    let whole = match time.tv_sec < 0 {
-        true => SystemTime::UNIX_EPOCH.checked_sub(seconds),
-        false => SystemTime::UNIX_EPOCH.checked_add(seconds),
-    };
-    whole?.checked_add(Duration::from_nanos(u64::try_from(time.tv_nsec).ok()?))
-}
-
-fn set_times(file: &File, times: &Timestamps) -> io::Result<()> {
-    let [read, changed] = [times.last_access, times.last_modification].map(time_of);
-    let (Some(read), Some(changed)) = (read, changed) else {
-        return Err(io::ErrorKind::InvalidInput.into());
-    };
-    // When it was made stays what it is.
-    let kept = file.metadata()?.created()?;
-    let times = FileTimes::new().set_accessed(read).set_modified(changed).set_created(kept);
-    file.set_times(times)
-}
-
-/// Sets when it was read and changed.
-pub fn futimens(file: impl AsFd, times: &Timestamps) -> Result<(), Errno> {
-    let file = reopened(file.as_fd(), FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES);
-    file.and_then(|file| set_times(&file, times)).map_err(failed)
-}
-
-/// The same of a name in a directory.
-pub fn utimensat(
-    parent: impl AsFd,
-    name: impl Arg,
-    times: &Timestamps,
-    flags: AtFlags,
-) -> Result<(), Errno> {
-    let itself =
-        if flags.contains(AtFlags::SYMLINK_NOFOLLOW) { OFlags::NOFOLLOW } else { OFlags::PATH };
-    futimens(openat(parent, name, OFlags::PATH | itself, Mode::empty())?, times)
-}
-
 /// Locks a file against other openings, as long as it is open. Directories cannot be locked here.
 pub fn flock(file: impl AsFd, how: FlockOperation) -> Result<(), Errno> {
     if kind_of(&fstat(file.as_fd())?).is_dir() {
@@ -396,72 +284,7 @@ pub fn flock(file: impl AsFd, how: FlockOperation) -> Result<(), Errno> {
     call::lock(file, how == FlockOperation::LockExclusive).map_err(failed)
 }
 
-/// There are no attributes of this kind.
-pub fn fgetxattr(_: impl AsFd, _: impl Arg, _: &mut [u8]) -> Result<usize, Errno> {
-    Err(Errno::OPNOTSUPP)
-}
-
-/// There are no attributes of this kind.
-pub fn flistxattr(_: impl AsFd, _: &mut [u8]) -> Result<usize, Errno> {
-    Err(Errno::OPNOTSUPP)
-}
-
-/// There are no attributes of this kind.
-pub fn fremovexattr(_: impl AsFd, _: impl Arg) -> Result<(), Errno> {
-    Err(Errno::OPNOTSUPP)
-}
-
-/// There are no attributes of this kind.
-pub fn fsetxattr(_: impl AsFd, _: impl Arg, _: &[u8], _: XattrFlags) -> Result<(), Errno> {
-    Err(Errno::OPNOTSUPP)
-}
-
 /// Opening never waits here, so there is nothing to take back.
 pub fn fcntl_setfl(_: impl AsFd, _: OFlags) -> Result<(), Errno> {
     Ok(())
-}
-
-/// These permission bits.
-#[must_use]
-pub fn mode_of(bits: u32) -> Mode {
-    Mode::from_raw_mode(bits)
-}
-
-/// Whether it lies in memory, where room is had by clearing it: none does.
-pub fn is_in_memory(_: impl AsFd) -> Result<bool, Errno> {
-    Ok(false)
-}
-
-/// A file grows as it is written: room alone is not had without its length.
-pub fn allocate(_: impl AsFd, _: u64) -> Result<(), Errno> {
-    Err(Errno::OPNOTSUPP)
-}
-
-/// Only files that were made for it have holes.
-pub fn punch_hole(_: impl AsFd, _: u64, _: u64) -> Result<(), Errno> {
-    Err(Errno::OPNOTSUPP)
-}
-
-/// Zeros have to be written.
-pub fn zero_range(_: impl AsFd, _: u64, _: u64) -> Result<(), Errno> {
-    Err(Errno::OPNOTSUPP)
-}
-
-/// The system finds out by itself.
-pub fn advise_done(_: impl AsFd) {}
-
-/// There is no such way to open a file.
-pub fn go_around_cache(_: &Path) -> Result<OwnedFd, Errno> {
-    Err(Errno::OPNOTSUPP)
-}
-
-/// Every file has a name.
-pub fn open_unnamed(_: &Path) -> Result<OwnedFd, Errno> {
-    Err(Errno::OPNOTSUPP)
-}
-
-/// New files are as their folder says.
-#[must_use]
-pub fn umask_of_process() -> u32 {
-    0o022
 }

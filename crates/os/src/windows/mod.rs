@@ -3,8 +3,7 @@
 //! An open directory is held by a handle that lets nobody rename or remove it. So its path stays what
 //! it is, and calls that take a path are as good as calls that take a descriptor: no link can come
 //! between. Paths are written verbatim (`\\?\…`), which has no limit of 260 characters, no names that
-//! mean devices and no `..`. All unsafe code is in `call` and
-//! `console`.
+//! mean devices and no `..`. All unsafe code is in `call` and `console`.
 
 mod call;
 pub(crate) mod console;
@@ -13,6 +12,7 @@ mod errno;
 pub mod file;
 mod flags;
 pub mod fs;
+mod properties;
 mod stat;
 pub mod text;
 

@@ -5,6 +5,7 @@ use std::{fs::Metadata, os::windows::fs::MetadataExt as _};
 use winapi_util::file::information;
 
 use super::{errno::Errno, fd::BorrowedFd};
+pub use crate::stat::Stat;
 
 /// From 1601, when this system's time begins, to 1970, in its units of 100 ns.
 const UNIX_EPOCH: u64 = 116_444_736_000_000_000;
@@ -14,24 +15,6 @@ const KIND: u32 = 0o170_000;
 const DIRECTORY: u32 = 0o040_000;
 const REGULAR: u32 = 0o100_000;
 const SYMLINK: u32 = 0o120_000;
-
-/// What a file is.
-#[derive(Debug, Clone, Copy)]
-#[expect(missing_docs, reason = "stat(2) says it")]
-pub struct Stat {
-    pub st_dev: u64,
-    pub st_ino: u64,
-    pub st_mode: u32,
-    pub st_nlink: u64,
-    pub st_uid: u32,
-    pub st_gid: u32,
-    pub st_size: i64,
-    pub st_blocks: i64,
-    pub st_mtime: i64,
-    pub st_mtime_nsec: u64,
-    pub st_ctime: i64,
-    pub st_ctime_nsec: u64,
-}
 
 /// Kinds of what has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

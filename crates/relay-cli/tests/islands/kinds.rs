@@ -8,7 +8,7 @@ const STREAMS: &str = "239.255.42.3:6005";
 const MESSAGES: &str = "239.255.42.2:6004";
 const LAYERS: &str = "239.255.42.1:6003";
 
-fn bytes(count: usize) -> Vec<u8> {
+fn content(count: usize) -> Vec<u8> {
     (0..count as u32)
         .flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes())
         .take(count)
@@ -19,7 +19,7 @@ fn bytes(count: usize) -> Vec<u8> {
 fn a_stream_reaches_receivers_of_all_islands_whole() {
     let world = World::new();
     let _relays = world.relays_of(STREAMS);
-    let sent = bytes(3_000_000);
+    let sent = content(3_000_000);
     let file = world.dir.join("stream");
     fs::write(&file, &sent).unwrap();
     let receive = |island: u8| {
@@ -69,7 +69,7 @@ fn messages_of_a_group_reach_subscribers_of_all_islands_once() {
 fn a_file_in_layers_reaches_receivers_of_all_islands() {
     let world = World::new();
     let _relays = world.relays_of(LAYERS);
-    let sent = bytes(400_000);
+    let sent = content(400_000);
     let file = world.dir.join("map");
     fs::write(&file, &sent).unwrap();
     let receive = |island: u8| {

@@ -2,11 +2,8 @@
 
 use crate::{
     files::assert_receipts,
-    world::{LOSS, Running, World, bytes},
+    world::{ONCE, Running, World, bytes},
 };
-
-/// Headers of Ethernet, IP, UDP and NORM.
-const HEADERS: f64 = 1.045;
 
 #[test]
 fn relays_in_a_ring_bring_the_file_over_each_link_about_once() {
@@ -28,7 +25,7 @@ fn relays_in_a_ring_bring_the_file_over_each_link_about_once() {
     for link in 0..2 {
         let times = (after[link] - before[link]) / bytes() as f64;
         eprintln!("link {}: {times:.4} x file on the wire; {}", link + 2, totals[link + 1]);
-        assert!(times < 1.05 / (1.0 - LOSS) * HEADERS + 0.05, "{times}");
+        assert!(times < ONCE + 0.05, "{times}");
     }
 }
 
