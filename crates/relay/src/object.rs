@@ -32,7 +32,7 @@ pub(crate) struct Block {
 /// One object.
 #[derive(Debug)]
 pub(crate) struct Object {
-    /// The how manieth it is in its cache.
+    /// Its place in the order in which its cache took objects: an id may come again.
     pub(crate) born: u64,
     pub(crate) fec_id: FecId,
     pub(crate) flags: ObjectFlags,
