@@ -37,12 +37,20 @@ pub struct Blame {
     passed: [u32; HOSTS_MAX],
     wrong: [u32; HOSTS_MAX],
     accused: Set,
+    /// Something that others passed on proved wrong, and nobody is found yet.
+    suspects: bool,
 }
 
 impl Default for Blame {
     fn default() -> Self {
         let none = [0; HOSTS_MAX];
-        Self { ways: BTreeMap::new(), passed: none, wrong: none, accused: Set::default() }
+        Self {
+            ways: BTreeMap::new(),
+            passed: none,
+            wrong: none,
+            accused: Set::default(),
+            suspects: false,
+        }
     }
 }
 
@@ -64,7 +72,7 @@ impl Blame {
     /// These pieces of an object proved wrong, each by a hash of its own. Who is to blame for it, if that is
     /// clear now.
     pub fn on_wrong(&mut self, object: u16, pieces: &[Vec<Chunk>]) -> Option<usize> {
-        let mut alone = Set::default();
+        let (mut alone, mut any) = (Set::default(), Set::default());
         for piece in pieces {
             let (mut ways, mut mended) = (Set::default(), false);
             for chunk in piece {
@@ -73,6 +81,7 @@ impl Blame {
                     ways.0 |= self.way((object, chunk.block, Some(number))).0;
                 }
             }
+            any.0 |= ways.0;
             if ways.0.is_power_of_two() && !mended {
                 alone.0 |= ways.0;
             }
@@ -88,9 +97,16 @@ impl Blame {
             self.ways.remove(&(object, chunk.block, None));
         }
         let found = (0..HOSTS_MAX).find(|host| alone.has(*host)).or_else(|| self.clearest());
-        let found = found.filter(|host| !self.accused.has(*host))?;
-        self.accused = self.accused.with(found);
-        Some(found)
+        let found = found.filter(|host| !self.accused.has(*host));
+        self.suspects = found.is_none() && (self.suspects || any != Set::default());
+        self.accused = self.accused.with(found?);
+        found
+    }
+
+    /// Whether wrong bytes came, and it is not clear yet from whom.
+    #[must_use]
+    pub fn suspects(&self) -> bool {
+        self.suspects
     }
 
     /// Who has been found.

@@ -5,10 +5,12 @@
 //! 1 roster: your number (1), hosts (1), for each: number (1), 4 or 6 (1), address (4 or 16), port (2)
 //! 2 ask:    own number (1), nonce (8), cookie (8; 0 at first)
 //! 3 cookie: own number (1), the nonce (8), cookie (8)
-//! 4 status: own number (1), passes on (1), whom it serves (8), who has passed on wrong bytes (8)
+//! 4 status: own number (1), flags (1), whom it serves (8), who has passed on wrong bytes (8)
 //! 5 call:   255, batches that have gone to the group (4)
 //! 6 deaf:   255, nonce (8), cookie (8; 0 at first)
 //! ```
+//! The flags of a status: 1, it passes on; 2, it has had wrong bytes and does not know from whom.
+//!
 //! No NORM message begins with an F: nodes that know nothing of this drop it.
 
 use std::net::{IpAddr, SocketAddr};
@@ -53,6 +55,8 @@ pub struct Status {
     pub host: u8,
     /// It passes on what it is given.
     pub passes: bool,
+    /// It has had wrong bytes, and does not know yet who passed them on.
+    pub suspects: bool,
     /// Who gets from it what it is given.
     pub serves: Set,
     /// Who has passed on wrong bytes to it.
@@ -140,8 +144,8 @@ impl Message {
                 out.extend(nonce.to_be_bytes());
                 out.extend(cookie.to_be_bytes());
             }
-            Self::Status(Status { host, passes, serves, wrong }) => {
-                out.extend([*host, u8::from(*passes)]);
+            Self::Status(Status { host, passes, suspects, serves, wrong }) => {
+                out.extend([*host, u8::from(*passes) | u8::from(*suspects) << 1]);
                 out.extend(serves.0.to_be_bytes());
                 out.extend(wrong.0.to_be_bytes());
             }
@@ -191,10 +195,11 @@ impl Message {
                 }
             }
             4 => {
-                let [passes] = read.take()?;
+                let [flags] = read.take()?;
                 let serves = Set(u64::from_be_bytes(read.take()?));
                 let wrong = Set(u64::from_be_bytes(read.take()?));
-                Self::Status(Status { host, passes: passes == 1, serves, wrong })
+                let (passes, suspects) = (flags & 1 != 0, flags & 2 != 0);
+                Self::Status(Status { host, passes, suspects, serves, wrong })
             }
             5 => Self::Call { messages: u32::from_be_bytes(read.take()?) },
             6 => {
@@ -229,7 +234,13 @@ mod tests {
             Message::Roster(Roster { you: 3, hosts: vec![(0, four), (3, six)] }),
             Message::Ask { host: 1, nonce: 5, cookie: 0 },
             Message::Cookie { host: 2, nonce: 5, cookie: 99 },
-            Message::Status(Status { host: 4, passes: true, serves: Set(7), wrong: Set(8) }),
+            Message::Status(Status {
+                host: 4,
+                passes: true,
+                suspects: true,
+                serves: Set(7),
+                wrong: Set(8),
+            }),
             Message::Call { messages: 9 },
             Message::Deaf { nonce: 6, cookie: 3 },
         ];

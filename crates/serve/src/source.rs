@@ -19,8 +19,15 @@ const LEASE: Duration = Duration::from_secs(3);
 const QUICK: Duration = Duration::from_millis(150);
 const QUICK_COUNT: u32 = 8;
 const ROSTER: Duration = Duration::from_secs(1);
-/// Fewer receivers than this are given longer runs.
+/// Fewer receivers than this are given longer runs, while somebody looks for who passes on wrong bytes.
 const LONG_BELOW: usize = 4;
+/// Symbols of a run at most: longer ones save no more calls.
+const RUN_MAX: u16 = 2 * CHUNK;
+/// To pass on a run takes so long at most, where that is possible. Until then the next one waits, and a
+/// queue of that length forms in the receiver's link: home routers have room for some ten milliseconds.
+const PASSED_WITHIN: f64 = 0.020;
+/// The rate is measured over this.
+const RATE_OVER: Duration = Duration::from_millis(200);
 /// Who has not been heard for so long is in no roster.
 const SILENT: Duration = Duration::from_secs(15);
 
@@ -72,6 +79,10 @@ pub struct Source {
     passing: Vec<usize>,
     round: Vec<usize>,
     current: Option<(Run, usize)>,
+    /// Symbols of a run.
+    length: u16,
+    /// Bytes since this time.
+    counted: (u64, Time),
     /// The object that was begun last, if it is a small one.
     small: Option<u16>,
     /// Since when somebody is there who gets nothing from others yet.
@@ -99,6 +110,8 @@ impl Source {
             passing: Vec::new(),
             round: Vec::new(),
             current: None,
+            length: 1,
+            counted: (0, Time::ZERO),
             small: None,
             forming: None,
             wrong: Set::default(),
@@ -223,11 +236,32 @@ impl Source {
         pieces(batch, stride, |peek| peek.and_then(|peek| peek.symbol).map(|s| self.run_of(s)))
     }
 
-    /// Long runs cost less; of short ones each is passed on sooner, and the turns of those that pass on
-    /// look less like a queue.
     fn run_of(&self, symbol: Symbol) -> Run {
-        let chunks = if self.served.len() < LONG_BELOW { 2 } else { 1 };
-        (symbol.object, symbol.block, symbol.number / (CHUNK * chunks), symbol.repair)
+        (symbol.object, symbol.block, symbol.number / self.length, symbol.repair)
+    }
+
+    /// So many bytes go to all now, in messages of this size: how long runs are follows from the rate.
+    ///
+    /// Long runs cost less. Of short ones each is passed on sooner, and no queue forms for it. While a
+    /// receiver looks for who passes on wrong bytes, runs are long: a piece that one hash checks is to
+    /// come by few.
+    pub fn on_sent(&mut self, now: Time, bytes: usize, size: usize) {
+        let (sum, since) = (self.counted.0 + bytes as u64, self.counted.1);
+        self.counted.0 = sum;
+        let elapsed = now.since(since);
+        if elapsed < RATE_OVER {
+            return;
+        }
+        self.counted = (0, now);
+        let others = self.served.len().saturating_sub(1).max(1);
+        let suspects = |host: &Host| host.status.is_some_and(|(status, _)| status.suspects);
+        self.length = if self.hosts.iter().any(suspects) {
+            if self.served.len() < LONG_BELOW { RUN_MAX } else { CHUNK }
+        } else {
+            let bytes = sum as f64 / elapsed.as_secs_f64() * PASSED_WITHIN;
+            let symbols = bytes / (others * size.max(1)) as f64;
+            symbols.clamp(1.0, RUN_MAX.into()) as u16
+        };
     }
 
     /// Whom a piece that begins so is given to, to be passed on; `None`: to all.
@@ -339,7 +373,8 @@ mod tests {
     }
 
     fn status(host: u8, serves: u64, wrong: u64) -> Vec<u8> {
-        let status = Status { host, passes: true, serves: Set(serves), wrong: Set(wrong) };
+        let (passes, suspects) = (true, false);
+        let status = Status { host, passes, suspects, serves: Set(serves), wrong: Set(wrong) };
         Message::Status(status).encode(7)
     }
 
@@ -370,12 +405,44 @@ mod tests {
         source.on_datagram(at(1), address(2), &status(2, 0b011, 0));
         assert_eq!(source.served(), 3);
         let mut counts = [0; 3];
+        source.on_sent(at(1000), 1_000_000, 1000);
         for block in 0..30 {
             let to = source.choose_for(peek(block, 0)).unwrap();
-            assert_eq!(source.choose_for(peek(block, 31)), Some(to), "one run");
+            assert_eq!(source.choose_for(peek(block, 9)), Some(to), "one run");
             counts[(0..3).position(|n| address(n as u8) == to).unwrap()] += 1;
         }
         assert_eq!(counts, [10; 3]);
+    }
+
+    #[test]
+    fn a_run_is_as_long_as_one_receiver_passes_on_in_20_ms_and_long_while_somebody_suspects() {
+        let mut source = source(11);
+        let all = (1 << 11) - 1;
+        let say = |source: &mut Source, second: u64, suspects: bool| {
+            for host in 0..11 {
+                let serves = Set(all & !(1 << host));
+                let said = Status { host, passes: true, suspects, serves, wrong: Set(0) };
+                source.on_datagram(
+                    at(second * 1000),
+                    address(host),
+                    &Message::Status(said).encode(7),
+                );
+            }
+        };
+        say(&mut source, 1, false);
+        assert_eq!((source.served(), source.length), (11, 1), "nothing is known of the rate");
+        // Ten others, messages of 1,000 bytes.
+        for (second, bytes_a_second, length) in
+            [(1, 100_000, 1), (2, 2_000_000, 4), (3, 100_000_000, 32), (4, 600_000, 1)]
+        {
+            for tenth in 0..10 {
+                source.on_sent(at(second * 1000 + tenth * 100), bytes_a_second / 10, 1000);
+            }
+            assert_eq!(source.length, length, "{bytes_a_second} bytes a second");
+        }
+        say(&mut source, 5, true);
+        source.on_sent(at(5000), 0, 1000);
+        assert_eq!(source.length, CHUNK);
     }
 
     #[test]

@@ -249,7 +249,8 @@ impl<M: Copy> Circle<M> {
             _ => set,
         });
         let wrong = self.blame.accused();
-        let status = Status { host: self.own, passes: !settings.selfish, serves, wrong };
+        let (host, passes, suspects) = (self.own, !settings.selfish, self.blame.suspects());
+        let status = Status { host, passes, suspects, serves, wrong };
         let news = self.told != Some(status);
         let paused = self.status_at.is_some_and(|at| now.since(at) < STATUS_PAUSE);
         if now >= self.next_status || (news && !paused) {
