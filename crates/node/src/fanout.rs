@@ -276,7 +276,8 @@ impl Fanout {
         let hears =
             |host: &Host| multicast && host.by_group.is_some_and(|at| now.since(at) < HEARD);
         let shared = &mut self.source;
-        if let (Some(shared), true) = (&mut *shared, seen.is_some_and(|seen| seen.symbol.is_some())) {
+        if let (Some(shared), true) = (&mut *shared, seen.is_some_and(|seen| seen.symbol.is_some()))
+        {
             shared.on_sent(now, bytes, first.len());
         }
         let given = shared.as_mut().and_then(|shared| shared.choose_for(seen));

@@ -41,8 +41,8 @@ impl Serving {
     ) -> bool {
         let Some(member) = &mut self.member else { return false };
         let from = (meta.source, meta.unicast);
-        let way = |source, longer| RecvMeta { source, waited: meta.waited + longer, ..meta };
-        if member.on_run(now, from, run, way) == Way::Other {
+        let way = |source| RecvMeta { source, ..meta };
+        if member.on_run((now, now.before(meta.waited)), from, run, way) == Way::Other {
             return false;
         }
         give(now, member, engine);
@@ -85,9 +85,7 @@ impl Serving {
 
 fn give<E: Engine>(now: Time, member: &mut Member<RecvMeta>, engine: &mut E) {
     while let Some(held) = member.poll(now) {
-        // The others' ways and turns are no queue.
-        let waited = held.meta.waited + held.waited(now);
-        let meta = RecvMeta { waited, ..held.meta };
+        let meta = RecvMeta { waited: now.since(held.arrived), ..held.meta };
         engine.handle_datagrams(now, meta, &held.run, held.stride);
     }
 }

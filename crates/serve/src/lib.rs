@@ -35,5 +35,5 @@ pub use blame::{Blame, Chunk};
 pub use caller::Caller;
 pub use member::{Accusation, Member, Settings, Way};
 pub use message::{HOSTS_MAX, Message, Roster, Set, Status};
-pub use order::{Held, Order};
+pub use order::{Arrival, Held, Order};
 pub use source::{News, Source};

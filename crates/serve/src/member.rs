@@ -14,7 +14,7 @@ use crate::{
     cookie::Secret,
     ear::Ear,
     message::{self, Message, NO_HOST},
-    order::Held,
+    order::{Arrival, Held},
     passing::Passing,
     peek::peek,
 };
@@ -85,14 +85,14 @@ impl<M: Copy> Member<M> {
         }
     }
 
-    /// A run came. `direct`: to this machine alone. `meta` is given what is for the protocol: as if it
-    /// came from this address, on a way that is so much longer than from there.
+    /// A run came, and was read now. `arrived`: when the system took it; `direct`: to this machine alone.
+    /// `meta` is given what is for the protocol: as if it came from this address.
     pub fn on_run(
         &mut self,
-        now: Time,
+        (now, arrived): (Time, Time),
         (from, direct): (SocketAddr, bool),
         (run, stride): (&[u8], usize),
-        meta: impl Fn(SocketAddr, Duration) -> M,
+        meta: impl Fn(SocketAddr) -> M,
     ) -> Way {
         if message::is_one(run) {
             for datagram in run.chunks(stride.max(1)) {
@@ -109,14 +109,13 @@ impl<M: Copy> Member<M> {
             return Way::Other;
         }
         if let Some(circle) = self.circles.iter_mut().find(|circle| circle.sender == from) {
-            let meta = meta(from, Duration::ZERO);
-            return circle.on_direct(now, (run, stride), meta, &mut self.passing, self.settings);
+            let arrival = Arrival { arrived, due: None, meta: meta(from) };
+            return circle.on_direct(now, (run, stride), arrival, &mut self.passing, self.settings);
         }
         for circle in &mut self.circles {
             if let Some(host) = circle.host_at(from) {
-                let longer = circle.longer(now, host, (run, stride));
-                let meta = meta(circle.sender, longer);
-                return circle.on_passed(now, host, (run, stride), meta);
+                let arrival = Arrival { arrived, due: None, meta: meta(circle.sender) };
+                return circle.on_passed(now, host, (run, stride), arrival);
             }
         }
         Way::Other
@@ -169,7 +168,7 @@ impl<M: Copy> Member<M> {
 
     /// The next run for the protocol.
     pub fn poll(&mut self, now: Time) -> Option<Held<M>> {
-        self.circles.iter_mut().find_map(|circle| circle.order.poll(now))
+        self.circles.iter_mut().find_map(|circle| circle.poll(now))
     }
 
     /// The next of its own messages, and where to.

@@ -30,16 +30,24 @@ pub struct Held<M> {
     pub stride: usize,
     /// What else.
     pub meta: M,
+    /// When it came, for who measures delays. In a circle this is when it would have come directly, plus the
+    /// queue that stands on all ways.
+    pub arrived: Time,
+    /// When it would have come directly, through no queue, if that is known.
+    pub(crate) due: Option<Time>,
     count: u64,
     at: Time,
 }
 
-impl<M> Held<M> {
-    /// How long it was held.
-    #[must_use]
-    pub fn waited(&self, now: Time) -> Duration {
-        now.since(self.at)
-    }
+/// When a run came, and what else is known of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival<M> {
+    /// When the system took it.
+    pub arrived: Time,
+    /// When it would have come directly, through no queue, if that is known.
+    pub due: Option<Time>,
+    /// What else.
+    pub meta: M,
 }
 
 /// Puts the messages of one sender in order.
@@ -75,10 +83,17 @@ impl<M> Default for Order<M> {
 
 impl<M> Order<M> {
     /// A run came, whose first message has this number.
-    pub fn insert(&mut self, now: Time, first: u16, (run, stride): (&[u8], usize), meta: M) {
+    pub fn insert(
+        &mut self,
+        now: Time,
+        first: u16,
+        (run, stride): (&[u8], usize),
+        arrival: Arrival<M>,
+    ) {
         let count = run.len().div_ceil(stride.max(1)) as u64;
         let number = self.unwrap(first);
-        let held = Held { run: run.to_vec(), stride, meta, count, at: now };
+        let Arrival { arrived, due, meta } = arrival;
+        let held = Held { run: run.to_vec(), stride, meta, arrived, due, count, at: now };
         self.measure(now, number, count);
         let next = *self.next.get_or_insert(number);
         if number + BACK_MAX < next {
@@ -170,7 +185,8 @@ mod tests {
     use fanfare_units::time::at;
 
     fn insert(order: &mut Order<()>, millis: u64, first: u16, count: usize) {
-        order.insert(at(millis), first, (&vec![first as u8; count * 10], 10), ());
+        let arrival = Arrival { arrived: at(millis), due: None, meta: () };
+        order.insert(at(millis), first, (&vec![first as u8; count * 10], 10), arrival);
     }
 
     fn polled(order: &mut Order<()>, millis: u64) -> Vec<u8> {

@@ -74,13 +74,15 @@ pub struct Source {
     rng: Rng,
     /// Who gets everything from others: no copies go to them.
     served: Vec<usize>,
-    /// Who passes on; a round gives each of them one run, in an order of chance, so that the same two
-    /// are not always neighbours.
+    /// Who passes on: a round gives each of them one run. Their order changes a little with each, so that
+    /// the same two are not always neighbours.
     passing: Vec<usize>,
-    round: Vec<usize>,
+    turn: usize,
     current: Option<(Run, usize)>,
     /// Symbols of a run.
     length: u16,
+    /// Somebody looks for who has passed on wrong bytes.
+    suspected: bool,
     /// Bytes since this time.
     counted: (u64, Time),
     /// The object that was begun last, if it is a small one.
@@ -108,9 +110,10 @@ impl Source {
             rng: Rng::new(seed),
             served: Vec::new(),
             passing: Vec::new(),
-            round: Vec::new(),
+            turn: 0,
             current: None,
             length: 1,
+            suspected: false,
             counted: (0, Time::ZERO),
             small: None,
             forming: None,
@@ -222,7 +225,7 @@ impl Source {
         self.passing = members.iter().copied().filter(|host| passes(*host)).collect();
         let useful = members.len() > 1 && !self.passing.is_empty();
         self.served = if useful { members } else { Vec::new() };
-        self.round.clear();
+        self.turn = self.passing.len();
         self.current = None;
     }
 
@@ -255,7 +258,8 @@ impl Source {
         self.counted = (0, now);
         let others = self.served.len().saturating_sub(1).max(1);
         let suspects = |host: &Host| host.status.is_some_and(|(status, _)| status.suspects);
-        self.length = if self.hosts.iter().any(suspects) {
+        self.suspected = self.hosts.iter().any(suspects);
+        self.length = if self.suspected {
             if self.served.len() < LONG_BELOW { RUN_MAX } else { CHUNK }
         } else {
             let bytes = sum as f64 / elapsed.as_secs_f64() * PASSED_WITHIN;
@@ -287,13 +291,21 @@ impl Source {
     }
 
     fn next_in_round(&mut self) -> Option<usize> {
-        if self.round.is_empty() {
-            self.round.clone_from(&self.passing);
-            for at in (1..self.round.len()).rev() {
-                self.round.swap(at, self.rng.below(at as u64 + 1) as usize);
+        if self.turn >= self.passing.len() {
+            self.turn = 0;
+            let (all, rng) = (&mut self.passing, &mut self.rng);
+            for at in (1..all.len()).rev() {
+                // Whoever had the last turn is not to have the next one, too: two runs would wait there.
+                let with = if self.suspected {
+                    rng.below(at as u64 + 1)
+                } else {
+                    at as u64 - rng.below(2)
+                };
+                all.swap(at, with as usize);
             }
         }
-        self.round.pop()
+        self.turn += 1;
+        self.passing.get(self.turn - 1).copied()
     }
 
     /// Whether this host gets everything from others.

@@ -9,7 +9,7 @@ use crate::{
     blame::{Blame, Chunk},
     delays::Delays,
     message::{Message, Roster, Set, Status},
-    order::Order,
+    order::{Arrival, Held, Order},
     passing::Passing,
     peek::{Symbol, is_to_pass, mark},
 };
@@ -46,7 +46,7 @@ pub(super) struct Circle<M> {
     pub(super) id: u32,
     pub(super) own: u8,
     pub(super) heard: Time,
-    pub(super) order: Order<M>,
+    order: Order<M>,
     nonce: u64,
     hosts: Vec<Host>,
     blame: Blame,
@@ -128,20 +128,18 @@ impl<M: Copy> Circle<M> {
         &mut self,
         now: Time,
         (run, stride): (&[u8], usize),
-        meta: M,
+        mut arrival: Arrival<M>,
         passing: &mut Passing,
         settings: Settings,
     ) -> Way {
         let Some(first) = number_of(run, stride, self.id) else { return Way::Other };
-        if let Some(stamp) = first.stamp {
-            self.delays.on_stamp(now, None, stamp);
-        }
+        arrival.due = self.delays.on_stamp(arrival.arrived, None, first.stamp);
         if first.symbol.is_none() || !is_to_pass(run) {
-            return self.hold(now, (run, stride), meta);
+            return self.hold(now, (run, stride), arrival);
         }
         let mut run = run.to_vec();
         mark(&mut run, stride, false);
-        let taken = self.hold(now, (&run, stride), meta);
+        let taken = self.hold(now, (&run, stride), arrival);
         if settings.selfish {
             return taken;
         }
@@ -157,31 +155,20 @@ impl<M: Copy> Circle<M> {
         taken
     }
 
-    /// How much longer this host's way is than the direct one.
-    pub(super) fn longer(
-        &mut self,
-        now: Time,
-        host: u8,
-        (run, stride): (&[u8], usize),
-    ) -> Duration {
-        match number_of(run, stride, self.id).and_then(|first| first.stamp) {
-            Some(stamp) => self.delays.on_stamp(now, Some(host), stamp),
-            None => self.delays.longer(Some(host)),
-        }
-    }
-
     /// A run that a host has passed on.
     pub(super) fn on_passed(
         &mut self,
         now: Time,
         number: u8,
         (run, stride): (&[u8], usize),
-        meta: M,
+        mut arrival: Arrival<M>,
     ) -> Way {
         let first = number_of(run, stride, self.id);
         if first.and_then(|first| first.symbol).is_none() {
             return Way::Other;
         }
+        let stamp = first.and_then(|first| first.stamp);
+        arrival.due = self.delays.on_stamp(arrival.arrived, Some(number), stamp);
         if self.blame.accused().has(number.into()) {
             return Way::Taken;
         }
@@ -192,11 +179,11 @@ impl<M: Copy> Circle<M> {
                 self.blame.on_passed(number.into(), symbol);
             }
         }
-        self.hold(now, (run, stride), meta)
+        self.hold(now, (run, stride), arrival)
     }
 
     /// Holds it, in pieces whose numbers follow each other.
-    fn hold(&mut self, now: Time, (run, stride): (&[u8], usize), meta: M) -> Way {
+    fn hold(&mut self, now: Time, (run, stride): (&[u8], usize), arrival: Arrival<M>) -> Way {
         let number = |message: &[u8]| match message {
             [_, _, high, low, ..] => u16::from_be_bytes([*high, *low]),
             _ => 0,
@@ -206,7 +193,7 @@ impl<M: Copy> Circle<M> {
             let (sequence, count) = (number(message), (at - start) / stride.max(1));
             let expected = first.map(|first: u16| first.wrapping_add(count as u16));
             if let (Some(before), true) = (first, expected != Some(sequence)) {
-                self.order.insert(now, before, (&run[start..at], stride), meta);
+                self.order.insert(now, before, (&run[start..at], stride), arrival);
                 start = at;
             }
             if start == at {
@@ -215,9 +202,18 @@ impl<M: Copy> Circle<M> {
             at += message.len();
         }
         if let Some(first) = first {
-            self.order.insert(now, first, (&run[start..], stride), meta);
+            self.order.insert(now, first, (&run[start..], stride), arrival);
         }
         Way::Taken
+    }
+
+    /// The next run for the protocol. To who measures delays all came by one way.
+    pub(super) fn poll(&mut self, now: Time) -> Option<Held<M>> {
+        let mut held = self.order.poll(now)?;
+        if let Some(due) = held.due {
+            held.arrived = (due + self.delays.standing(now)).min(now);
+        }
+        Some(held)
     }
 
     pub(super) fn on_wrong(&mut self, object: u16, pieces: &[Vec<Chunk>]) -> Option<SocketAddr> {

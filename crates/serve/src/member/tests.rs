@@ -62,7 +62,8 @@ impl World {
     }
 
     fn bring(&mut self, now: Time, from: SocketAddr, to: u8, run: &[u8]) -> Way {
-        self.members[usize::from(to)].on_run(now, (from, true), (run, run.len()), |from, _| from)
+        self.members[usize::from(to)]
+            .on_run((now, now), (from, true), (run, run.len()), |from| from)
     }
 
     fn talk(&mut self, now: Time) {
@@ -126,12 +127,12 @@ fn nobody_is_passed_anything_without_having_shown_that_it_is_there() {
     let mut other = Member::<SocketAddr>::new(Settings::default(), [9; 32], 9);
     let roster = Roster { you: 0, hosts: vec![(0, address(0)), (1, address(1))] };
     let roster = Message::Roster(roster).encode(SENDER);
-    other.on_run(at(0), (address(9), true), (&roster, roster.len()), |from, _| from);
+    other.on_run((at(0), at(0)), (address(9), true), (&roster, roster.len()), |from| from);
     let forged = Message::Ask { host: 1, nonce: 1, cookie: 12_345 }.encode(SENDER);
-    other.on_run(at(0), (address(1), true), (&forged, forged.len()), |from, _| from);
+    other.on_run((at(0), at(0)), (address(1), true), (&forged, forged.len()), |from| from);
     let mut run = data(0, 0, 0);
     crate::peek::mark(&mut run, 100, true);
-    other.on_run(at(1), (address(9), true), (&run, run.len()), |from, _| from);
+    other.on_run((at(1), at(1)), (address(9), true), (&run, run.len()), |from| from);
     assert_eq!(other.poll_pass(at(1)), None);
     // A stranger of no roster is not even answered.
     let message = Message::Ask { host: 1, nonce: 1, cookie: 0 }.encode(SENDER);
