@@ -12,10 +12,10 @@ use fanfare_units::time::{Duration, Time};
 const WRAP: i64 = 1 << 24;
 /// The least delay of this time and the one before is that of an empty way: queues are drained more often.
 const EMPTY: Duration = Duration::from_secs(5);
-/// The least delay of this time and the one before, and of so many runs, is that of a queue that stands: what
-/// a run waited for the one before it does not last.
-const STANDING: Duration = Duration::from_millis(250);
-const RUNS: u32 = 2;
+/// The less of so many runs' first delays is that of a queue that stands: what follows in a run waits for it.
+const RUNS: usize = 2;
+/// A round of turns, at most: more is not waited for.
+const ROUND_MAX: Duration = Duration::from_millis(125);
 /// What stands is looked up so often, at most.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -25,20 +25,18 @@ struct Least {
     now: i64,
     before: i64,
     since: Time,
-    count: u32,
 }
 
 impl Least {
     fn new(now: Time, delay: i64) -> Self {
-        Self { now: delay, before: delay, since: now, count: 0 }
+        Self { now: delay, before: delay, since: now }
     }
 
-    fn add(&mut self, now: Time, delay: i64, (time, count): (Duration, u32)) {
-        if now.since(self.since) >= time && self.count >= count {
+    fn add(&mut self, now: Time, delay: i64) {
+        if now.since(self.since) >= EMPTY {
             *self = Self { before: self.now, ..Self::new(now, delay) };
         }
         self.now = self.now.min(delay);
-        self.count += 1;
     }
 
     fn least(&self) -> i64 {
@@ -46,12 +44,25 @@ impl Least {
     }
 }
 
-/// One way: its least delay of some seconds, against some reference, and of some moments.
+/// One way: its least delay of some seconds, against some reference, and those of its last runs.
 #[derive(Debug)]
 struct Delay {
     empty: Least,
-    standing: Least,
-    heard: Time,
+    runs: [i64; RUNS],
+    /// When its last run began, and how long after the one before.
+    begun: Time,
+    between: Duration,
+    /// The number that follows the last one in its run.
+    next: u16,
+}
+
+/// What most ways have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// How long messages queue, all the time.
+    pub(crate) standing: Duration,
+    /// From one run of a way to its next.
+    pub(crate) round: Duration,
 }
 
 /// The delays of all ways.
@@ -59,7 +70,7 @@ struct Delay {
 pub(crate) struct Delays {
     reference: Option<i64>,
     ways: BTreeMap<Option<u8>, Delay>,
-    looked: Option<(Time, Duration)>,
+    looked: Option<(Time, Look)>,
 }
 
 impl Delays {
@@ -69,41 +80,55 @@ impl Delays {
         &mut self,
         arrived: Time,
         way: Option<u8>,
-        stamp: Option<u32>,
+        (first, count, stamp): (u16, u16, Option<u32>),
     ) -> Option<Time> {
         let micros = (arrived.as_nanos() / 1000) as i64;
         let delay = (micros - i64::from(stamp?)).rem_euclid(WRAP);
         let reference = *self.reference.get_or_insert(delay);
         let delay = (delay - reference + WRAP / 2).rem_euclid(WRAP) - WRAP / 2;
         let new = || {
-            let least = Least::new(arrived, delay);
-            Delay { empty: least, standing: least, heard: arrived }
+            let (empty, between) = (Least::new(arrived, delay), Duration::ZERO);
+            Delay { empty, runs: [delay; RUNS], begun: arrived, between, next: first }
         };
         let kept = self.ways.entry(way).or_insert_with(new);
-        kept.empty.add(arrived, delay, (EMPTY, 0));
-        kept.standing.add(arrived, delay, (STANDING, RUNS));
-        kept.heard = arrived;
+        kept.empty.add(arrived, delay);
+        if first != kept.next {
+            kept.runs.rotate_right(1);
+            kept.runs[0] = delay;
+            (kept.between, kept.begun) = (arrived.since(kept.begun), arrived);
+        }
+        kept.next = first.wrapping_add(count);
         let own = kept.empty.least();
         let direct = self.ways.get(&None).map_or(own, |direct| direct.empty.least());
         Some(arrived.before(Duration::from_micros((delay - direct).max(0) as u64)))
     }
 
-    /// How long messages queue on most ways, all the time.
-    pub(crate) fn standing(&mut self, now: Time) -> Duration {
-        if let Some((at, standing)) = self.looked
+    /// What most ways have in common.
+    pub(crate) fn look(&mut self, now: Time) -> Look {
+        if let Some((at, look)) = self.looked
             && now.since(at) < LOOK
         {
-            return standing;
+            return look;
         }
-        let lately = self.ways.values().filter(|way| now.since(way.heard) < EMPTY);
-        let mut queues: Vec<i64> =
-            lately.map(|way| way.standing.least() - way.empty.least()).collect();
-        queues.sort_unstable();
-        let median = queues.get(queues.len() / 2).copied().unwrap_or(0);
-        let standing = Duration::from_micros(median.max(0) as u64);
-        self.looked = Some((now, standing));
-        standing
+        let lately = || self.ways.values().filter(|way| now.since(way.begun) < EMPTY);
+        if self.ways.keys().all(Option::is_none) {
+            return Look { standing: Duration::ZERO, round: Duration::ZERO };
+        }
+        let queue =
+            |way: &Delay| way.runs.iter().min().map_or(0, |least| least - way.empty.least());
+        let queues = median(lately().map(queue));
+        let standing = Duration::from_micros(queues.unwrap_or(0).max(0) as u64);
+        let round = median(lately().map(|way| way.between)).unwrap_or_default().min(ROUND_MAX);
+        let look = Look { standing, round };
+        self.looked = Some((now, look));
+        look
     }
+}
+
+fn median<T: Ord + Copy>(all: impl Iterator<Item = T>) -> Option<T> {
+    let mut all: Vec<T> = all.collect();
+    all.sort_unstable();
+    all.get(all.len() / 2).copied()
 }
 
 #[cfg(test)]
@@ -123,31 +148,33 @@ mod tests {
         // The sender's clock is 5 s behind, and its stamps wrap in between.
         let stamp = |sent: u64| Some(((sent * 1000 + (1 << 24) - 5_000_000) % (1 << 24)) as u32);
         for sent in (20_000..22_000).step_by(10) {
-            assert_eq!(delays.on_stamp(at(sent + 1), None, stamp(sent)), Some(at(sent + 1)));
-            assert_eq!(delays.on_stamp(at(sent + 31), Some(3), stamp(sent)), Some(at(sent + 1)));
-            assert_eq!(delays.standing(at(sent + 31)), NONE);
+            let one = (sent as u16, 1, stamp(sent));
+            assert_eq!(delays.on_stamp(at(sent + 1), None, one), Some(at(sent + 1)));
+            assert_eq!(delays.on_stamp(at(sent + 31), Some(3), one), Some(at(sent + 1)));
+            assert_eq!(delays.look(at(sent + 31)).standing, NONE);
         }
-        assert_eq!(delays.on_stamp(at(0), None, None), None, "it has no stamp");
+        assert_eq!(delays.on_stamp(at(0), None, (0, 1, None)), None, "it has no stamp");
     }
 
     #[test]
     fn what_a_run_waits_for_the_one_before_it_is_no_queue_and_what_stands_is() {
         let mut delays = Delays::default();
-        // Of ten messages the first finds nothing before it; the next ones wait up to 45 ms.
+        // In turns of 100 ms each host passes on ten messages: the first finds nothing before it, the next
+        // ones wait up to 45 ms.
         let mut queued = |sent: u64, stands: u64| {
             let waits = sent / 10 % 10 * 5;
-            let stamp = Some((sent * 1000) as u32);
-            delays.on_stamp(at(sent + 1), None, stamp);
-            for host in 0..3 {
-                let arrived = at(sent + 31 + waits + stands);
-                assert_eq!(delays.on_stamp(arrived, Some(host), stamp), Some(at(sent + 1)));
-            }
-            delays.standing(at(sent + 31 + waits + stands))
+            let one = ((sent / 10) as u16, 1, Some((sent * 1000) as u32));
+            delays.on_stamp(at(sent + 1), None, one);
+            let arrived = at(sent + 31 + waits + stands);
+            let host = (sent / 100 % 3) as u8;
+            assert_eq!(delays.on_stamp(arrived, Some(host), one), Some(at(sent + 1)));
+            delays.look(arrived)
         };
         for sent in (1000..3000).step_by(10) {
-            assert_eq!(queued(sent, 0), NONE);
+            assert_eq!(queued(sent, 0).standing, NONE);
         }
-        let standing: Vec<_> = (3000..4000).step_by(10).map(|sent| queued(sent, 20)).collect();
-        assert!(standing[60..].iter().all(|queue| *queue == millis(20)), "{standing:?}");
+        let looks: Vec<_> = (3000..4500).step_by(10).map(|sent| queued(sent, 20)).collect();
+        assert!(looks[70..].iter().all(|look| look.standing == millis(20)), "{looks:?}");
+        assert_eq!(looks[100].round, ROUND_MAX);
     }
 }

@@ -108,15 +108,16 @@ impl<M> Order<M> {
         }
     }
 
-    /// The run that comes next, if it is time for it.
-    pub fn poll(&mut self, now: Time) -> Option<Held<M>> {
+    /// The run that comes next, if it is time for it: not earlier than so much after it was due.
+    pub fn poll(&mut self, now: Time, late: Duration) -> Option<Held<M>> {
         if let Some(late) = self.ready.pop_front() {
             return Some(late);
         }
         let (number, _) = self.held.first_key_value()?;
         let (number, next) = (*number, self.next.unwrap_or(*number));
         let given_up = || self.gap_ends().is_some_and(|end| now >= end);
-        if number > next && self.bytes <= HELD_MAX && !given_up() {
+        let early = self.due(late).is_some_and(|due| now < due);
+        if (early || number > next) && self.bytes <= HELD_MAX && (early || !given_up()) {
             return None;
         }
         let held = self.held.remove(&number)?;
@@ -125,10 +126,20 @@ impl<M> Order<M> {
         Some(held)
     }
 
-    /// When the gap before what is held is waited for no more.
+    /// When the gap before what is held is waited for no more, or what comes next is due.
     #[must_use]
-    pub fn next_timeout(&self) -> Option<Time> {
-        if self.ready.is_empty() { self.gap_ends() } else { Some(Time::ZERO) }
+    pub fn next_timeout(&self, late: Duration) -> Option<Time> {
+        if !self.ready.is_empty() {
+            return Some(Time::ZERO);
+        }
+        let (number, _) = self.held.first_key_value()?;
+        let gap = if Some(*number) > self.next { self.gap_ends() } else { Some(Time::ZERO) };
+        gap.max(self.due(late))
+    }
+
+    /// When the first that is held may come out.
+    fn due(&self, late: Duration) -> Option<Time> {
+        Some(self.held.first_key_value()?.1.due? + late)
     }
 
     /// How long a gap is waited for now.
@@ -190,7 +201,9 @@ mod tests {
     }
 
     fn polled(order: &mut Order<()>, millis: u64) -> Vec<u8> {
-        std::iter::from_fn(|| order.poll(at(millis))).map(|held| held.run[0]).collect()
+        std::iter::from_fn(|| order.poll(at(millis), Duration::ZERO))
+            .map(|held| held.run[0])
+            .collect()
     }
 
     #[test]
@@ -210,7 +223,7 @@ mod tests {
         insert(&mut order, 5000, 0, 1);
         insert(&mut order, 5000, 2, 1);
         assert_eq!(polled(&mut order, 5000), [0]);
-        let end = order.next_timeout().unwrap();
+        let end = order.next_timeout(Duration::ZERO).unwrap();
         assert_eq!(end, at(5000) + LATE_FIRST * 5 / 4 + SPARE);
         assert_eq!(polled(&mut order, 5010), [] as [u8; 0]);
         assert_eq!(polled(&mut order, 5068), [2]);

@@ -11,7 +11,7 @@ use crate::{
     message::{Message, Roster, Set, Status},
     order::{Arrival, Held, Order},
     passing::Passing,
-    peek::{Symbol, is_to_pass, mark},
+    peek::{Peek, Symbol, is_to_pass, mark},
 };
 
 /// Requests to one that has not answered, at first; then each [`SELDOM`].
@@ -24,6 +24,10 @@ pub(crate) const LEASE: Duration = Duration::from_secs(4);
 /// The sender is told so often what it does, and at once when that changes, but for this pause.
 const STATUS: Duration = Duration::from_secs(1);
 const STATUS_PAUSE: Duration = Duration::from_millis(40);
+
+/// What stands on the ways is known after so many rounds. What is given to the protocol is as late as that, with
+/// the sender's probes, so that it takes this for the round trip, and does not go faster than it can see.
+const ROUNDS: u32 = 2;
 
 /// Another receiver.
 #[derive(Debug)]
@@ -51,6 +55,8 @@ pub(super) struct Circle<M> {
     hosts: Vec<Host>,
     blame: Blame,
     delays: Delays,
+    /// How much later than directly all is given to the protocol.
+    late: Duration,
     told: Option<Status>,
     next_status: Time,
     status_at: Option<Time>,
@@ -68,6 +74,7 @@ impl<M: Copy> Circle<M> {
             hosts: Vec::new(),
             blame: Blame::default(),
             delays: Delays::default(),
+            late: Duration::ZERO,
             told: None,
             next_status: now,
             status_at: None,
@@ -133,7 +140,7 @@ impl<M: Copy> Circle<M> {
         settings: Settings,
     ) -> Way {
         let Some(first) = number_of(run, stride, self.id) else { return Way::Other };
-        arrival.due = self.delays.on_stamp(arrival.arrived, None, first.stamp);
+        arrival.due = self.delays.on_stamp(arrival.arrived, None, stamped(first, run, stride));
         if first.symbol.is_none() || !is_to_pass(run) {
             return self.hold(now, (run, stride), arrival);
         }
@@ -167,8 +174,9 @@ impl<M: Copy> Circle<M> {
         if first.and_then(|first| first.symbol).is_none() {
             return Way::Other;
         }
-        let stamp = first.and_then(|first| first.stamp);
-        arrival.due = self.delays.on_stamp(arrival.arrived, Some(number), stamp);
+        arrival.due = first.and_then(|first| {
+            self.delays.on_stamp(arrival.arrived, Some(number), stamped(first, run, stride))
+        });
         if self.blame.accused().has(number.into()) {
             return Way::Taken;
         }
@@ -209,9 +217,11 @@ impl<M: Copy> Circle<M> {
 
     /// The next run for the protocol. To who measures delays all came by one way.
     pub(super) fn poll(&mut self, now: Time) -> Option<Held<M>> {
-        let mut held = self.order.poll(now)?;
+        let look = self.delays.look(now);
+        self.late = look.standing + look.round * ROUNDS;
+        let mut held = self.order.poll(now, self.late)?;
         if let Some(due) = held.due {
-            held.arrived = (due + self.delays.standing(now)).min(now);
+            held.arrived = (due + look.standing).min(now);
         }
         Some(held)
     }
@@ -259,6 +269,11 @@ impl<M: Copy> Circle<M> {
 
     pub(super) fn next_timeout(&self) -> Option<Time> {
         let asks = self.hosts.iter().map(|host| host.next_ask);
-        asks.chain([self.next_status]).chain(self.order.next_timeout()).min()
+        asks.chain([self.next_status]).chain(self.order.next_timeout(self.late)).min()
     }
+}
+
+/// A run's first number, how many messages it has, and its stamp.
+fn stamped(first: Peek, run: &[u8], stride: usize) -> (u16, u16, Option<u32>) {
+    (first.sequence, run.len().div_ceil(stride.max(1)) as u16, first.stamp)
 }
