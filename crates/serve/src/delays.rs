@@ -14,8 +14,14 @@ const WRAP: i64 = 1 << 24;
 const EMPTY: Duration = Duration::from_secs(5);
 /// The less of so many runs' first delays is that of a queue that stands: what follows in a run waits for it.
 const RUNS: usize = 2;
-/// A round of turns, at most: more is not waited for.
+/// A round of turns, at most: more is not waited for. And at least, with several receivers: that is how long
+/// a receiver passes on a run at most, where that is possible, and a round is not known from the first.
 const ROUND_MAX: Duration = Duration::from_millis(125);
+const ROUND_MIN: Duration = Duration::from_millis(20);
+/// A queue grows so fast at most, of the time. Were it to jump, two messages that follow each other would look
+/// like a pair, that the narrowest link has torn apart.
+const STEEP: u32 = 4;
+const RISE: u32 = 8;
 /// What stands is looked up so often, at most.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -71,6 +77,10 @@ pub(crate) struct Delays {
     reference: Option<i64>,
     ways: BTreeMap<Option<u8>, Delay>,
     looked: Option<(Time, Look)>,
+    /// The least delay of the direct way, as it was taken last, and when.
+    direct: Option<(i64, Time)>,
+    /// When the last one was sent that was given to the protocol, and how much later it seemed to come.
+    given: Option<(Time, Duration)>,
 }
 
 impl Delays {
@@ -100,7 +110,21 @@ impl Delays {
         kept.next = first.wrapping_add(count);
         let own = kept.empty.least();
         let direct = self.ways.get(&None).map_or(own, |direct| direct.empty.least());
+        // It rises by and by, for the reason given at STEEP.
+        let (before, since) = self.direct.unwrap_or((direct, arrived));
+        let direct = direct.min(before + (arrived.since(since) / RISE).as_micros() as i64);
+        self.direct = Some((direct, arrived));
         Some(arrived.before(Duration::from_micros((delay - direct).max(0) as u64)))
+    }
+
+    /// What was due then is given to the protocol now: as if it had come when?
+    pub(crate) fn seen(&mut self, now: Time, due: Time) -> Time {
+        let mut queue = self.look(now).standing;
+        if let Some((before, queued)) = self.given {
+            queue = queue.min(queued + due.since(before) * STEEP);
+        }
+        self.given = Some((due, queue));
+        (due + queue).min(now)
     }
 
     /// What most ways have in common.
@@ -112,13 +136,14 @@ impl Delays {
         }
         let lately = || self.ways.values().filter(|way| now.since(way.begun) < EMPTY);
         if self.ways.keys().all(Option::is_none) {
-            return Look { standing: Duration::ZERO, round: Duration::ZERO };
+            return Look { standing: Duration::ZERO, round: ROUND_MIN };
         }
         let queue =
             |way: &Delay| way.runs.iter().min().map_or(0, |least| least - way.empty.least());
         let queues = median(lately().map(queue));
         let standing = Duration::from_micros(queues.unwrap_or(0).max(0) as u64);
-        let round = median(lately().map(|way| way.between)).unwrap_or_default().min(ROUND_MAX);
+        let round =
+            median(lately().map(|way| way.between)).unwrap_or_default().clamp(ROUND_MIN, ROUND_MAX);
         let look = Look { standing, round };
         self.looked = Some((now, look));
         look

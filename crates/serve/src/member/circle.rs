@@ -221,7 +221,7 @@ impl<M: Copy> Circle<M> {
         self.late = look.standing + look.round * ROUNDS;
         let mut held = self.order.poll(now, self.late)?;
         if let Some(due) = held.due {
-            held.arrived = (due + look.standing).min(now);
+            held.arrived = self.delays.seen(now, due);
         }
         Some(held)
     }
