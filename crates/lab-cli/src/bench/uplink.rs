@@ -17,6 +17,7 @@ use crate::{
 const HELP: Help = Help::new(&[
     ("fanfare bench uplink", "100 MB to 1, 5 and 10 hosts, 100 Mbit/s each"),
     ("fanfare bench uplink --receivers 16 --rate 20M --size 20000000", "many hosts"),
+    ("fanfare bench uplink --ways fanfare,torrent,croc", "beside a torrent and croc"),
     (
         "fanfare bench uplink --receivers 10 --ways fanfare-group,fanfare-deaf",
         "multicast, and with three of ten that hear none",
@@ -36,9 +37,10 @@ const HELP: Help = Help::new(&[
 /// Measure one file to many hosts without multicast
 ///
 /// Hosts on a switch, each of which can send at one rate. The file goes to all of them: with receivers
-/// that pass it on to each other, with a copy for each, and by rsync to each at once. Told is what left
-/// the sender, and how long it took. 'fanfare-group' sends by multicast, and with 'fanfare-deaf' a packet
-/// filter drops all multicast at some of the hosts. This needs root, rsync for the comparison, and nft.
+/// that pass it on to each other, with a copy for each, and by rsync to each at once; as a torrent (aria2
+/// and transmission-create) or by croc, if you name them. The table says what left the sender, and how
+/// long it took. 'fanfare-group' sends by multicast, and with 'fanfare-deaf' a packet
+/// filter drops all multicast at some of the hosts. This needs root, and the programs that you name.
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct UplinkArgs {
@@ -56,7 +58,9 @@ pub(super) struct UplinkArgs {
         long,
         default_value = "fanfare,fanfare-copies,rsync",
         value_delimiter = ',',
-        value_parser = ["fanfare", "fanfare-copies", "rsync", "fanfare-group", "fanfare-deaf"],
+        value_parser = [
+            "fanfare", "fanfare-copies", "rsync", "torrent", "croc", "fanfare-group", "fanfare-deaf"
+        ],
         value_name = "WAY"
     )]
     ways: Vec<String>,
@@ -111,6 +115,8 @@ impl UplinkArgs {
         let way = |name: &String| match &name[..] {
             "fanfare-copies" => UplinkWay::Copies,
             "rsync" => UplinkWay::Rsync,
+            "torrent" => UplinkWay::Torrent,
+            "croc" => UplinkWay::Croc,
             "fanfare-group" => UplinkWay::Group(0),
             "fanfare-deaf" => UplinkWay::Group(self.deaf),
             // The command line takes no other name.

@@ -1,5 +1,11 @@
 //! One file to many hosts without multicast, or where some do not hear it, from a sender with a thin
 //! uplink: what leaves the sender, and how long it takes.
+//!
+//! - `rsync`, `torrent`, `croc`: the same job by other programs.
+
+mod croc;
+mod rsync;
+mod torrent;
 
 use std::{
     collections::BTreeSet,
@@ -33,7 +39,6 @@ const PATIENCE: f64 = 3.0;
 /// Beside that, for starting programs.
 const BESIDE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(10);
-const RSYNC_PORT: &str = "8730";
 
 /// How the file goes to each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,12 +49,20 @@ pub enum UplinkWay {
     Copies,
     /// An rsync daemon on each, and as many rsyncs at once.
     Rsync,
+    /// A torrent: aria2 at each of them, which find each other by multicast.
+    Torrent,
+    /// A relay at the sender, and as many crocs at once.
+    Croc,
     /// `fanfare send` to the group, without a word about hosts; at the last so many of them a packet
     /// filter drops all multicast.
     Group(usize),
 }
 
 impl UplinkWay {
+    fn is_ours(self) -> bool {
+        !matches!(self, Self::Rsync | Self::Torrent | Self::Croc)
+    }
+
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -57,6 +70,8 @@ impl UplinkWay {
             Self::Served => "fanfare",
             Self::Copies => "fanfare-copies",
             Self::Rsync => "rsync",
+            Self::Torrent => "torrent",
+            Self::Croc => "croc",
             Self::Group(0) => "fanfare-group",
             Self::Group(_) => "fanfare-deaf",
         }
@@ -150,20 +165,22 @@ impl UplinkBench {
             let deafen = |host| deafen(host, stop);
             star.receivers().iter().rev().take(deaf).try_for_each(deafen)?;
         }
-        let mut daemons = Vec::new();
-        for (number, host) in star.receivers().iter().enumerate() {
-            daemons.push(self.receiver(way, host, &inbox.join(number.to_string()))?);
-        }
+        let job = Job { star: &star, file, inbox };
+        let said = inbox.with_extension("said");
+        let mut daemons = self.ready(way, &job, stop)?;
         let before = self.counters(&star)?;
         let begun = Instant::now();
-        let said = inbox.with_extension("said");
-        let senders = self.senders(way, &star, file, &said)?;
         let one = self.size as f64 * 8.0 / self.rate as f64;
-        let limit = Duration::from_secs_f64(one * PATIENCE * receivers as f64) + BESIDE;
-        let mut why = wait(senders, begun + limit, stop)?;
+        let limit = begun + Duration::from_secs_f64(one * PATIENCE * receivers as f64) + BESIDE;
+        let mut why = match way {
+            UplinkWay::Rsync => wait(rsync::senders(&job)?, limit, stop)?,
+            UplinkWay::Croc => wait(croc::receivers(&job)?, limit, stop)?,
+            UplinkWay::Torrent => torrent::run(&job, limit, stop)?,
+            _ => wait(vec![self.sender(way, &job, &said)?], limit, stop)?,
+        };
         let seconds = begun.elapsed().as_secs_f64();
         let after = self.counters(&star)?;
-        if way != UplinkWay::Rsync {
+        if way.is_ours() {
             // Their last acknowledgement has gone; their files have their names.
             for daemon in &mut daemons {
                 let _ =
@@ -183,21 +200,19 @@ impl UplinkBench {
         Ok(UplinkRun { way, receivers, sent, passed_on, seconds, times, named, why })
     }
 
-    /// A receiver that is ready.
-    fn receiver(&self, way: UplinkWay, host: &Host, inbox: &Path) -> Result<Process, LabError> {
-        let failed = |error| LabError::system(way.name(), &error);
-        fs::create_dir_all(inbox).map_err(failed)?;
-        if way == UplinkWay::Rsync {
-            let config = inbox.with_extension("conf");
-            let text = format!(
-                "use chroot = no\nuid = root\ngid = root\n[in]\npath = {}\nread only = no\n",
-                inbox.display()
-            );
-            fs::write(&config, text).map_err(failed)?;
-            let mut command = host.command("rsync");
-            command.args(["--daemon", "--no-detach", "--port", RSYNC_PORT, "--config"]).arg(config);
-            return start(command, "rsync");
+    /// What runs before the clock does: receivers that are ready, or senders that are called.
+    fn ready(&self, way: UplinkWay, job: &Job<'_>, stop: &Stop) -> Result<Vec<Process>, LabError> {
+        match way {
+            UplinkWay::Rsync => rsync::daemons(job),
+            UplinkWay::Croc => croc::senders(job),
+            UplinkWay::Torrent => torrent::make(job, stop),
+            _ => job.each(|host, inbox| self.receiver(host, inbox)),
         }
+    }
+
+    /// A receiver that is ready.
+    fn receiver(&self, host: &Host, inbox: &Path) -> Result<Process, LabError> {
+        let failed = |error| LabError::system("fanfare", &error);
         let mut command = host.command(&self.fanfare);
         command.arg("recv").arg(inbox).args(["--once", "--json", "--interface", INTERFACE]);
         let mut process = Process::start(command, Stdio::piped(), Stdio::null()).map_err(failed)?;
@@ -210,24 +225,9 @@ impl UplinkBench {
         Ok(process)
     }
 
-    fn senders(
-        &self,
-        way: UplinkWay,
-        star: &Star,
-        file: &Path,
-        said: &Path,
-    ) -> Result<Vec<Process>, LabError> {
+    fn sender(&self, way: UplinkWay, job: &Job<'_>, said: &Path) -> Result<Process, LabError> {
+        let Job { star, file, .. } = job;
         let addresses = star.receivers().iter().map(|host| host.address().to_string());
-        if way == UplinkWay::Rsync {
-            let one = |address: String| {
-                let mut command = star.sender().command("rsync");
-                // The daemon may still be on its way.
-                command.args(["--whole-file", "--contimeout=10"]).arg(file);
-                command.arg(format!("rsync://{address}:{RSYNC_PORT}/in/"));
-                start(command, "rsync")
-            };
-            return addresses.map(one).collect();
-        }
         let hosts: Vec<String> = addresses.collect();
         let mut command = star.sender().command(&self.fanfare);
         command.arg("send").arg(file).args(["--json", "--interface", INTERFACE]);
@@ -241,7 +241,7 @@ impl UplinkBench {
         }
         let failed = |error| LabError::system("bench (what the sender says)", &error);
         let out = fs::File::create(said).map_err(failed)?;
-        Ok(vec![start_to(command, "fanfare", out.into())?])
+        start_to(command, "fanfare", out.into())
     }
 
     /// Bytes that have left each host.
@@ -262,6 +262,32 @@ impl UplinkBench {
         let hash = |path: &Path| crate::peer::delivery::hash(path).ok();
         let sent = hash(file);
         (0..receivers).all(|number| hash(&inbox.join(number.to_string()).join(name)) == sent)
+    }
+}
+
+/// The same job, whoever does it.
+struct Job<'a> {
+    star: &'a Star,
+    file: &'a Path,
+    /// Receiver N's folder in it is called N.
+    inbox: &'a Path,
+}
+
+impl Job<'_> {
+    /// One program for each receiver, with its folder, which is there.
+    fn each(
+        &self,
+        mut start: impl FnMut(&Host, &Path) -> Result<Process, LabError>,
+    ) -> Result<Vec<Process>, LabError> {
+        let hosts = self.star.receivers().iter().enumerate();
+        hosts
+            .map(|(number, host)| {
+                let inbox = self.inbox.join(number.to_string());
+                let made = fs::create_dir_all(&inbox);
+                made.map_err(|error| LabError::system("bench (a folder)", &error))?;
+                start(host, &inbox)
+            })
+            .collect()
     }
 }
 
