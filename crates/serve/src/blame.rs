@@ -74,15 +74,20 @@ impl Blame {
     pub fn on_wrong(&mut self, object: u16, pieces: &[Vec<Chunk>]) -> Option<usize> {
         let (mut alone, mut any) = (Set::default(), Set::default());
         for piece in pieces {
-            let (mut ways, mut mended) = (Set::default(), false);
+            let (mut ways, mut around) = (Set::default(), Set::default());
             for chunk in piece {
-                mended |= self.way((object, chunk.block, None)).0 > 0;
+                // Where a repair was used, anything wrong in the block makes all of it wrong.
+                let repair = self.way((object, chunk.block, None));
+                if repair != Set::default() {
+                    ways.0 |= repair.0;
+                    around.0 |= self.block(object, chunk.block).0;
+                }
                 for number in chunk.from / CHUNK..=chunk.to.saturating_sub(1) / CHUNK {
                     ways.0 |= self.way((object, chunk.block, Some(number))).0;
                 }
             }
             any.0 |= ways.0;
-            if ways.0.is_power_of_two() && !mended {
+            if (ways.0 | around.0).is_power_of_two() {
                 alone.0 |= ways.0;
             }
             for host in (0..HOSTS_MAX).filter(|host| ways.has(*host)) {
@@ -98,7 +103,12 @@ impl Blame {
         }
         let found = (0..HOSTS_MAX).find(|host| alone.has(*host)).or_else(|| self.clearest());
         let found = found.filter(|host| !self.accused.has(*host));
-        self.suspects = found.is_none() && (self.suspects || any != Set::default());
+        let suspects = found.is_none() && (self.suspects || any != Set::default());
+        if suspects && !self.suspects {
+            // So far many passed on each piece. From now on the sender gives each host whole blocks.
+            (self.passed, self.wrong) = ([0; HOSTS_MAX], [0; HOSTS_MAX]);
+        }
+        self.suspects = suspects;
         self.accused = self.accused.with(found?);
         found
     }
@@ -117,6 +127,13 @@ impl Blame {
 
     fn way(&self, place: Place) -> Set {
         self.ways.get(&place).copied().unwrap_or_default()
+    }
+
+    /// Who has passed on anything of a block.
+    fn block(&self, object: u16, block: u32) -> Set {
+        let places = (object, block, None)..=(object, block, Some(u16::MAX));
+        let ways = self.ways.range(places).map(|(_, way)| way.0);
+        Set(ways.fold(0, |all, way| all | way))
     }
 
     /// The host whose wrong share stands out.
@@ -175,10 +192,18 @@ mod tests {
     }
 
     #[test]
-    fn what_was_mended_with_repairs_blames_nobody_alone() {
+    fn what_was_mended_with_repairs_blames_who_passed_on_the_whole_block_and_nobody_else() {
         let mut blame = Blame::default();
-        blame.on_passed(1, symbol(0, 0));
-        blame.on_passed(2, Symbol { repair: true, ..symbol(0, 200) });
-        assert_eq!(blame.on_wrong(1, &[piece(0, 0, 16)]), None);
+        let repair = Symbol { repair: true, ..symbol(0, 200) };
+        blame.on_passed(2, repair);
+        blame.on_passed(1, symbol(0, 40));
+        assert_eq!(blame.on_wrong(1, &[piece(0, 0, 16)]), None, "perhaps symbol 40 is wrong");
+        assert!(blame.suspects());
+        for number in 0..16 {
+            blame.on_passed(1, symbol(0, number));
+        }
+        blame.on_passed(1, repair);
+        assert_eq!(blame.on_wrong(1, &[piece(0, 0, 16)]), Some(1));
+        assert!(!blame.suspects());
     }
 }

@@ -19,8 +19,6 @@ const LEASE: Duration = Duration::from_secs(3);
 const QUICK: Duration = Duration::from_millis(150);
 const QUICK_COUNT: u32 = 8;
 const ROSTER: Duration = Duration::from_secs(1);
-/// Fewer receivers than this are given longer runs, while somebody looks for who passes on wrong bytes.
-const LONG_BELOW: usize = 4;
 /// Symbols of a run at most: longer ones save no more calls.
 const RUN_MAX: u16 = 2 * CHUNK;
 /// To pass on a run takes so long at most, where that is possible. Until then the next one waits, and a
@@ -240,14 +238,17 @@ impl Source {
     }
 
     fn run_of(&self, symbol: Symbol) -> Run {
+        if self.suspected {
+            return (symbol.object, symbol.block, 0, false);
+        }
         (symbol.object, symbol.block, symbol.number / self.length, symbol.repair)
     }
 
     /// So many bytes go to all now, in messages of this size: how long runs are follows from the rate.
     ///
     /// Long runs cost less. Of short ones each is passed on sooner, and no queue forms for it. While a
-    /// receiver looks for who passes on wrong bytes, runs are long: a piece that one hash checks is to
-    /// come by few.
+    /// receiver looks for who passes on wrong bytes, one host has a whole block, repairs too: then a
+    /// piece that proves wrong came by that host alone.
     pub fn on_sent(&mut self, now: Time, bytes: usize, size: usize) {
         let (sum, since) = (self.counted.0 + bytes as u64, self.counted.1);
         self.counted.0 = sum;
@@ -259,13 +260,9 @@ impl Source {
         let others = self.served.len().saturating_sub(1).max(1);
         let suspects = |host: &Host| host.status.is_some_and(|(status, _)| status.suspects);
         self.suspected = self.hosts.iter().any(suspects);
-        self.length = if self.suspected {
-            if self.served.len() < LONG_BELOW { RUN_MAX } else { CHUNK }
-        } else {
-            let bytes = sum as f64 / elapsed.as_secs_f64() * PASSED_WITHIN;
-            let symbols = bytes / (others * size.max(1)) as f64;
-            symbols.clamp(1.0, RUN_MAX.into()) as u16
-        };
+        let bytes = sum as f64 / elapsed.as_secs_f64() * PASSED_WITHIN;
+        let symbols = bytes / (others * size.max(1)) as f64;
+        self.length = symbols.clamp(1.0, RUN_MAX.into()) as u16;
     }
 
     /// Whom a piece that begins so is given to, to be passed on; `None`: to all.
@@ -454,7 +451,8 @@ mod tests {
         }
         say(&mut source, 5, true);
         source.on_sent(at(5000), 0, 1000);
-        assert_eq!(source.length, CHUNK);
+        let to = source.choose_for(peek(3, 0));
+        assert_eq!(source.choose_for(peek(3, 60)), to, "a whole block");
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! One file to many hosts without multicast, or where some do not hear it, from a sender with a thin
 //! uplink: what leaves the sender, and how long it takes.
 //!
+//! - `job`: what all ways have in common
 //! - `rsync`, `torrent`, `croc`: the same job by other programs.
 
 mod croc;
+mod job;
 mod rsync;
 mod torrent;
 
 use std::{
     collections::BTreeSet,
     fs,
-    io::{BufRead as _, BufReader, Read},
+    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     thread,
@@ -28,6 +30,7 @@ use crate::{
     stop::Stop,
     system::{privileges, scratch::Scratch, tool},
 };
+use job::{BESIDE, Job, start, start_to, wait};
 
 /// An Ethernet frame with the largest packet that all switches take.
 const MTU: usize = 1500;
@@ -36,9 +39,6 @@ const BURST: u64 = 128 << 10;
 const QUEUE: u64 = 1 << 20;
 /// A run that takes so many times what one copy for each receiver would is given up.
 const PATIENCE: f64 = 3.0;
-/// Beside that, for starting programs.
-const BESIDE: Duration = Duration::from_secs(30);
-const LOOK: Duration = Duration::from_millis(10);
 
 /// How the file goes to each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -265,44 +265,6 @@ impl UplinkBench {
     }
 }
 
-/// The same job, whoever does it.
-struct Job<'a> {
-    star: &'a Star,
-    file: &'a Path,
-    /// Receiver N's folder in it is called N.
-    inbox: &'a Path,
-}
-
-impl Job<'_> {
-    /// One program for each receiver, with its folder, which is there.
-    fn each(
-        &self,
-        mut start: impl FnMut(&Host, &Path) -> Result<Process, LabError>,
-    ) -> Result<Vec<Process>, LabError> {
-        let hosts = self.star.receivers().iter().enumerate();
-        hosts
-            .map(|(number, host)| {
-                let inbox = self.inbox.join(number.to_string());
-                let made = fs::create_dir_all(&inbox);
-                made.map_err(|error| LabError::system("bench (a folder)", &error))?;
-                start(host, &inbox)
-            })
-            .collect()
-    }
-}
-
-fn start(command: Command, name: &str) -> Result<Process, LabError> {
-    start_to(command, name, Stdio::null())
-}
-
-fn start_to(command: Command, name: &str, out: Stdio) -> Result<Process, LabError> {
-    let started = Process::start(command, out, Stdio::piped());
-    started.map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => tool::missing(name, name),
-        _ => LabError::system(name, &error),
-    })
-}
-
 /// What a host has to hear no multicast, as a strict firewall does.
 const FILTER: &str = "add table ip fanfare; \
     add chain ip fanfare in { type filter hook input priority 0; }; \
@@ -334,32 +296,4 @@ fn named(said: &Path) -> usize {
 /// A program that does nothing and ends.
 fn idle() -> Result<Process, LabError> {
     start(Command::new("true"), "true")
-}
-
-/// Until all have ended; why one did not end well.
-fn wait(mut all: Vec<Process>, until: Instant, stop: &Stop) -> Result<String, LabError> {
-    let mut why = String::new();
-    while !all.is_empty() {
-        if stop.is_set() || Instant::now() >= until {
-            "it took too long, or was stopped".clone_into(&mut why);
-            break;
-        }
-        let mut running = Vec::new();
-        for mut process in all {
-            match process.try_end().map_err(|error| LabError::system("bench", &error))? {
-                None => running.push(process),
-                Some(crate::process::Ending::Code(0)) => {}
-                Some(ending) => {
-                    let mut said = String::new();
-                    if let (_, Some(mut errors)) = process.outputs() {
-                        let _ = errors.read_to_string(&mut said);
-                    }
-                    why = format!("{ending:?}: {}", said.trim());
-                }
-            }
-        }
-        all = running;
-        thread::sleep(LOOK);
-    }
-    Ok(why)
 }

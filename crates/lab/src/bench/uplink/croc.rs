@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command, thread, time::Duration};
 
-use super::{Job, start};
+use super::job::{Job, start};
 use crate::{error::LabError, process::Process};
 
 const PORTS: &str = "9009,9010,9011,9012,9013";

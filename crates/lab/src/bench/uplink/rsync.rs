@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Job, start};
+use super::job::{Job, start};
 use crate::{error::LabError, process::Process};
 
 const PORT: &str = "8730";

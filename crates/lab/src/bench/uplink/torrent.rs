@@ -10,7 +10,7 @@ use std::{
     time::Instant,
 };
 
-use super::{Job, LOOK, start, wait};
+use super::job::{BESIDE, Job, LOOK, start, wait};
 use crate::{
     error::LabError,
     host::{Host, INTERFACE},
@@ -28,7 +28,7 @@ pub(super) fn make(job: &Job<'_>, stop: &Stop) -> Result<Vec<Process>, LabError>
     let mut command = job.star.sender().command("transmission-create");
     command.args(["-s", PIECE, "-o"]).arg(torrent(job)).arg(job.file);
     let made = start(command, "transmission-create")?;
-    let until = Instant::now() + super::BESIDE;
+    let until = Instant::now() + BESIDE;
     let why = wait(vec![made], until, stop)?;
     if !why.is_empty() {
         return Err(LabError::system("transmission-create", &std::io::Error::other(why)));
