@@ -4,23 +4,17 @@ use std::time::{Duration, Instant};
 
 use crate::road::{LONG, Road};
 
-const SOCKS: [&str; 2] = ["--socks5-hostname", "127.0.0.1:7000"];
+pub(crate) const SOCKS: [&str; 2] = ["--socks5-hostname", "127.0.0.1:7000"];
 
-fn in_the_middle(road: &Road, bytes: &str, rate: &str) -> std::process::Child {
-    let url = format!("http://10.88.0.2:8080/{bytes}");
+pub(crate) fn in_the_middle(road: &Road, bytes: &str, rate: &str) -> std::process::Child {
+    in_the_middle_of(road, &format!("http://10.88.0.2:8080/{bytes}"), rate)
+}
+
+/// A download that has begun.
+pub(crate) fn in_the_middle_of(road: &Road, url: &str, rate: &str) -> std::process::Child {
     let mut curl = road.on("near", "curl");
-    curl.args([
-        "-s",
-        "--max-time",
-        "50",
-        "--limit-rate",
-        rate,
-        "-o",
-        "got",
-        SOCKS[0],
-        SOCKS[1],
-        &url,
-    ]);
+    curl.args(["-s", "--max-time", "200", "--limit-rate", rate, "-o", "got"]);
+    curl.args([SOCKS[0], SOCKS[1], url]);
     let child = curl.spawn().unwrap();
     let begun = Instant::now();
     let got = road.directory.join("got");

@@ -6,6 +6,7 @@ mod callers;
 mod faults;
 mod gateway;
 mod messages;
+mod narrow;
 mod norp;
 mod people;
 mod programs;
