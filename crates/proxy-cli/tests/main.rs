@@ -5,6 +5,7 @@
 mod callers;
 mod faults;
 mod gateway;
+mod limits;
 mod messages;
 mod narrow;
 mod norp;
