@@ -41,7 +41,7 @@ fn a_key_that_is_taken_from_the_list_loses_its_connections_at_the_next_sighup() 
         server.signal("-HUP");
         let mut client = road.client(&["--wait-link", "300ms", "--carrier", carrier]);
         client.wait_for_link("connected");
-        let mut curl = in_the_middle(&road, "50000000", "1M");
+        let mut curl = in_the_middle(&road);
         list(&["other"]);
         let begun = Instant::now();
         server.signal("-HUP");

@@ -1,7 +1,7 @@
 //! Paths that take only packets of 1,280 bytes, as many tunnels do.
 
 use crate::{
-    faults::{SOCKS, in_the_middle},
+    faults::{MUCH, SOCKS, in_the_middle},
     road::Road,
 };
 
@@ -27,9 +27,8 @@ fn a_download_goes_on_when_the_path_becomes_one_of_1280_bytes() {
     let (_web, _server) = (road.web(), road.server(&[]));
     let mut client = road.client(&[]);
     client.wait_for_link("connected");
-    // More than all credit, so that most of it has to come by the narrow path.
-    let mut curl = in_the_middle(&road, "40000000", "8M");
+    let mut curl = in_the_middle(&road);
     road.set_mtu(1280);
     assert!(curl.wait().unwrap().success(), "the download goes on");
-    assert!(road.got_is_right(40_000_000));
+    assert!(road.got_is_right(MUCH));
 }
