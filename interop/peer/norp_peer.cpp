@@ -349,7 +349,9 @@ struct Session {
             turn_tcp(wants && FD_ISSET(tcp, &reads));
             write_stream();
             turn_timer();
-            if (over) return done() || ending || (in_ended && to_tcp.empty()) ? 0 : 1;
+            // Who has asked may end the session as soon as it has everything of a server that has ended.
+            bool served = !near && !tcp_open && to_norm.empty();
+            if (over) return done() || ending || served || (in_ended && to_tcp.empty()) ? 0 : 1;
             if (done() && !ending) {
                 ending = true;
                 Bytes end;

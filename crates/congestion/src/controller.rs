@@ -186,6 +186,10 @@ pub trait RateController: core::fmt::Debug + Send {
     }
     /// The application set a rate (a cap for controllers that have their own mind).
     fn on_rate_set(&mut self, now: Time, rate: Bitrate);
+    /// Messages have so many bytes of data from now on.
+    fn on_segment_size(&mut self, bytes: usize) {
+        let _ = bytes;
+    }
     /// The time that [`Self::next_timeout`] named has come.
     fn on_timeout(&mut self, now: Time) {
         let _ = now;

@@ -235,6 +235,10 @@ impl RateController for Norm {
         self.rate = self.limits.clamp(self.rate);
     }
 
+    fn on_segment_size(&mut self, bytes: usize) {
+        self.limits.segment = bytes;
+    }
+
     fn rate(&self) -> Bitrate {
         self.rate
     }

@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use fanfare_proto::Time;
@@ -32,8 +32,8 @@ use crate::{
 
 /// Another connection has taken its place.
 const REPLACED: VarInt = VarInt::from_u32(1);
-/// The application has ended the link.
-pub(crate) const ENDED: VarInt = VarInt::from_u32(0);
+/// The application has ended the link, or the process itself.
+pub const ENDED: VarInt = VarInt::from_u32(0);
 /// How often it is looked whether the other end is heard, and from where.
 const LOOK: Duration = Duration::from_millis(100);
 /// Streams and datagrams of the application that it may leave unfetched.
@@ -60,14 +60,17 @@ pub struct Attached {
     /// Where the other end has answered from.
     pub address: watch::Receiver<SocketAddr>,
     since: Time,
-    begun: Instant,
 }
 
 impl Attached {
-    /// For how long it has been there.
-    #[must_use]
-    pub fn age(&self) -> Duration {
-        self.begun.elapsed()
+    /// Sends a packet as long as QUIC thinks that the path takes. When several of them are lost, and
+    /// shorter ones are not, QUIC sees that the path's MTU has become smaller.
+    pub fn probe_path(&self) {
+        let Some(size) = self.connection.max_datagram_size() else { return };
+        // Lost ones are what this is for. The short one behind it tells whether the path is there.
+        for size in [size, 1] {
+            let _ = self.connection.send_datagram(kind::padding(size).into());
+        }
     }
 
     /// This end has dialled.
@@ -203,7 +206,6 @@ impl Association {
             instances,
             address: validated_here,
             since: self.clock.now(),
-            begun: Instant::now(),
         };
         let old = self.current.send_replace(Some(attached));
         if let Some(old) = old {

@@ -15,3 +15,12 @@ pub(crate) const DATAGRAM_APPLICATION: u8 = 2;
 pub(crate) const DATAGRAM_TRAIN: u8 = 3;
 /// What the trains of the receiver's have told.
 pub(crate) const DATAGRAM_REPORT: u8 = 4;
+/// It says nothing, and is read by nobody: its length is what it is for.
+const DATAGRAM_PADDING: u8 = 5;
+
+/// A datagram of so many bytes that says nothing.
+pub(crate) fn padding(size: usize) -> Vec<u8> {
+    let mut datagram = vec![0; size.max(1)];
+    datagram[0] = DATAGRAM_PADDING;
+    datagram
+}

@@ -49,7 +49,7 @@ pub mod socket;
 pub mod trains;
 pub mod varint;
 
-pub use association::Attached;
+pub use association::{Attached, ENDED};
 pub use event::Event;
 pub use fanfare_seal as seal;
 pub use hello::Instance;

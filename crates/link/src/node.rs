@@ -194,7 +194,11 @@ impl Node {
         let removed: Vec<Link> = self.0.links.with(|links| {
             links.extract_if(.., |key, _| peers.name(key).is_none()).map(|(_, link)| link).collect()
         });
-        removed.iter().for_each(Link::close);
+        for link in &removed {
+            // Nothing of it is kept for later.
+            link.0.give_up();
+            link.close();
+        }
     }
 
     /// Ends all links, tells the others, and waits until that has gone out.

@@ -68,6 +68,12 @@ impl SenderHandle<'_> {
         self.with(|s, _| s.set_proactive(symbols));
     }
 
+    /// Bytes of a segment of objects and streams that are enqueued from now on: the path takes longer
+    /// packets, or only shorter ones. Those that were enqueued before keep theirs.
+    pub fn set_segment_size(&mut self, size: u16) {
+        self.with(|s, _| s.set_segment_size(size));
+    }
+
     /// Repetitions of flushes and of requests for acknowledgement.
     pub fn set_robust_factor(&mut self, factor: u32) {
         self.with(|s, _| s.set_robust_factor(factor));
@@ -81,6 +87,11 @@ impl SenderHandle<'_> {
     /// Begins with another rate control.
     pub fn set_congestion(&mut self, control: CongestionControl) {
         self.with(|s: &mut Sender, now| s.set_congestion(now, control));
+    }
+
+    /// Begins with rate control anew, as at the start: the path is another one.
+    pub fn restart_congestion(&mut self) {
+        self.with(|s, now| s.restart_congestion(now));
     }
 }
 

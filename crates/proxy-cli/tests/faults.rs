@@ -4,23 +4,22 @@ use std::time::{Duration, Instant};
 
 use crate::road::{LONG, Road};
 
-const SOCKS: [&str; 2] = ["--socks5-hostname", "127.0.0.1:7000"];
+pub(crate) const SOCKS: [&str; 2] = ["--socks5-hostname", "127.0.0.1:7000"];
 
-fn in_the_middle(road: &Road, bytes: &str, rate: &str) -> std::process::Child {
-    let url = format!("http://10.88.0.2:8080/{bytes}");
+/// More than all credit and buffers on the way hold: what happens now happens in the middle of it.
+pub(crate) const MUCH: usize = 40_000_000;
+/// Curl takes it no faster than this, so that it takes some seconds.
+const RATE: &str = "8M";
+
+/// A download that has begun.
+pub(crate) fn in_the_middle(road: &Road) -> std::process::Child {
+    in_the_middle_of(road, &format!("http://10.88.0.2:8080/{MUCH}"))
+}
+
+pub(crate) fn in_the_middle_of(road: &Road, url: &str) -> std::process::Child {
     let mut curl = road.on("near", "curl");
-    curl.args([
-        "-s",
-        "--max-time",
-        "50",
-        "--limit-rate",
-        rate,
-        "-o",
-        "got",
-        SOCKS[0],
-        SOCKS[1],
-        &url,
-    ]);
+    curl.args(["-s", "--max-time", "200", "--limit-rate", RATE, "-o", "got"]);
+    curl.args([SOCKS[0], SOCKS[1], url]);
     let child = curl.spawn().unwrap();
     let begun = Instant::now();
     let got = road.directory.join("got");
@@ -37,7 +36,7 @@ fn a_far_side_that_is_killed_and_started_again_ends_connections_and_serves_new_o
     let (_web, server) = (road.web(), road.server(&[]));
     let mut client = road.client(&[]);
     client.wait_for_link("connected");
-    let mut curl = in_the_middle(&road, "50000000", "1M");
+    let mut curl = in_the_middle(&road);
     server.kill();
     let _server = road.server(&[]);
     let begun = Instant::now();
@@ -52,7 +51,7 @@ fn a_near_side_that_is_killed_and_started_again_works_at_once() {
     let (_web, mut server) = (road.web(), road.server(&[]));
     let mut client = road.client(&[]);
     client.wait_for_link("connected");
-    let mut curl = in_the_middle(&road, "50000000", "1M");
+    let mut curl = in_the_middle(&road);
     client.kill();
     assert!(!curl.wait().unwrap().success());
     let _client = road.client(&[]);
@@ -66,7 +65,7 @@ fn address_changes(carrier: &str) {
     let (_web, mut server) = (road.web(), road.server(&[]));
     let mut client = road.client(&["--carrier", carrier]);
     client.wait_for_link("connected");
-    let mut curl = in_the_middle(&road, "8000000", "1M");
+    let mut curl = in_the_middle(&road);
     let near = road.host("near");
     let ip = |words: &[&str]| {
         assert!(std::process::Command::new("ip").args(words).status().unwrap().success());
@@ -74,7 +73,7 @@ fn address_changes(carrier: &str) {
     ip(&["-n", &near, "addr", "del", "10.88.0.1/24", "dev", "e0"]);
     ip(&["-n", &near, "addr", "add", "10.88.0.77/24", "dev", "e0"]);
     assert!(curl.wait().unwrap().success(), "the download goes on");
-    assert_eq!(std::fs::metadata(road.directory.join("got")).unwrap().len(), 8_000_000);
+    assert!(road.got_is_right(MUCH));
     server.wait_for_link("moved");
 }
 
@@ -94,7 +93,7 @@ fn a_download_goes_on_after_a_cable_was_out_for_two_seconds() {
     let (_web, _server) = (road.web(), road.server(&[]));
     let mut client = road.client(&[]);
     client.wait_for_link("connected");
-    let mut curl = in_the_middle(&road, "8000000", "1M");
+    let mut curl = in_the_middle(&road);
     let far = road.host("far");
     let set = |state: &str| {
         let words = ["-n", &far, "link", "set", "e0", state];
@@ -104,7 +103,7 @@ fn a_download_goes_on_after_a_cable_was_out_for_two_seconds() {
     std::thread::sleep(Duration::from_secs(2));
     set("up");
     assert!(curl.wait().unwrap().success(), "the download goes on");
-    assert_eq!(std::fs::metadata(road.directory.join("got")).unwrap().len(), 8_000_000);
+    assert!(road.got_is_right(MUCH));
 }
 
 #[test]

@@ -2,14 +2,19 @@
 //!
 //! They need root, `ip`, `curl` and `python3`. Elsewhere each says that it was not run, and why.
 
+mod cables;
 mod callers;
 mod faults;
 mod gateway;
+mod limits;
 mod messages;
+mod narrow;
 mod norp;
 mod people;
 mod programs;
 mod road;
+mod scans;
+mod troubles;
 
 /// The program that these tests run.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_fanfare-proxy");

@@ -28,7 +28,7 @@ fn peer(road: &Road) -> Option<PathBuf> {
 fn lose(road: &Road, percent: u32) -> bool {
     let rules = format!(
         "table inet lossy {{ chain in {{ type filter hook input priority 0; \
-         meta l4proto udp numgen random mod 100 < {percent} drop; }} }}"
+         meta l4proto udp numgen random mod 100 < {percent} drop; }}; }}"
     );
     ["near", "far"].iter().all(|host| road.output(host, &["nft", &rules]).status.success())
 }

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use crate::road::{LONG, Road};
 
-fn has(program: &str, words: &[&str]) -> bool {
+pub(crate) fn has(program: &str, words: &[&str]) -> bool {
     let mut asked = Command::new(program);
     asked.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let found = asked.status().is_ok();
@@ -29,6 +29,34 @@ fn ssh_logs_in_by_the_proxy_and_each_key_comes_back() {
     let output = road.output("near", &["python3", "-c", ECHO]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(said.trim(), "abcdefghij", "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn scp_copies_a_file_there_and_back_by_the_proxy() {
+    let Some(road) = Road::make() else { return };
+    let programs = [("scp", "-V"), ("/usr/sbin/sshd", "-V"), ("nc", "-h"), ("ssh-keygen", "-?")];
+    if !programs.iter().all(|(program, word)| has(program, &[word])) {
+        return;
+    }
+    let _server = road.server(&[]);
+    let mut client = road.client(&[]);
+    client.wait_for_link("connected");
+    let script = SSH.replace("DIRECTORY", road.directory.to_str().unwrap());
+    let _sshd = road.python("far", &script);
+    let bytes: Vec<u8> = (0..3_000_000u32).map(|n| (n.wrapping_mul(n) / 7) as u8).collect();
+    std::fs::write(road.directory.join("there"), &bytes).unwrap();
+    let copy = |from: &str, to: &str| {
+        let mut scp = road.on("near", "scp");
+        scp.args(["-q", "-i", "user", "-P", "2200", "-o", "StrictHostKeyChecking=no"]);
+        scp.args(["-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR"]);
+        scp.args(["-o", "ProxyCommand=nc -X 5 -x 127.0.0.1:7000 %h %p", from, to]);
+        let output = scp.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    let remote = |name: &str| format!("10.88.0.2:{}", road.directory.join(name).display());
+    copy("there", &remote("copied"));
+    copy(&remote("copied"), "back");
+    assert!(std::fs::read(road.directory.join("back")).unwrap() == bytes);
 }
 
 #[test]
@@ -113,7 +141,7 @@ os.makedirs("/run/sshd", exist_ok=True)
 mortal = lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 server = subprocess.Popen(preexec_fn=mortal, args=["/usr/sbin/sshd", "-D", "-f", "/dev/null", "-h", "DIRECTORY/host", "-p", "2200",
     "-o", "AuthorizedKeysFile=DIRECTORY/user.pub", "-o", "StrictModes=no", "-o", "UsePAM=no",
-    "-o", "PidFile=none", "-o", "PermitRootLogin=yes"])
+    "-o", "PidFile=none", "-o", "PermitRootLogin=yes", "-o", "Subsystem=sftp internal-sftp"])
 import socket, time
 while True:
     try:

@@ -4,13 +4,6 @@ use crate::road::{AFTER_END, Road};
 
 const SOCKS: [&str; 2] = ["--socks5-hostname", "127.0.0.1:7000"];
 
-/// What the server sends.
-fn is_right(road: &Road, bytes: usize) -> bool {
-    let got = std::fs::read(road.directory.join("got")).unwrap();
-    let block: Vec<u8> = (0..65_536u32).map(|i| (i * 7 % 251) as u8).collect();
-    got.len() == bytes && got.chunks(65_536).all(|chunk| chunk == &block[..chunk.len()])
-}
-
 #[test]
 fn curl_gets_the_same_bytes_by_socks_and_by_http_over_both_carriers() {
     let Some(road) = Road::make() else { return };
@@ -22,7 +15,7 @@ fn curl_gets_the_same_bytes_by_socks_and_by_http_over_both_carriers() {
         client.wait_for_link("connected");
         for way in [&SOCKS[..], &["--proxytunnel", "--proxy", "http://127.0.0.1:3128"]] {
             assert_eq!(road.curl(5_000_000, way), ("200 5000000".to_owned(), Some(0)), "{carrier}");
-            assert!(is_right(&road, 5_000_000), "{carrier}");
+            assert!(road.got_is_right(5_000_000), "{carrier}");
         }
         let forwarded = ["curl", "-s", "http://127.0.0.1:2222/1000"];
         assert_eq!(road.output("near", &forwarded).stdout.len(), 1000);

@@ -104,6 +104,37 @@ impl Road {
         Some(road)
     }
 
+    /// The same with a router between them, whose route to each host has this MTU.
+    pub(crate) fn with_router(mtu: u32) -> Option<Self> {
+        let road = Self::make()?;
+        let [near, far, middle] = ["near", "far", "middle"].map(|name| road.host(name));
+        assert!(ip(&["-n", &near, "link", "del", "e0"]) && ip(&["netns", "add", &middle]));
+        for (host, end, own, other) in [(&near, "m0", "1", "2"), (&far, "m1", "2", "1")] {
+            let (own, other) = (format!("10.88.0.{own}/32"), format!("10.88.0.{other}/32"));
+            let pair = ["type", "veth", "peer", end, "netns", &middle];
+            assert!(ip(&[&["link", "add", "e0", "netns", host][..], &pair].concat()));
+            assert!(ip(&["-n", host, "addr", "add", &own, "dev", "e0"]));
+            assert!(ip(&["-n", host, "link", "set", "e0", "up"]));
+            assert!(ip(&["-n", host, "route", "add", &other, "dev", "e0"]));
+            assert!(ip(&["-n", &middle, "link", "set", end, "up"]));
+            let proxied = format!("net.ipv4.conf.{end}.proxy_arp=1");
+            assert!(road.output("middle", &["sysctl", "-qw", &proxied]).status.success());
+        }
+        let forwards = ["sysctl", "-qw", "net.ipv4.ip_forward=1"];
+        assert!(road.output("middle", &forwards).status.success());
+        road.set_mtu(mtu);
+        Some(road)
+    }
+
+    /// The router's routes have this MTU from now on.
+    pub(crate) fn set_mtu(&self, mtu: u32) {
+        let (middle, mtu) = (self.host("middle"), mtu.to_string());
+        for (to, by) in [("10.88.0.1/32", "m0"), ("10.88.0.2/32", "m1")] {
+            let route = ["-n", &middle, "route", "replace", to, "dev", by, "mtu", "lock", &mtu];
+            assert!(ip(&route));
+        }
+    }
+
     pub(crate) fn host(&self, name: &str) -> String {
         format!("{}{name}", self.stem)
     }
@@ -142,10 +173,24 @@ impl Road {
         running
     }
 
+    /// The same behind another program that starts it.
+    pub(crate) fn start_with(&self, host: &str, first: &[&str], words: &[&str]) -> Running {
+        let mut command = self.on(host, first[0]);
+        command.args(&first[1..]).arg(crate::PROGRAM).args(words);
+        let mut running = Self::ours(command, host);
+        running.wait_for("listening");
+        running
+    }
+
     /// The same, of a command that listens nowhere.
     pub(crate) fn start_silent(&self, host: &str, words: &[&str]) -> Running {
         let mut command = self.on(host, crate::PROGRAM);
-        command.args(words).args(["--identity", host, "--json"]);
+        command.args(words);
+        Self::ours(command, host)
+    }
+
+    fn ours(mut command: Command, host: &str) -> Running {
+        command.args(["--identity", host, "--json"]);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let lines = lines(&mut child);
@@ -163,8 +208,12 @@ impl Road {
     }
 
     pub(crate) fn client(&self, more: &[&str]) -> Running {
+        self.client_to("10.88.0.2:7001", more)
+    }
+
+    pub(crate) fn client_to(&self, address: &str, more: &[&str]) -> Running {
         self.key("near");
-        let peer = format!("far=10.88.0.2:7001,{}", self.key("far"));
+        let peer = format!("far={address},{}", self.key("far"));
         let words = ["proxy", "client", "--peer", &peer, "--keep-alive", "1s"];
         self.start("near", &[&words[..], more].concat())
     }
@@ -205,6 +254,13 @@ impl Road {
         self.python("far", WEB)
     }
 
+    /// What curl has got is what the web server sends.
+    pub(crate) fn got_is_right(&self, bytes: usize) -> bool {
+        let got = std::fs::read(self.directory.join("got")).unwrap();
+        let block: Vec<u8> = (0..65_536u32).map(|i| (i * 7 % 251) as u8).collect();
+        got.len() == bytes && got.chunks(65_536).all(|chunk| chunk == &block[..chunk.len()])
+    }
+
     /// What curl says of a download of so many bytes through the proxy: status, bytes, its exit code.
     pub(crate) fn curl(&self, bytes: u64, more: &[&str]) -> (String, Option<i32>) {
         let url = format!("http://10.88.0.2:8080/{bytes}");
@@ -228,8 +284,9 @@ impl Drop for Road {
     fn drop(&mut self) {
         ip(&["netns", "del", &self.host("near")]);
         ip(&["netns", "del", &self.host("far")]);
-        // Only tests with a gateway have it.
+        // Only tests with a gateway, or a router, have it.
         ip(&["netns", "del", &self.host("inside")]);
+        ip(&["netns", "del", &self.host("middle")]);
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
@@ -255,6 +312,11 @@ impl Running {
     /// The link's next state of this name.
     pub(crate) fn wait_for_link(&mut self, state: &str) {
         while self.wait_for("link")["state"] != state {}
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
     }
 
     /// As by `kill -9`.

@@ -49,6 +49,9 @@ pub enum Event {
         /// The peer that it should have gone by.
         peer: String,
     },
+    /// No file descriptor is left: new connections wait at the near side, and are refused at the far
+    /// side.
+    Exhausted,
     /// Something was refused before it was a request.
     Refused {
         /// Who it was.

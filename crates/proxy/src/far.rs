@@ -17,7 +17,7 @@ use crate::{
     connect::{self, Failure},
     event::{Event, Listener},
     frame::{Open, Reply},
-    limits::{Buckets, Place, Places, Rate},
+    limits::{Buckets, Exhaustion, Place, Places, Rate},
     norm::Handle,
     peering::Peering,
     pipe::{Reader, Writer, read_frame, write_frame},
@@ -42,6 +42,8 @@ pub struct FarOptions {
     pub connections_max: usize,
     /// Of those, how many that are not answered yet.
     pub connecting_max: usize,
+    /// File descriptors for the connections of all peers. With more, requests are refused.
+    pub descriptors: usize,
     /// How often a peer may ask.
     pub rate: Rate,
     /// Listeners of this process: no destinations.
@@ -60,6 +62,7 @@ impl FarOptions {
             connect_timeout: Duration::from_secs(15),
             connections_max: 10_000,
             connecting_max: 256,
+            descriptors: usize::MAX,
             rate: Rate::default(),
             own_listeners: Vec::new(),
             listener: Listener::default(),
@@ -74,6 +77,8 @@ pub struct Far {
     policy: RwLock<Policy>,
     resolver: Resolver,
     ids: AtomicU64,
+    all: Places,
+    exhaustion: Exhaustion,
 }
 
 /// One peer.
@@ -91,7 +96,14 @@ impl Far {
     #[must_use]
     pub fn new(options: FarOptions) -> Arc<Self> {
         let policy = RwLock::new(options.policy.clone());
-        Arc::new(Self { options, policy, resolver: Resolver::default(), ids: AtomicU64::new(0) })
+        Arc::new(Self {
+            policy,
+            resolver: Resolver::default(),
+            ids: AtomicU64::new(0),
+            all: Places::new(options.descriptors),
+            exhaustion: Exhaustion::default(),
+            options,
+        })
     }
 
     /// Another policy from now on, for new connections.
@@ -192,10 +204,16 @@ impl FarPeer {
         }
     }
 
-    /// A place for one more connection, unless the peer asks too often or has too many.
-    fn place(&self) -> Option<Place> {
+    /// A place for one more connection, unless the peer asks too often or has too many, or all together
+    /// have.
+    fn place(&self) -> Option<(Place, Place)> {
         let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
-        bucket.take(Instant::now(), ()).then(|| self.connections.take()).flatten()
+        let own = bucket.take(Instant::now(), ()).then(|| self.connections.take()).flatten()?;
+        let of_all = self.far.all.take();
+        if of_all.is_none() {
+            self.far.exhaustion.tell(&self.far.options.listener);
+        }
+        Some((own, of_all?))
     }
 
     pub(crate) async fn connect(
@@ -203,7 +221,7 @@ impl FarPeer {
         open: &Open,
         id: u64,
         carrier: &'static str,
-    ) -> Result<(TcpStream, Place), Failure> {
+    ) -> Result<(TcpStream, (Place, Place)), Failure> {
         let options = &self.far.options;
         let Some(destination) = open.destination() else { return Err(Code::General.into()) };
         options.listener.tell(Event::Open {

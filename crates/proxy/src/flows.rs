@@ -197,6 +197,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_peer_has_1024_flows_at_once_and_256_datagrams_may_wait_for_each() {
+        let flows = Mutex::default();
+        let mut all: Vec<_> = (0..1024).map(|flow| begin::<u8>(&flows, flow).unwrap()).collect();
+        assert!(begin::<u8>(&flows, 1024).is_none(), "no more than that");
+        assert!(begin::<u8>(&flows, 7).is_none(), "each is there once");
+        assert_eq!((0..300).filter(|n| give(&flows, 7, *n as u8)).count(), 256);
+        assert!(give(&flows, 8, 0), "another one has room");
+        assert!(!give(&flows, 1024, 0), "and nobody waits for this");
+        assert_eq!(all[7].try_recv(), Ok(0));
+        assert!(give(&flows, 7, 0));
+    }
+
     proptest! {
         #[test]
         fn datagrams_of_any_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {

@@ -3,12 +3,17 @@
 use std::{
     collections::HashMap,
     hash::Hash,
+    io,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
+
+use nix::libc;
+
+use crate::event::{Event, Listener};
 
 /// Clients whose budget is remembered. One that is forgotten begins with a full one.
 const CLIENTS_MAX: usize = 4096;
@@ -124,6 +129,29 @@ impl<K: Hash + Eq> PlacesOfEach<K> {
         }
         of.entry(client).or_insert_with(|| Places::new(self.max)).take()
     }
+}
+
+/// It is told so often at most that no file descriptor is left, and not with each connection.
+const EXHAUSTED_EVERY: Duration = Duration::from_secs(10);
+
+/// When that was told last.
+#[derive(Debug, Default)]
+pub(crate) struct Exhaustion(Mutex<Option<Instant>>);
+
+impl Exhaustion {
+    pub(crate) fn tell(&self, listener: &Listener) {
+        let now = Instant::now();
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.is_none_or(|told| now.duration_since(told) >= EXHAUSTED_EVERY) {
+            *told = Some(now);
+            listener.tell(Event::Exhausted);
+        }
+    }
+}
+
+/// Whether this error says that no file descriptor is left, in the process or on the machine.
+pub(crate) fn is_exhausted(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
 #[cfg(test)]

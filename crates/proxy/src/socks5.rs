@@ -211,6 +211,8 @@ fn address(bytes: &[u8]) -> Address {
     let host = match ip {
         Some(ip) if ip.is_unspecified() => None,
         Some(ip) => Some(Host::Address(ip.to_canonical())),
+        // As PySocks names an address that it does not know.
+        None if host == b"0" => None,
         None => match Host::parse(host) {
             Ok(host) => Some(host),
             Err(_) => return Address::Malformed,
@@ -322,6 +324,18 @@ mod tests {
         assert_eq!(asked(1, b"\x03\x0bexample.org\x01\xbb"), connect("example.org:443"));
         let v6 = [&[4][..], &"fd00::1".parse::<Ipv6Addr>().unwrap().octets(), &[0, 80]].concat();
         assert_eq!(asked(1, &v6), connect("[fd00::1]:80"));
+    }
+
+    #[test]
+    fn a_relay_is_asked_for_from_an_address_or_from_one_that_is_not_known_yet() {
+        let relay = |from: Option<&str>| {
+            Step::Ask(Request::Associate(from.map(|from| from.parse().unwrap())))
+        };
+        assert_eq!(asked(3, &[1, 10, 0, 0, 1, 0, 22]), relay(Some("10.0.0.1:22")));
+        assert_eq!(asked(3, &[1, 0, 0, 0, 0, 0, 22]), relay(None));
+        // As PySocks says it.
+        assert_eq!(asked(3, b"\x03\x010\x00\x16"), relay(None));
+        assert_eq!(asked(1, b"\x03\x010\x00\x16"), Step::Close(reply(Code::General, None)));
     }
 
     #[test]

@@ -110,6 +110,10 @@ impl RateController for Auto {
         self.set(now, self.rate);
     }
 
+    fn on_segment_size(&mut self, bytes: usize) {
+        self.limits.segment = bytes;
+    }
+
     fn on_timeout(&mut self, now: Time) {
         self.probes.on_rate(now, self.rate());
         let rtt = self.reckoned(self.candidates.first().map_or(self.grtt, |clr| clr.rtt));

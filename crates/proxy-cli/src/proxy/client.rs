@@ -152,6 +152,7 @@ impl ClientArgs {
             connect_timeout: units::time("connect-timeout", &self.connect_timeout)?,
             optimistic: self.optimistic,
             connections_max: connections(&self.connections)?,
+            descriptors: raise_descriptors(),
             listener: telling::listener(output, self.log_destinations),
             ..NearOptions::new(own, Via::Refuse)
         })
@@ -188,7 +189,6 @@ fn forward(text: &str) -> Result<(SocketAddr, Destination), Failure> {
 
 pub(super) async fn run(args: &ClientArgs, output: Output) -> Result<Exit, Failure> {
     let (output, signals) = (Arc::new(output), Signals::install()?);
-    raise_descriptors();
     if args.compat.is_nrl() {
         return run_norp(args, output, signals).await;
     }

@@ -192,6 +192,7 @@ impl GatewayArgs {
             allow_from: allow_from.collect::<Result<_, _>>()?,
             connect_timeout: units::time("connect-timeout", &self.connect_timeout)?,
             connections_max: connections(&self.connections)?,
+            descriptors: raise_descriptors(),
             listener,
             ..NearOptions::new(self.node.key()?.0, Via::Refuse)
         })
@@ -256,7 +257,6 @@ pub(super) async fn run(args: &GatewayArgs, output: Output) -> Result<Exit, Fail
         return Ok(Exit::Done);
     }
     let (output, mut signals) = (Arc::new(output), Signals::install()?);
-    raise_descriptors();
     let mut all = Vec::new();
     for text in &args.peer {
         all.push(peers::peer(text)?);

@@ -81,6 +81,7 @@ impl ServerArgs {
             },
             connect_timeout: units::time("connect-timeout", &self.connect_timeout)?,
             connections_max: self.connections,
+            descriptors: raise_descriptors(),
             listener: telling::listener(output, self.log_destinations),
             ..FarOptions::new(own)
         })
@@ -89,7 +90,6 @@ impl ServerArgs {
 
 pub(super) async fn run(args: &ServerArgs, output: Output) -> Result<Exit, Failure> {
     let (output, mut signals) = (Arc::new(output), Signals::install()?);
-    raise_descriptors();
     let far = Far::new(args.options(&output)?);
     if args.compat.is_nrl() {
         return run_norp(args, &far, &output, signals).await;

@@ -7,6 +7,9 @@ use fanfare_proxy::{Event, Listener};
 
 use crate::lines::Line;
 
+const EXHAUSTED: &str =
+    "no file descriptor is left: new connections wait. Raise the limit ('ulimit -n', LimitNOFILE=)";
+
 /// Prints what happens. Where connections go is told only when `names` is set.
 pub(super) fn listener(output: &Arc<Output>, names: bool) -> Listener {
     heard_by(output, names, |_| {})
@@ -21,14 +24,18 @@ pub(super) fn heard_by(
     let output = output.clone();
     Listener::new(move |event| {
         hear(&event);
+        if let Event::Exhausted = event {
+            return output.warn("descriptors.exhausted", EXHAUSTED);
+        }
         if output.tells_events() {
-            output.event(&line(event, names));
+            line(event, names).iter().for_each(|line| output.event(line));
         }
     })
 }
 
-fn line(event: Event, names: bool) -> Line {
-    match event {
+/// `None` for what is a warning.
+fn line(event: Event, names: bool) -> Option<Line> {
+    Some(match event {
         Event::Open { id, client, destination, peer, carrier } => {
             let destination = names.then(|| destination.to_string());
             Line::Open { id, client, destination, peer, carrier }
@@ -39,5 +46,6 @@ fn line(event: Event, names: bool) -> Line {
         }
         Event::Fallback { id, peer } => Line::Fallback { id, peer },
         Event::Refused { client, reason } => Line::Refused { client: client.to_string(), reason },
-    }
+        Event::Exhausted => return None,
+    })
 }

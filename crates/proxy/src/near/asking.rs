@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use fanfare_link::Attached;
 use socket2::SockRef;
 use tokio::{
     io::{AsyncWriteExt as _, copy_bidirectional},
@@ -144,7 +145,7 @@ impl Near {
                     true => FALLBACK_AFTER.min(self.options.wait_link),
                     false => self.options.wait_link,
                 };
-                let linked = peering.link.connected(wait).await;
+                let linked = self.linked(&peering, wait).await;
                 match linked {
                     None if falls_back => {
                         let peer = name.clone();
@@ -159,6 +160,16 @@ impl Near {
                 }
             }
         }
+    }
+
+    /// The link's connection, or the one that comes within this time; unless too many wait for it.
+    async fn linked(&self, peering: &Peering, wait: Duration) -> Option<Attached> {
+        let now = peering.link.connections().borrow().clone();
+        if now.is_some() {
+            return now;
+        }
+        let _place = self.waiting.take()?;
+        peering.link.connected(wait).await
     }
 
     /// By NRL's norp, which has no link to be waited for.
@@ -213,7 +224,7 @@ impl Near {
     async fn by_quic(
         &self,
         peering: &Peering,
-        attached: &fanfare_link::Attached,
+        attached: &Attached,
         to: &Destination,
     ) -> Result<(There, Option<SocketAddr>), Failure> {
         let asked = async {

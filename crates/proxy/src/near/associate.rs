@@ -62,6 +62,10 @@ impl Near {
         from: Option<SocketAddr>,
     ) {
         let Ok(own) = tcp.local_addr() else { return };
+        let Some(_place) = self.associations.take() else {
+            self.refuse_datagram(client, "too_many_associations");
+            return self.turn_down(&mut tcp, Style::Socks, Code::General).await;
+        };
         let Ok(socket) = UdpSocket::bind((own.ip(), 0)).await else {
             return self.turn_down(&mut tcp, Style::Socks, Code::General).await;
         };

@@ -32,7 +32,7 @@ use crate::{
     connect,
     destination::Destination,
     event::{Event, Listener},
-    limits::{Places, PlacesOfEach},
+    limits::{Exhaustion, Places, PlacesOfEach, is_exhausted},
     norp::Norp,
     peering::Peering,
     policy::{Policy, Rule},
@@ -111,6 +111,12 @@ pub struct NearOptions {
     pub optimistic: bool,
     /// Connections of a client, and of all clients.
     pub connections_max: (usize, usize),
+    /// Requests that may wait for a link that is not there: with more, all would be late.
+    pub waiting_max: usize,
+    /// Relays of datagrams at once, of all clients.
+    pub associations_max: usize,
+    /// File descriptors for connections. When they are used up, new clients wait until others end.
+    pub descriptors: usize,
     /// Who is told.
     pub listener: Listener,
 }
@@ -130,6 +136,9 @@ impl NearOptions {
             connect_timeout: Duration::from_secs(15),
             optimistic: false,
             connections_max: (1024, 10_000),
+            waiting_max: 256,
+            associations_max: 256,
+            descriptors: usize::MAX,
             listener: Listener::default(),
         }
     }
@@ -148,6 +157,9 @@ pub struct Near {
     ids: AtomicU64,
     each: PlacesOfEach<IpAddr>,
     all: Places,
+    waiting: Places,
+    associations: Places,
+    exhaustion: Exhaustion,
 }
 
 impl Near {
@@ -159,6 +171,9 @@ impl Near {
         Arc::new(Self {
             each: PlacesOfEach::new(each),
             all: Places::new(all),
+            waiting: Places::new(options.waiting_max),
+            associations: Places::new(options.associations_max),
+            exhaustion: Exhaustion::default(),
             direct,
             peers: RwLock::default(),
             norps: RwLock::default(),
@@ -213,11 +228,26 @@ impl Near {
 
     async fn accept(self: Arc<Self>, listener: TcpListener, front: Front) {
         loop {
-            match listener.accept().await {
-                Ok((tcp, client)) => self.clone().welcome(tcp, client, &front),
-                // No file descriptor: connections that end give some back.
-                Err(_) => sleep(EXHAUSTED).await,
+            let (tcp, client) = self.accepted(&listener).await;
+            self.clone().welcome(tcp, client, &front);
+        }
+    }
+
+    /// The next client. Without file descriptors it waits until connections that end give some back.
+    async fn accepted(&self, listener: &TcpListener) -> (TcpStream, SocketAddr) {
+        loop {
+            // Some are kept free: names are looked up with them, and direct connections made.
+            let mut exhausted = self.all.taken() >= self.options.descriptors;
+            if !exhausted {
+                match listener.accept().await {
+                    Ok(accepted) => return accepted,
+                    Err(error) => exhausted = is_exhausted(&error),
+                }
             }
+            if exhausted {
+                self.exhaustion.tell(&self.options.listener);
+            }
+            sleep(EXHAUSTED).await;
         }
     }
 

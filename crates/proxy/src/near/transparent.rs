@@ -99,13 +99,11 @@ impl Near {
     async fn take_connections(self: Arc<Self>, listener: TcpListener) {
         let own = listener.local_addr().ok();
         loop {
-            match listener.accept().await {
+            let (tcp, client) = self.accepted(&listener).await;
+            match tcp.local_addr().ok() == own {
                 // Somebody on this machine who knows the port: there is no destination.
-                Ok((tcp, client)) if tcp.local_addr().ok() == own => {
-                    self.refuse_caught(client, "not_redirected");
-                }
-                Ok((tcp, client)) => self.clone().welcome(tcp, client, &Front::Transparent),
-                Err(_) => sleep(EXHAUSTED).await,
+                true => self.refuse_caught(client, "not_redirected"),
+                false => self.clone().welcome(tcp, client, &Front::Transparent),
             }
         }
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use fanfare_link::{
-    Attached, Bulk, Class, Event, Link, Options, SendError,
+    Attached, Bulk, Class, ENDED, Event, Link, Options, SendError,
     quinn::{ConnectionError, VarInt},
     seal::{Key, Moment, Seal, Settings, system_salt},
     socket::Sealed,
@@ -18,6 +18,7 @@ use tokio::{sync::mpsc, time::sleep_until};
 use super::{
     Norm, NormStatus, Sending,
     engine::{Broken, Ends, Engine},
+    fit::{self, Fit, Look},
     lock,
 };
 use crate::mux::control::Control;
@@ -28,12 +29,8 @@ const LABEL: &[u8] = b"EXPORTER-fanfare-norm";
 const RUNS: usize = 64;
 /// Batches that are sent before anything is read.
 const BATCHES: usize = 16;
-/// What a message has beside its segment: headers of NORM, and the seal.
-const BESIDE: u16 = 52 + 24;
-/// A segment where the path takes packets of 1,500 bytes, over IPv6, too.
-const SEGMENT: u16 = 1376;
-/// QUIC has found the path's MTU after so long.
-const DISCOVERY: Duration = Duration::from_secs(5);
+/// How often it is looked whether segments fit the path.
+const LOOK: Duration = Duration::from_millis(100);
 /// A socket that is full has room again after so long.
 const FULL: Duration = Duration::from_millis(1);
 /// Control goes before other messages.
@@ -87,7 +84,7 @@ pub(super) async fn run(norm: Arc<Norm>, link: Link, role: u64, sending: Sending
         let Some(seal) = seal(&attached) else { return };
         let mut current = match engine.take() {
             Some(mut engine) if attached.resumed => {
-                engine.set_seal(seal);
+                engine.set_seal(norm.clock.now(), seal);
                 engine
             }
             _ => {
@@ -101,7 +98,10 @@ pub(super) async fn run(norm: Arc<Norm>, link: Link, role: u64, sending: Sending
         }
         // Until the link has seen that it is gone, too.
         match attached.connection.closed().await {
-            ConnectionError::ApplicationClosed(closed) if closed.error_code == BROKEN => {
+            // With the link, or its process, the other end has ended all connections.
+            ConnectionError::ApplicationClosed(closed)
+                if closed.error_code == BROKEN || closed.error_code == ENDED =>
+            {
                 norm.reset_all();
             }
             _ if served.is_ok() => engine = Some(current),
@@ -121,16 +121,12 @@ fn seal(attached: &Attached) -> Option<Seal> {
 }
 
 fn ends(attached: &Attached, role: u64) -> Ends {
-    let stats = attached.connection.stats().path;
     let own = attached.instances[usize::from(!attached.is_client())];
-    let found = stats.current_mtu.saturating_sub(BESIDE);
-    let young = stats.sent_plpmtud_probes == 0 || attached.age() < DISCOVERY;
     Ends {
         role,
         // Another one for each session of this process.
         instance: u16::from_be_bytes([own[0], own[1]]).wrapping_add(attached.epoch as u16),
         round_trip: attached.connection.rtt(),
-        segment: if young { SEGMENT } else { found.clamp(512, SEGMENT) },
         seed: u64::from_be_bytes([own[2], own[3], own[4], own[5], own[6], own[7], own[8], own[9]]),
     }
 }
@@ -150,7 +146,13 @@ async fn serve(
     let closed = attached.connection.closed();
     tokio::pin!(closed);
     let mut buffer = Vec::new();
+    let (mut fit, mut looked) = (Fit::new(), None);
     loop {
+        let now = norm.clock.now();
+        if looked.is_none_or(|looked| now.since(looked) >= LOOK) {
+            looked = Some(now);
+            look(now, attached, engine, &mut fit);
+        }
         hear_sealed(norm, &mut sealed, engine);
         let full = turn(norm, link, &bulk, engine, &mut buffer)?;
         let now = norm.clock.now();
@@ -164,6 +166,17 @@ async fn serve(
             () = norm.wake.notified() => {}
             () = sleep_until(next.into()) => {}
         }
+    }
+}
+
+/// Segments are to fit the path, as far as QUIC knows it.
+fn look(now: Time, attached: &Attached, engine: &mut Engine, fit: &mut Fit) {
+    let fits = fit::segment(attached.connection.stats().path.current_mtu);
+    engine.set_segment(fits);
+    match fit.look(now, fits, engine.unacknowledged(), attached.connection.rtt()) {
+        Look::Fits => {}
+        Look::Probe => attached.probe_path(),
+        Look::Again => engine.begin_anew(now),
     }
 }
 

@@ -1,14 +1,18 @@
 //! A NORM session that carries spans both ways, sealed: without socket and clock.
 
-use std::{collections::VecDeque, net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, time::Duration};
 
 use fanfare_link::seal::{Moment, Seal};
 use fanfare_proto::{
-    Bitrate, CongestionControl, Ecn, Event, FeedbackPath, InstanceId, MemoryStorage, NewObject,
-    NodeId, ObjectKey, ObjectKind, ReceiverConfig, RecvMeta, RollCalls, SenderConfig, Session,
+    AbortReason, Bitrate, CongestionControl, Ecn, Event, FeedbackPath, InstanceId, MemoryStorage,
+    NewObject, NodeId, ObjectKind, ReceiverConfig, RecvMeta, RollCalls, SenderConfig, Session,
     SessionConfig, Time, WatermarkOutcome,
 };
 
+use super::{
+    fit::{SEGMENT, SEGMENT_LEAST, Unacknowledged},
+    kept::Kept,
+};
 use crate::mux::{Mux, Violation, span::SPAN_MAX};
 
 /// Spans are made for so much of the rate ahead: what waits here waits before the line.
@@ -49,7 +53,6 @@ pub(crate) struct Ends {
     /// This process, as NORM numbers it.
     pub(crate) instance: u16,
     pub(crate) round_trip: Duration,
-    pub(crate) segment: u16,
     pub(crate) seed: u64,
 }
 
@@ -69,14 +72,12 @@ pub(crate) struct Engine {
     storage: MemoryStorage,
     seal: Seal,
     peer: NodeId,
-    /// Not released yet, oldest first.
-    kept: VecDeque<ObjectKey>,
-    /// How many of them the watermark under way covers.
-    marked: Option<usize>,
+    kept: Kept,
     enqueued: u64,
     plain: Vec<u8>,
     opened: Vec<u8>,
-    segment: usize,
+    /// Of objects that begin now.
+    segment: u16,
 }
 
 fn node(role: u64) -> NodeId {
@@ -87,7 +88,8 @@ impl Engine {
     pub(crate) fn new(now: Time, ends: Ends, sending: Sending, seal: Seal) -> Self {
         let sender = SenderConfig {
             instance_id: InstanceId(ends.instance),
-            segment_size: ends.segment,
+            // The rate begins with ten of these in a round trip, and on most paths they are as long.
+            segment_size: SEGMENT,
             congestion: sending.control,
             rate: sending.limit,
             burst: BURST,
@@ -113,6 +115,7 @@ impl Engine {
         let mut session = Session::new(config, ends.seed, now);
         let (awaited, again) = (Some(1), 1);
         let calls = RollCalls { content: Vec::new(), interval: ROLL, awaited, again };
+        session.sender().set_segment_size(SEGMENT_LEAST);
         session.sender().set_roll_call(Some(calls));
         session.receiver().set_status(vec![1], false);
         Self {
@@ -120,18 +123,49 @@ impl Engine {
             storage: MemoryStorage::new(SPAN_MAX as u64),
             seal,
             peer: node(1 - ends.role),
-            kept: VecDeque::new(),
-            marked: None,
+            kept: Kept::new(),
             enqueued: 0,
             plain: Vec::new(),
             opened: Vec::new(),
-            segment: usize::from(ends.segment),
+            segment: SEGMENT_LEAST,
         }
     }
 
     /// Other keys from now on: the link has another connection.
-    pub(crate) fn set_seal(&mut self, seal: Seal) {
+    pub(crate) fn set_seal(&mut self, now: Time, seal: Seal) {
         self.seal = seal;
+        self.kept.on_new_path(now);
+    }
+
+    /// Spans that are made from now on have segments of this size.
+    pub(crate) fn set_segment(&mut self, segment: u16) {
+        if segment != self.segment {
+            self.segment = segment;
+            self.session.sender().set_segment_size(segment);
+        }
+    }
+
+    /// What is not acknowledged.
+    pub(crate) fn unacknowledged(&self) -> Option<Unacknowledged> {
+        self.kept.unacknowledged()
+    }
+
+    /// Nothing is acknowledged, since segments are too long for the path. The other end may have some
+    /// of these spans already; it does not mind to get their bytes twice.
+    pub(crate) fn begin_anew(&mut self, now: Time) {
+        self.session.sender().cancel_watermark();
+        // What is known of the path is of one that is no more: its rate has fallen to next to nothing.
+        self.session.sender().restart_congestion();
+        let spans: Vec<Vec<u8>> = (self.kept.take_all().into_iter())
+            .filter_map(|key| {
+                self.session.sender().cancel(key.object);
+                self.storage.take(key)
+            })
+            .collect();
+        self.enqueued = self.session.sender().progress();
+        for span in spans {
+            self.enqueue(now, span);
+        }
     }
 
     /// Sealed datagrams came.
@@ -157,14 +191,14 @@ impl Engine {
     /// Time has passed, or something has happened: spans go to the connections and are made of them.
     pub(crate) fn step(&mut self, now: Time, mux: &mut Mux) -> Result<(), Broken> {
         self.session.handle_timeout(now, &mut self.storage);
-        self.take_events(mux)?;
+        self.take_events(now, mux)?;
         self.make_spans(now, mux);
         self.mark();
         mux.set_round_trip(self.session.sender().grtt());
         Ok(())
     }
 
-    fn take_events(&mut self, mux: &mut Mux) -> Result<(), Broken> {
+    fn take_events(&mut self, now: Time, mux: &mut Mux) -> Result<(), Broken> {
         while let Some(event) = self.session.poll_event() {
             match event {
                 Event::ObjectCompleted { key, .. } => {
@@ -172,19 +206,23 @@ impl Engine {
                         mux.on_span(&span).map_err(Broken::Peer)?;
                     }
                 }
+                // Its bytes come in another one.
+                Event::ObjectAborted { key, reason: AbortReason::Squelched } => {
+                    self.storage.take(key);
+                }
                 Event::ObjectAborted { .. } | Event::ObjectsMissed { missed: 1.., .. } => {
                     return Err(Broken::Lost);
                 }
                 Event::ObjectPurged { key } => {
                     self.storage.take(key);
+                    if self.kept.has(key) {
+                        return Err(Broken::Lost);
+                    }
                 }
                 Event::WatermarkDone { outcomes } => {
-                    let marked = self.marked.take().unwrap_or(0);
                     let all =
                         outcomes.iter().all(|(_, how)| *how == WatermarkOutcome::Acknowledged);
-                    if all && !outcomes.is_empty() {
-                        self.release(marked);
-                    }
+                    self.release(now, all && !outcomes.is_empty());
                 }
                 _ => {}
             }
@@ -193,45 +231,44 @@ impl Engine {
     }
 
     /// What the other end has is not kept.
-    fn release(&mut self, count: usize) {
-        for key in self.kept.drain(..count.min(self.kept.len())) {
+    fn release(&mut self, now: Time, all: bool) {
+        for key in self.kept.on_answer(now, all) {
             self.session.sender().release(key.object);
             self.storage.take(key);
         }
     }
 
     fn make_spans(&mut self, now: Time, mux: &mut Mux) {
-        let ahead = self.session.sender().rate().bytes_in(AHEAD).max(self.segment as u64);
+        let segment = usize::from(self.segment);
+        let ahead = self.session.sender().rate().bytes_in(AHEAD).max(segment as u64);
         // Whole segments: a short one at the end costs as many headers as a long one.
-        let most = (ahead as usize).clamp(self.segment, SPAN_MAX) / self.segment * self.segment;
+        let most = (ahead as usize).clamp(segment, SPAN_MAX) / segment * segment;
         while mux.has_data()
             && self.enqueued.saturating_sub(self.session.sender().progress()) < ahead
         {
-            let Some(span) = mux.poll_span(now, most, self.segment) else { return };
-            let size = span.len() as u64;
-            let object = NewObject {
-                kind: ObjectKind::Data,
-                size,
-                info: None,
-                pass: fanfare_proto::FirstPass::Whole,
-            };
-            match self.session.sender().enqueue(now, object) {
-                Ok(key) => {
-                    self.storage.put(key, span);
-                    self.kept.push_back(key);
-                    self.enqueued += size;
-                }
-                // It cannot be: what is kept is bounded by the credit of all connections. If it were,
-                // the connections of this span would hang, and their ends would time out.
-                Err(_) => return,
+            let Some(span) = mux.poll_span(now, most, segment) else { return };
+            if !self.enqueue(now, span) {
+                return;
             }
         }
     }
 
+    /// False when there is no room. It cannot be: what is kept is bounded by the credit of all
+    /// connections. If it were, those of this span would hang, and their ends would time out.
+    fn enqueue(&mut self, now: Time, span: Vec<u8>) -> bool {
+        let size = span.len() as u64;
+        let pass = fanfare_proto::FirstPass::Whole;
+        let object = NewObject { kind: ObjectKind::Data, size, info: None, pass };
+        let Ok(key) = self.session.sender().enqueue(now, object) else { return false };
+        self.storage.put(key, span);
+        self.kept.push(now, key, self.segment);
+        self.enqueued += size;
+        true
+    }
+
     /// Asks for an acknowledgement of what is not released, one at a time.
     fn mark(&mut self) {
-        if self.marked.is_none() && !self.kept.is_empty() {
-            self.marked = Some(self.kept.len());
+        if self.kept.mark() {
             let peer = [self.peer];
             self.session.sender().set_watermark(&peer);
         }

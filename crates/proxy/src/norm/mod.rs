@@ -1,10 +1,15 @@
 //! Connections over a NORM session beside the link's QUIC connection: one session for all of them.
 //!
 //! - `engine`: the session, its spans and its seal, without I/O; `driver`: its task
+//! - `kept`: what is not acknowledged; `fit`: segments that fit the path
 //! - [`Norm`]: the connections, for those who write and read them
 
 mod driver;
 mod engine;
+mod fit;
+mod kept;
+#[cfg(test)]
+mod narrow;
 #[cfg(test)]
 mod road;
 

@@ -26,6 +26,7 @@ use super::{
     request,
     signalling::Signalling,
     streams::{Ends, Streams},
+    turns::Turns,
 };
 use crate::{code::Code, destination::Destination, norm::Sending, policy::Rule};
 
@@ -89,6 +90,7 @@ pub struct Norp {
     clock: Clock,
     next: AtomicU16,
     sessions: Mutex<HashMap<Key, (IpAddr, Mail)>>,
+    turns: Turns,
     asking: mpsc::Sender<Asking>,
 }
 
@@ -113,6 +115,7 @@ impl Norp {
             clock: Clock::start(),
             next: AtomicU16::new((chance >> 32) as u16),
             sessions: Mutex::default(),
+            turns: Turns::default(),
             asking,
             options,
         });
@@ -134,6 +137,10 @@ impl Norp {
 
     pub(super) const fn sending(&self) -> Sending {
         self.options.sending
+    }
+
+    pub(super) const fn turns(&self) -> &Turns {
+        &self.turns
     }
 
     pub(super) async fn say(&self, message: &Message, to: SocketAddr) {
@@ -182,6 +189,7 @@ impl Norp {
         (heard, patience): (Duration, Duration),
     ) -> Result<(Writer, Reader), Option<Code>> {
         let failed = |_| Some(Code::General);
+        let turn = timeout(heard, self.turns.wait(peer.ip())).await.map_err(|_| None)?;
         let session = self.next.fetch_add(1, Ordering::Relaxed);
         let any = SocketAddr::new(unspecified(peer.ip()), 0);
         let socket = norm_socket(any, None).map_err(failed)?;
@@ -202,6 +210,7 @@ impl Norp {
             inbox,
             inner,
             told,
+            turn,
             answer: None,
         };
         tokio::spawn(conversation.run(self.clone()));
@@ -279,6 +288,7 @@ impl Norp {
             inbox,
             inner,
             told: watch::channel(Told::Nothing).0,
+            turn: None,
             answer: Some(answered),
         };
         tokio::spawn(conversation.run(self.clone()));

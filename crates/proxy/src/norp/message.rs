@@ -2,10 +2,11 @@
 //! big-endian:
 //!
 //! ```text
-//! type (1) | 0 (1) | session (2) | NORM node (4)                                     END, ACK_END
+//! type (1) | mark (1) | session (2) | NORM node (4)                                  END, ACK_END
 //! ... | NORM source port (2) | NORM destination port (2) | seconds (4) | microseconds (4) | content
 //! ```
-//! A request's content is the client's SOCKS5 request, a reply's that of SOCKS5.
+//! A request's content is the client's SOCKS5 request, a reply's that of SOCKS5. norp's mark is 0, and it
+//! reads none. Ours is 1: the other end knows by it that directions end by themselves here.
 
 /// Longest content: a request of SOCKS5 with a name.
 pub const CONTENT_MAX: usize = 262;
@@ -13,6 +14,8 @@ pub const CONTENT_MAX: usize = 262;
 const SHORT: usize = 8;
 /// Header of all others.
 const LONG: usize = 20;
+/// Of messages of ours.
+const MARK: u8 = 1;
 
 /// What a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +65,8 @@ impl Kind {
 pub struct Message {
     /// What it is.
     pub kind: Kind,
+    /// It is of ours, not of NRL's norp.
+    pub ours: bool,
     /// Which session of the one who asked.
     pub session: u16,
     /// NORM node of the sender; of an ACK_END none, or the one that has ended.
@@ -78,13 +83,13 @@ impl Message {
     /// An end, or the acknowledgement of one.
     #[must_use]
     pub const fn short(kind: Kind, session: u16, node: u32) -> Self {
-        Self { kind, session, node, ports: (0, 0), stamp: 0, content: Vec::new() }
+        Self { kind, ours: true, session, node, ports: (0, 0), stamp: 0, content: Vec::new() }
     }
 
     /// As it is sent.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![self.kind as u8, 0];
+        let mut bytes = vec![self.kind as u8, if self.ours { MARK } else { 0 }];
         bytes.extend_from_slice(&self.session.to_be_bytes());
         bytes.extend_from_slice(&self.node.to_be_bytes());
         if self.kind.is_short() {
@@ -103,11 +108,12 @@ impl Message {
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (head, rest) = bytes.split_first_chunk::<SHORT>()?;
-        let kind = Kind::of(head[0])?;
+        let (kind, ours) = (Kind::of(head[0])?, head[1] == MARK);
         let session = u16::from_be_bytes([head[2], head[3]]);
         let node = u32::from_be_bytes([head[4], head[5], head[6], head[7]]);
         if kind.is_short() {
-            return (bytes.len() <= LONG).then(|| Self::short(kind, session, node));
+            let short = Self { ours, ..Self::short(kind, session, node) };
+            return (bytes.len() <= LONG).then_some(short);
         }
         let (more, content) = rest.split_first_chunk::<{ LONG - SHORT }>()?;
         let port = |at: usize| u16::from_be_bytes([more[at], more[at + 1]]);
@@ -121,6 +127,7 @@ impl Message {
         };
         fits.then(|| Self {
             kind,
+            ours,
             session,
             node,
             ports: (port(0), port(2)),
@@ -144,7 +151,12 @@ mod tests {
 
     fn long(kind: Kind, content: &str) -> Message {
         let (ports, stamp) = ((40_000, 7002), 1_700_000_000_250_000);
-        Message { kind, session: 0x0102, node: 0x0a00_0001, ports, stamp, content: hex(content) }
+        let (session, content) = (0x0102, hex(content));
+        Message { kind, ours: false, session, node: 0x0a00_0001, ports, stamp, content }
+    }
+
+    fn short(kind: Kind, node: u32) -> Message {
+        Message { ours: false, ..Message::short(kind, 0x0102, node) }
     }
 
     #[test]
@@ -158,13 +170,23 @@ mod tests {
             (long(Kind::RequestAck, ""), format!("02 {head} {middle}")),
             (long(Kind::Reply, reply), format!("03 {head} {middle} {reply}")),
             (long(Kind::ReplyAck, ""), format!("04 {head} {middle}")),
-            (Message::short(Kind::OriginatorEnd, 0x0102, 0x0a00_0001), format!("05 {head}")),
-            (Message::short(Kind::CorrespondentEnd, 0x0102, 0x0a00_0001), format!("06 {head}")),
-            (Message::short(Kind::EndAck, 0x0102, 0), "07 00 0102 00000000".to_owned()),
+            (short(Kind::OriginatorEnd, 0x0a00_0001), format!("05 {head}")),
+            (short(Kind::CorrespondentEnd, 0x0a00_0001), format!("06 {head}")),
+            (short(Kind::EndAck, 0), "07 00 0102 00000000".to_owned()),
         ] {
             assert_eq!(message.to_bytes(), hex(&bytes), "{:?}", message.kind);
             assert_eq!(Message::parse(&hex(&bytes)), Some(message));
         }
+    }
+
+    #[test]
+    fn only_ours_have_a_mark_and_norp_reads_the_rest_as_it_is() {
+        let norps = long(Kind::RequestAck, "");
+        let ours = Message { ours: true, ..norps.clone() };
+        let (mut one, other) = (ours.to_bytes(), norps.to_bytes());
+        assert_eq!(Message::parse(&one), Some(ours));
+        one[1] = 0;
+        assert_eq!(one, other);
     }
 
     #[test]

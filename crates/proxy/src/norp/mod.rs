@@ -6,7 +6,7 @@
 //! - without I/O: [`message`], [`request`]: what is said; [`signalling`]: a session's beginning and end;
 //!   `streams`: its NORM streams
 //! - `ends`: a connection's two directions; `hub`: the port of signalling, and whose a message is;
-//!   `driver`: the task of a connection
+//!   `turns`: who begins with a norp; `driver`: the task of a connection
 
 mod driver;
 pub(crate) mod ends;
@@ -15,5 +15,6 @@ pub mod message;
 pub mod request;
 pub mod signalling;
 mod streams;
+mod turns;
 
 pub use hub::{Asking, Norp, NorpOptions};

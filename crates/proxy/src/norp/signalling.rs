@@ -31,6 +31,8 @@ pub enum Step {
         ports: (u16, u16),
         /// The round trip.
         round_trip: Duration,
+        /// It is of ours, not NRL's norp.
+        ours: bool,
     },
     /// The far side has answered the request.
     Answered(Vec<u8>),
@@ -102,9 +104,15 @@ impl Signalling {
         }
     }
 
+    /// Whether this end has asked.
+    #[must_use]
+    pub const fn asks(&self) -> bool {
+        self.asks
+    }
+
     fn message(&self, kind: Kind, stamp: u64, content: Vec<u8>) -> Message {
         let (session, node, ports) = (self.session, self.node, self.ports);
-        Message { kind, session, node, ports, stamp, content }
+        Message { kind, ours: true, session, node, ports, stamp, content }
     }
 
     fn repeat(&mut self, now: Time, kind: Kind, content: Vec<u8>) {
@@ -184,8 +192,8 @@ impl Signalling {
 
     fn tell_heard(&mut self, message: &Message) {
         let round_trip = self.round_trip();
-        let (node, ports) = (message.node, message.ports);
-        self.steps.push_back(Step::Heard { node, ports, round_trip });
+        let Message { node, ports, ours, .. } = *message;
+        self.steps.push_back(Step::Heard { node, ports, round_trip, ours });
     }
 
     fn over(&mut self) {
@@ -279,14 +287,14 @@ mod tests {
         assert_eq!(pass(at(1050), &mut near, &mut far), [Kind::Request]);
         assert_eq!(pass(at(1100), &mut far, &mut near), [Kind::RequestAck]);
         let round_trip = Duration::from_millis(100);
-        let heard = Step::Heard { node: 2, ports: (7002, 7002), round_trip };
+        let heard = Step::Heard { node: 2, ports: (7002, 7002), round_trip, ours: true };
         assert_eq!(near.poll_step(), Some(heard));
         assert_eq!((near.next_timeout(), far.next_timeout()), (None, None));
         far.answer(at(1120), REPLY.to_vec());
         assert_eq!(pass(at(1170), &mut far, &mut near), [Kind::Reply]);
         assert_eq!(near.poll_step(), Some(Step::Answered(REPLY.to_vec())));
         assert_eq!(pass(at(1220), &mut near, &mut far), [Kind::ReplyAck]);
-        let heard = Step::Heard { node: 1, ports: (40_000, 40_000), round_trip };
+        let heard = Step::Heard { node: 1, ports: (40_000, 40_000), round_trip, ours: true };
         assert_eq!(far.poll_step(), Some(heard));
         // The end, from either side.
         near.end(at(2000));

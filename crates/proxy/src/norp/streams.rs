@@ -155,6 +155,22 @@ impl Streams {
         Ok(())
     }
 
+    /// Whether this is of the other end's sending half (RFC 5740 4.1: INFO, DATA and CMD).
+    pub(crate) fn is_senders(datagram: &[u8]) -> bool {
+        datagram.first().is_some_and(|first| (1..=3).contains(&(first & 0x0f)))
+    }
+
+    /// Whether this is a symbol of a stream.
+    pub(crate) fn is_data(datagram: &[u8]) -> bool {
+        datagram.first().is_some_and(|first| first & 0x0f == 2)
+    }
+
+    /// Whether norp has begun with our stream: it asks for what it lacks of it (NACK), or has an answer
+    /// already.
+    pub(crate) fn shows_that_norp_reads(datagram: &[u8]) -> bool {
+        Self::is_data(datagram) || datagram.first().is_some_and(|first| first & 0x0f == 4)
+    }
+
     /// A datagram came.
     pub(crate) fn on_datagram(
         &mut self,

@@ -67,7 +67,7 @@ impl Sender {
     fn on_batch_sent(&mut self, batch: &SymbolBatch, count: u16, message: usize) {
         let Some(object) = self.cache.get_mut(batch.ordinal).filter(|_| count > 0) else { return };
         if batch.purpose == Purpose::First {
-            self.progress += u64::from(count) * u64::from(self.coding.segment_size);
+            self.progress += u64::from(count) * u64::from(object.told_segment());
         }
         (0..count).for_each(|_| object.advance(&self.coding));
         object.on_sent(self.now);

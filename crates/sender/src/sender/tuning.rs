@@ -89,6 +89,13 @@ impl Sender {
         self.coding.proactive = symbols.min(self.coding.parity);
     }
 
+    /// Bytes of a segment of objects and streams that are taken from now on. Those that were taken
+    /// before keep theirs.
+    pub fn set_segment_size(&mut self, size: u16) {
+        self.coding.set_segment_size(size);
+        self.controller.on_segment_size(usize::from(self.coding.segment_size));
+    }
+
     /// Repetitions of flushes and of requests for acknowledgement.
     pub fn set_robust_factor(&mut self, factor: u32) {
         self.config.robust_factor = factor;
@@ -108,9 +115,15 @@ impl Sender {
             return;
         }
         self.config.congestion = control;
-        let segment = usize::from(self.config.segment_size);
+        self.restart_congestion(now);
+    }
+
+    /// Begins with rate control anew, as at the start: the path is another one.
+    pub fn restart_congestion(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        let segment = usize::from(self.coding.segment_size);
         let limits = Limits::new(self.config.rate, segment, self.grtt.estimate());
-        self.controller = control.start(limits, self.now);
+        self.controller = self.config.congestion.start(limits, self.now);
         self.advertise_grtt();
     }
 }

@@ -59,7 +59,7 @@ impl Sender {
             if need > 0 {
                 wanted.symbols.insert(block, BlockDemand { need, ..BlockDemand::default() });
             }
-            let bytes = u64::from(len) * u64::from(self.coding.segment_size);
+            let bytes = u64::from(len) * u64::from(object.told_segment());
             let Some(rest) = left.checked_sub(bytes) else { break };
             left = rest;
         }

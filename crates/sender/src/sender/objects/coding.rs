@@ -4,6 +4,7 @@ use crate::{
     config::{FecConfig, SenderConfig},
     fti,
     partition::Partition,
+    sender::object::TransmitObject,
     stream::layout,
 };
 use fanfare_fec::{Code, Field, Matrix};
@@ -27,14 +28,14 @@ pub(in crate::sender) struct Coding {
     pub(in crate::sender) parity: u16,
     /// Of those, sent without a request.
     pub(in crate::sender) proactive: u16,
-    /// Bytes of a full segment.
+    /// Bytes of a full segment of objects that are taken from now on.
     pub(in crate::sender) segment_size: u16,
     pub(in crate::sender) code: Option<Code>,
 }
 
 impl Coding {
     /// Parameters beyond the field's limits are cut: source first, then parity. Segments of
-    /// GF(2^16) are made even, since its symbols are 16-bit words.
+    /// GF(2^16) are made even.
     pub(in crate::sender) fn new(config: &SenderConfig) -> Self {
         let FecConfig { id, field, matrix, source, parity, proactive } = config.fec;
         let field = if id == FecId::ReedSolomonM { field } else { FieldSize::M8 };
@@ -44,10 +45,7 @@ impl Coding {
         };
         let source = source.clamp(1, limit);
         let parity = parity.min(limit - source);
-        let segment_size = match field {
-            FieldSize::M8 => config.segment_size.max(1),
-            FieldSize::M16 => (config.segment_size & !1).max(2),
-        };
+        let segment_size = whole_words(field, config.segment_size);
         Self {
             fec_id: id,
             field,
@@ -58,6 +56,11 @@ impl Coding {
             segment_size,
             code: Code::new(gf, matrix, usize::from(source), usize::from(parity)).ok(),
         }
+    }
+
+    /// Objects that are taken from now on have segments of this size.
+    pub(in crate::sender) fn set_segment_size(&mut self, size: u16) {
+        self.segment_size = whole_words(self.field, size);
     }
 
     /// Blocks that can be numbered.
@@ -98,15 +101,23 @@ impl Coding {
     }
 
     /// EXT_FTI of an object, as it travels.
-    pub(in crate::sender) fn fti(&self, object_size: u64) -> Fti {
+    pub(in crate::sender) fn fti(&self, object: &TransmitObject) -> Fti {
         let meant = Fti {
-            object_size,
+            object_size: object.told_size(),
             field: self.field,
-            segment_size: self.segment_size,
+            segment_size: object.told_segment(),
             max_block_len: self.source,
             num_parity: self.parity,
         };
         fti::to_wire(self.fec_id, self.matrix, meant)
+    }
+}
+
+/// Symbols of GF(2^16) are 16-bit words, so that their segments are even.
+fn whole_words(field: FieldSize, segment_size: u16) -> u16 {
+    match field {
+        FieldSize::M8 => segment_size.max(1),
+        FieldSize::M16 => (segment_size & !1).max(2),
     }
 }
 

@@ -78,7 +78,7 @@ impl Sender {
         let object = self.cache.get(ordinal).ok_or(StorageError::Failed)?;
         let block_len = object.block_len(block);
         let symbol = number.map_or_else(|symbol| symbol, |(number, _)| block_len + number);
-        let fti = self.coding.fti(object.told_size());
+        let fti = self.coding.fti(object);
         let streams = object.stream.is_some();
         let stamped = self.controller.mode() == Some(Mode::Path);
         let time = stamped.then(|| ExtTime::of_micros(self.now.as_nanos() / 1_000).to_bytes());
@@ -139,7 +139,7 @@ impl Sender {
             extensions: own_extension(&age),
             payload: object.info.as_deref().unwrap_or_default(),
         };
-        message.encode(Some(&self.coding.fti(object.told_size())), out);
+        message.encode(Some(&self.coding.fti(object)), out);
         Ok(())
     }
 

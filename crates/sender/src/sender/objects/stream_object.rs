@@ -14,7 +14,7 @@ use crate::{
     time::{Duration, Time},
 };
 use alloc::{boxed::Box, collections::BTreeSet, vec::Vec};
-use fanfare_wire::{EncodingSymbolId, FecPayloadId, SourceBlockNumber};
+use fanfare_wire::{EncodingSymbolId, FecPayloadId, STREAM_HEADER, SourceBlockNumber};
 
 impl TransmitObject {
     /// A stream of which nothing was written.
@@ -44,6 +44,12 @@ impl TransmitObject {
     /// What EXT_FTI says of its size: of a stream what can be repaired.
     pub(in crate::sender) fn told_size(&self) -> u64 {
         self.stream.as_ref().map_or(self.partition.object_size, |stream| stream.promised)
+    }
+
+    /// What EXT_FTI says of its segments: a stream's symbols have a header beside.
+    pub(in crate::sender) fn told_segment(&self) -> u16 {
+        let header = if self.stream.is_some() { STREAM_HEADER as u16 } else { 0 };
+        self.partition.segment_size.saturating_sub(header)
     }
 
     /// Bytes of a source symbol on the wire, or of one of an object.

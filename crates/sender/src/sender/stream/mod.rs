@@ -138,9 +138,8 @@ impl Sender {
 
     /// Nothing but the last `keep` bytes of what was packed is of use any more.
     pub fn expire_stream(&mut self, id: ObjectTransportId, keep: u64) {
-        let segment = u64::from(self.coding.segment_size);
         if let Some((ordinal, object)) = self.stream_mut(id) {
-            object.expire(keep.div_ceil(segment));
+            object.expire(keep.div_ceil(u64::from(object.told_segment())));
             self.cache.refresh(ordinal);
         }
     }
@@ -162,9 +161,10 @@ impl Sender {
     /// Bytes that a stream would take now.
     pub fn stream_vacancy(&self, id: ObjectTransportId) -> Option<u64> {
         let Found::Cached(ordinal) = self.cache.find(id) else { return None };
-        let stream = self.cache.get(ordinal)?.stream.as_ref()?;
+        let object = self.cache.get(ordinal)?;
+        let stream = object.stream.as_ref()?;
         let under_way = stream.packer.written() - stream.packer.packed();
-        let all = stream.vacancy() * u64::from(self.coding.segment_size);
+        let all = stream.vacancy() * u64::from(object.told_segment());
         Some(all.saturating_sub(under_way))
     }
 

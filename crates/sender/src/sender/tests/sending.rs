@@ -161,3 +161,36 @@ fn a_temporary_ceiling_lowers_the_rate_but_not_the_grtt() {
     hand.sender.hold(hand.now, true);
     assert!(!hand.sender.has_data(), "what is held back does not wait for its turn");
 }
+
+/// Object, segment size in EXT_FTI, and bytes of each symbol that is said meanwhile.
+fn segments(hand: &mut Harness, time: Duration) -> Vec<(u16, u16, usize)> {
+    let (mut all, end) = (Vec::new(), hand.now + time);
+    while let Some((at, _)) = hand.sender.next_timeout().filter(|(at, _)| *at < end) {
+        hand.now = at.max(hand.now);
+        let mut out = Vec::new();
+        if !hand.call(|sender, ctx| sender.poll_message(ctx, &mut out)) {
+            hand.call(|sender, ctx| sender.on_timeout(ctx));
+        } else if let Ok(Message::Data(data)) = Message::parse(&out) {
+            let fti = data.extensions.fti(data.payload_id.fec_id).unwrap();
+            all.push((data.object_transport_id.0, fti.segment_size, data.payload.len()));
+        }
+    }
+    all
+}
+
+#[test]
+fn an_object_keeps_its_segments_when_those_of_later_ones_become_longer_or_shorter() {
+    let mut hand = Harness::new(SenderConfig { fti: FtiMode::Always, ..config() });
+    hand.enqueue(200, None);
+    hand.sender.set_segment_size(150);
+    hand.enqueue(300, None);
+    hand.sender.set_segment_size(50);
+    hand.enqueue(100, None);
+    let each = [(0, 100, 100), (1, 150, 150), (2, 50, 50)];
+    let twice: Vec<_> = each.into_iter().flat_map(|one| [one, one]).collect();
+    assert_eq!(segments(&mut hand, ms(20)), twice);
+    assert_eq!(hand.sender.progress(), 600);
+    // A repair is as long as what it repairs.
+    hand.ask(2, 0, 2..3);
+    assert_eq!(segments(&mut hand, ms(300)), [(0, 100, 100)]);
+}
