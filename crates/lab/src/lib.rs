@@ -61,7 +61,7 @@ mod unicast;
 mod wait;
 
 pub use bench::{
-    Bench, Buffer, Condition, Delays, MessageBench, MessageRun, MessageSystem, PipeBench, PipeRun,
+    Bench, Buffer, Condition, Delays, IslandCase, IslandRow, Islands, MessageBench, MessageRun, MessageSystem, PipeBench, PipeRun,
     ProxyBench, ProxyRun, RateBench, RateCell, RateCheck, RateRow, RateSender, RateTold,
     RateTransfer, Reaction, Shortfall, Speed, Spread, StampedDelays, StreamsResult, Told, Transfer,
     UplinkBench, UplinkRun, UplinkWay, Way, stamps,
