@@ -63,7 +63,8 @@ impl Turn {
 
     /// The relay at this address is gone: nothing is heard of it.
     pub(crate) fn on_silent(&mut self, now: Duration, is_there: impl Fn(IpAddr) -> bool) {
-        let is_gone = |o: &Other| now >= o.heard + LEASE && o.missed.is_some() && !is_there(o.address);
+        let is_gone =
+            |o: &Other| now >= o.heard + LEASE && o.missed.is_some() && !is_there(o.address);
         if self.other.as_ref().is_some_and(is_gone) {
             self.other = None;
         }

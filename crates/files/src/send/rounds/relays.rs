@@ -21,7 +21,8 @@ fn host(last: u8, port: u16) -> SocketAddr {
 
 /// A transfer of one file to three receivers. `step` is called before each turn.
 fn transfer(seed: u64, mut step: impl FnMut(&mut World)) -> World {
-    let content: Vec<u8> = (0..SIZE as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let content: Vec<u8> =
+        (0..SIZE as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let wait = Duration::from_secs(60);
     let options = SendOptions { expect: Expect::Count(3), wait, ..SendOptions::default() };
     let mut world = World::with(&[content], options, 0.01, seed);

@@ -115,7 +115,8 @@ impl World {
         let (start, about) = (Time::ZERO, (about, SEGMENT, [7; 8]));
         let job =
             SendJob::start(start, &mut session, &mut storage, sources, options, about, &mut outbox);
-        let sender = Host { id, session, storage, job: job.unwrap(), outbox, events, address: address(id) };
+        let sender =
+            Host { id, session, storage, job: job.unwrap(), outbox, events, address: address(id) };
         let (receivers, told, scratches) = (Vec::new(), Vec::new(), vec![scratch]);
         let (now, rng) = (start, Rng::new(seed));
         let latest = Duration::from_millis(1);

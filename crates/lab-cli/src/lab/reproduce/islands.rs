@@ -33,8 +33,9 @@ fn islands(args: &ReproduceArgs) -> Result<Islands, Failure> {
         Some(cells) => {
             let cases: Option<Vec<IslandCase>> = cells.split(',').map(named).collect();
             cases.ok_or_else(|| {
-                let text =
-                    format!("cells ({cells}): write undisturbed, replaced or taken-over, with commas");
+                let text = format!(
+                    "cells ({cells}): write undisturbed, replaced or taken-over, with commas"
+                );
                 Failure::usage("cells.invalid", text)
             })?
         }
