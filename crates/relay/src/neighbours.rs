@@ -36,8 +36,9 @@ impl Neighbours {
         own: u32,
     ) -> Option<IpAddr> {
         let goes_first = |hello: &Hello| match hello.way_of(sender) {
-            Some(way) => way.fresh && !way.relays.contains(&own),
-            None => hello.relay < own,
+            Some(way) if way.relays.contains(&own) => false,
+            Some(way) if way.serves && way.fresh => true,
+            _ => hello.relay < own,
         };
         let is_there = |(hello, heard, groups): &(Hello, Duration, BTreeSet<usize>)| {
             groups.contains(&group) && now.saturating_sub(*heard) < LEASE && goes_first(hello)

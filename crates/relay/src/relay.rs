@@ -241,7 +241,14 @@ impl Relay {
             let present = self.neighbours.way(now, sender, source.address().ip());
             accepted = way.len() < present.len();
             if accepted {
+                let (before, address) = (source.side, source.address());
                 source.move_to(now, side, from);
+                // Whom it was heard from so far goes on there.
+                if matches!(before, Side::Group(_))
+                    && source.turn(before).on_other(now, address.ip(), true)
+                {
+                    self.events.push_back(Event::StandBy { sender, side: before, address });
+                }
             }
         }
         if !accepted {
@@ -392,7 +399,7 @@ impl Relay {
                 let mut relays = self.neighbours.way(now, *sender, source.address().ip());
                 relays.push(id);
                 let fresh = now.saturating_sub(source.heard) < LEASE;
-                Way { sender: *sender, fresh, relays }
+                Way { sender: *sender, fresh, serves: source.serves(), relays }
             });
         let bytes = Hello { relay: id, ways: ways.collect() }.encode();
         self.sides().for_each(|side| self.send(side, bytes.clone()));

@@ -98,6 +98,12 @@ impl Source {
         self.turns.values_mut()
     }
 
+    /// Whether it is passed on to any island from here.
+    pub(crate) fn serves(&self) -> bool {
+        let group = |(side, turn): (&Side, &Turn)| matches!(side, Side::Group(_)) && turn.is_own();
+        self.turns.iter().any(group)
+    }
+
     /// Whether somebody else passes it on to this side.
     pub(crate) fn is_served(&self, side: Side) -> bool {
         self.turns.get(&side).is_some_and(Turn::stands_by)

@@ -83,6 +83,11 @@ impl Turn {
         true
     }
 
+    /// Whether it is this relay's.
+    pub(crate) fn is_own(&self) -> bool {
+        self.own
+    }
+
     /// Whether this relay stands by.
     pub(crate) fn stands_by(&self) -> bool {
         self.other.is_some()

@@ -405,6 +405,39 @@ fn a_relay_that_comes_later_lets_the_other_one_go_on_although_its_own_number_is_
 }
 
 #[test]
+fn of_two_relays_that_know_each_other_neither_waits_for_the_other_when_a_sender_begins() {
+    // By turns one of them hears the sender first, and the other one hears of that first.
+    for numbers in [[1, 2], [2, 1]] {
+        let spoke = in_one_island(&numbers, 4, |_, _| true);
+        let low = usize::from(numbers[0] > numbers[1]);
+        assert!(spoke[1][low] > 195 && spoke[1][1 - low] == 0, "{spoke:?}");
+    }
+}
+
+#[test]
+fn a_relay_that_hears_the_sender_by_the_other_one_first_stands_by_when_it_hears_it_first_hand() {
+    let mut high = relay(2, 1, &[50]);
+    let told = |relay: u32, ways: &[u32]| {
+        // As in `hello`: one sender, heard lately.
+        let mut bytes = b"FFR2".to_vec();
+        bytes.extend(relay.to_be_bytes());
+        bytes.extend([0, 1]);
+        bytes.extend(SENDER.to_be_bytes());
+        bytes.push(0x80 | ways.len() as u8);
+        ways.iter().for_each(|way| bytes.extend(way.to_be_bytes()));
+        bytes
+    };
+    high.on_datagram(ms(0), by_group(0, 41), &data(0, 0, 0));
+    high.on_datagram(ms(1), by_group(0, 41), &told(1, &[9, 1]));
+    high.on_datagram(ms(1), single(50), &told(9, &[9]));
+    high.on_datagram(ms(2), single(50), &data(1, 0, 1));
+    high.on_datagram(ms(3), by_group(0, 41), &data(1, 0, 1));
+    assert!(sent(&mut high).iter().all(|out| out.to != To::Group(0)));
+    let stands = |one: &Event| matches!(one, Event::StandBy { side: Side::Group(0), .. });
+    assert!(std::iter::from_fn(|| high.poll_event()).any(|event| stands(&event)));
+}
+
+#[test]
 fn a_relay_that_does_not_hear_the_sender_keeps_no_other_one_waiting_for_long() {
     let (mut low, mut high) = (relay(1, 1, &[51]), relay(2, 1, &[50]));
     let mut spoke = Vec::new();
