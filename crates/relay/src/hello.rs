@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_hello_is_read_as_it_was_written_and_never_half() {
-        let way = |sender, fresh, relays: &[u32]| {
+        let way = |sender, fresh: bool, relays: &[u32]| {
             let (serves, relays) = (!fresh, relays.to_vec());
             Way { sender, fresh, serves, relays }
         };
