@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{IslandRow, world::LOSS};
+use super::{row::IslandRow, world::LOSS};
 use crate::reproduce::machine;
 
 pub(super) fn markdown(rows: &[IslandRow]) -> String {
@@ -59,7 +59,7 @@ pub(super) fn csv(rows: &[IslandRow]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::IslandCase, *};
+    use super::{super::row::IslandCase, *};
 
     fn row(case: IslandCase, receipts: usize) -> IslandRow {
         IslandRow {

@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
-    IslandCase, IslandRow, Islands,
     program::Program,
+    row::{IslandCase, IslandRow},
     world::{ISLANDS, SECOND, World, address},
 };
 use crate::{error::LabError, peer::delivery::hash, stop::Stop};
@@ -27,19 +27,30 @@ const MIDDLE: f64 = 0.5;
 /// A receiver ends within this time after the sender.
 const END: Duration = Duration::from_secs(20);
 
+/// What is sent to how many.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plan<'a> {
+    /// Receivers in each island.
+    pub(super) receivers: usize,
+    /// Bytes of the file.
+    pub(super) size: u64,
+    /// The program; `fanfare-relay` is beside it.
+    pub(super) fanfare: &'a Path,
+}
+
 struct Trial<'a> {
-    islands: &'a Islands,
+    plan: &'a Plan<'a>,
     world: World,
     stop: &'a Stop,
 }
 
 pub(super) fn run(
-    islands: &Islands,
+    plan: &Plan<'_>,
     (case, repetition): (IslandCase, u32),
     (file, inbox): (&Path, &Path),
     stop: &Stop,
 ) -> Result<IslandRow, LabError> {
-    let trial = Trial { islands, world: World::up(case == IslandCase::TakenOver)?, stop };
+    let trial = Trial { plan, world: World::up(case == IslandCase::TakenOver)?, stop };
     let mut relays = trial.relays(case)?;
     let receivers = trial.receivers(inbox)?;
     let links: Vec<(&'static str, usize)> = match case {
@@ -50,12 +61,12 @@ pub(super) fn run(
     let before: Vec<f64> = links.iter().map(carried).collect::<Result<_, _>>()?;
     let begun = Instant::now();
     let sender = trial.sender(case, file)?;
-    let whole = Duration::from_secs_f64(islands.size as f64 * 8.0 / RATE as f64 * PATIENCE);
+    let whole = Duration::from_secs_f64(plan.size as f64 * 8.0 / RATE as f64 * PATIENCE);
     let until = begun + START + whole;
     let mut receipts = 0;
     let mut count = |line: &serde_json::Value| receipts += usize::from(line["event"] == "receipt");
     if case != IslandCase::Undisturbed {
-        let middle = islands.size as f64 * MIDDLE;
+        let middle = plan.size as f64 * MIDDLE;
         sender.wait(until, stop, |line| {
             count(line);
             line["sent_bytes"].as_f64().is_some_and(|sent| sent >= middle)
@@ -76,11 +87,11 @@ pub(super) fn run(
         receiver.wait(end, stop, |line| line["event"] == "result");
     }
     let times = after.iter().zip(&before).map(|(after, before)| after - before);
-    let times = times.map(|bytes| bytes / islands.size as f64);
+    let times = times.map(|bytes| bytes / plan.size as f64);
     Ok(IslandRow {
         case,
         repetition,
-        size: islands.size,
+        size: plan.size,
         receivers: receivers.len(),
         receipts,
         right: trial.right(file, inbox),
@@ -92,7 +103,7 @@ pub(super) fn run(
 
 impl Trial<'_> {
     fn relay(&self, machine: usize, more: &str) -> Result<Program, LabError> {
-        let program = self.islands.trials.fanfare.with_file_name("fanfare-relay");
+        let program = self.plan.fanfare.with_file_name("fanfare-relay");
         let words = format!("relay --join {GROUP}@isl0 {more}");
         let started = Program::start(self.world.machine(machine), &program, &words)?;
         started.ready("relaying", Instant::now() + START, self.stop)
@@ -115,13 +126,13 @@ impl Trial<'_> {
     fn receivers(&self, inbox: &Path) -> Result<Vec<Program>, LabError> {
         let mut all = Vec::new();
         for (machine, island) in ISLANDS.iter().enumerate() {
-            for number in 1..=self.islands.receivers {
+            for number in 1..=self.plan.receivers {
                 let words = format!(
                     "recv {} --create-dirs --once --name {island}-{number} --group {GROUP} \
                      --interface isl0 --no-unicast --test-drop {DROP}",
                     inbox.join(format!("{island}-{number}")).display()
                 );
-                let fanfare = &self.islands.trials.fanfare;
+                let fanfare = self.plan.fanfare;
                 all.push(Program::start(self.world.machine(machine), fanfare, &words)?);
             }
         }
@@ -139,16 +150,16 @@ impl Trial<'_> {
         let words = format!(
             "send {} --group {GROUP} --interface isl0 --expect {} --wait 60s --rate {RATE} {to}",
             file.display(),
-            ISLANDS.len() * self.islands.receivers
+            ISLANDS.len() * self.plan.receivers
         );
-        Program::start(self.world.machine(0), &self.islands.trials.fanfare, &words)
+        Program::start(self.world.machine(0), self.plan.fanfare, &words)
     }
 
     /// How many have what was sent.
     fn right(&self, file: &Path, inbox: &Path) -> usize {
         let name = file.file_name().unwrap_or_default();
         let sent = hash(file).ok();
-        let numbers = 1..=self.islands.receivers;
+        let numbers = 1..=self.plan.receivers;
         let each = ISLANDS.iter().flat_map(|island| numbers.clone().map(move |n| (island, n)));
         let path = |(island, number)| inbox.join(format!("{island}-{number}")).join(name);
         each.filter(|one| sent.is_some() && hash(&path(*one)).ok() == sent).count()
