@@ -11,9 +11,11 @@
 //! - `pipes`: a stream, of ours and of libnorm's; `messages`: short messages, ours and brokers'
 //! - `proxy`: `curl` over a bad road, by TCP and through the proxy
 //! - `uplink`: one file to many hosts without multicast, from behind a thin uplink
+//! - `islands`: one file to islands that relays join
 //! - `rate`: the rate that `fanfare send` finds by itself, compared with fixed rates and with TCP
 
 mod first_packet;
+mod islands;
 mod messages;
 mod pipes;
 mod proxy;
@@ -35,6 +37,7 @@ use crate::{
     system::scratch::Scratch,
     trials,
 };
+pub use islands::{IslandCase, IslandRow, Islands};
 pub use messages::{MessageBench, MessageRun, MessageSystem};
 pub use pipes::{PipeBench, PipeRun};
 pub use proxy::{ProxyBench, ProxyRun, Way};

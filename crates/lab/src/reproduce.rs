@@ -21,3 +21,4 @@ pub use campaign::{Campaign, Measured, Progress};
 pub use experiment::{Cell, Experiment, Published};
 pub use record::{Outcome, Record};
 pub use table::Point;
+pub(crate) use table::machine;

@@ -66,7 +66,7 @@ pub(crate) struct RelayArgs {
     /// Given twice, the first is used for sending and both are accepted.
     #[arg(long, value_name = "FILE")]
     key: Vec<PathBuf>,
-    /// Number of this relay; the lowest of an island serves it [default: random]
+    /// Number of this relay; of several that start together the lowest serves [default: random]
     #[arg(long, value_name = "N", hide_short_help = true)]
     id: Option<u32>,
     #[command(flatten)]

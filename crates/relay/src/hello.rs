@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! "FFR2", relay's number (4), count (2), for each sender: its node id (4), how (1), their numbers (4 each)
-//! how: 80 it was heard within the last seconds; 0f relays on the way
+//! how: 80 it was heard within the last seconds; 40 it is passed on to an island; 0f relays on the way
 //! ```
 //! No NORM message begins with an F: nodes that are no relays drop it.
 
@@ -12,6 +12,7 @@ const SENDERS_MAX: usize = 40;
 /// A sender that was passed on by so many relays is passed on by no more.
 pub(crate) const HOPS_MAX: usize = 8;
 const FRESH: u8 = 0x80;
+const SERVES: u8 = 0x40;
 const HOPS: u8 = 0x0f;
 
 /// The way to a sender.
@@ -21,6 +22,8 @@ pub(crate) struct Way {
     pub(crate) sender: u32,
     /// It was heard lately.
     pub(crate) fresh: bool,
+    /// It is passed on to an island.
+    pub(crate) serves: bool,
     /// The relays between it and the one that says so, that one included.
     pub(crate) relays: Vec<u32>,
 }
@@ -38,10 +41,11 @@ impl Hello {
         bytes.extend(self.relay.to_be_bytes());
         let count = self.ways.len().min(SENDERS_MAX);
         bytes.extend((count as u16).to_be_bytes());
-        for Way { sender, fresh, relays } in self.ways.iter().take(count) {
+        for Way { sender, fresh, serves, relays } in self.ways.iter().take(count) {
             bytes.extend(sender.to_be_bytes());
             let hops = relays.len().min(HOPS_MAX + 1);
-            bytes.push(hops as u8 | if *fresh { FRESH } else { 0 });
+            let (fresh, serves) = (u8::from(*fresh) * FRESH, u8::from(*serves) * SERVES);
+            bytes.push(hops as u8 | fresh | serves);
             relays.iter().take(hops).for_each(|relay| bytes.extend(relay.to_be_bytes()));
         }
         bytes
@@ -63,7 +67,7 @@ impl Hello {
                 relays.push(relay);
                 rest = behind;
             }
-            ways.push(Way { sender, fresh: how & FRESH > 0, relays });
+            ways.push(Way { sender, fresh: how & FRESH > 0, serves: how & SERVES > 0, relays });
         }
         Some(Self { relay, ways })
     }
@@ -85,7 +89,10 @@ mod tests {
 
     #[test]
     fn a_hello_is_read_as_it_was_written_and_never_half() {
-        let way = |sender, fresh, relays: &[u32]| Way { sender, fresh, relays: relays.to_vec() };
+        let way = |sender, fresh: bool, relays: &[u32]| {
+            let (serves, relays) = (!fresh, relays.to_vec());
+            Way { sender, fresh, serves, relays }
+        };
         let hello = Hello { relay: 7, ways: vec![way(1, false, &[]), way(2, true, &[9, 7])] };
         let bytes = hello.encode();
         assert_eq!(Hello::parse(&bytes), Some(hello.clone()));

@@ -13,7 +13,8 @@
 //! # Map, in reading order
 //! - [`Config`], [`Event`], [`Counts`]: how it is set up, and what it tells
 //! - [`Side`]: where messages come from and go to
-//! - [`Relay`]: the machine, without clock or sockets; `source`: one sender, and from where it is heard
+//! - [`Relay`]: the machine, without clock or sockets; `source`: one sender, and from where it is heard;
+//!   `turn`: which of several relays in an island passes it on
 //! - `object`: what is kept of an object; `cache`: of all, within a limit;
 //!   `intake`: messages on their way into it, and out again
 //! - `demand`: what a request comes to; `ledger`: repairs on their way, and their rate
@@ -35,6 +36,7 @@ mod outbox;
 mod relay;
 mod side;
 mod source;
+mod turn;
 
 pub use config::{Config, Counts, Event, Outgoing};
 pub use layers::Membership;

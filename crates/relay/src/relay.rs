@@ -30,6 +30,9 @@ use crate::{
 const HELLO: Duration = Duration::from_secs(1);
 /// A sender that is silent for so long is forgotten, with what is kept of it.
 const SILENCE: Duration = Duration::from_secs(300);
+/// For so long after its start it passes nothing on to islands: relays that are there answer its first hello,
+/// and go on. What comes meanwhile is kept.
+const LISTENS: Duration = Duration::from_millis(200);
 /// Senders at once, and addresses that are refused and told of.
 const SOURCES_MAX: usize = 256;
 const REFUSED_MAX: usize = 256;
@@ -142,9 +145,20 @@ impl Relay {
     }
 
     fn on_hello(&mut self, now: Duration, from: From, hello: Hello) {
-        if hello.relay != self.config.id {
-            self.neighbours.on_hello(now, from.address.ip(), hello);
+        if hello.relay == self.config.id {
+            return;
         }
+        let address = from.address.ip();
+        for (sender, source) in &mut self.sources {
+            if hello.way_of(*sender).is_none() {
+                source.turns().for_each(|turn| turn.on_unheard(now, address));
+            }
+        }
+        if self.neighbours.at(now, address).is_none() {
+            // It is new, and should know who is here before it speaks.
+            self.next_hello = now;
+        }
+        self.neighbours.on_hello(now, from, hello);
     }
 
     fn on_sender(
@@ -209,7 +223,12 @@ impl Relay {
                 self.counts.dropped += 1;
                 return false;
             }
-            let source = Source::new(now, (side, from), (fields, header));
+            let mut source = Source::new(now, (side, from), (fields, header));
+            for group in 0..self.config.groups.len() {
+                let before = self.neighbours.before(now, (group, sender), self.config.id);
+                let other = before.filter(|_| side != Side::Group(group));
+                other.into_iter().for_each(|at| source.turn(Side::Group(group)).leave_to(now, at));
+            }
             self.sources.insert(sender, source);
             self.events.push_back(Event::Source { sender, side, address: from.address });
             // Others are to know the way before the first message comes by it.
@@ -222,7 +241,14 @@ impl Relay {
             let present = self.neighbours.way(now, sender, source.address().ip());
             accepted = way.len() < present.len();
             if accepted {
+                let (before, address) = (source.side, source.address());
                 source.move_to(now, side, from);
+                // Whom it was heard from so far goes on there.
+                if matches!(before, Side::Group(_))
+                    && source.turn(before).on_other(now, address.ip(), true)
+                {
+                    self.events.push_back(Event::StandBy { sender, side: before, address });
+                }
             }
         }
         if !accepted {
@@ -256,9 +282,9 @@ impl Relay {
         let heard = self.sources.get_mut(&sender).map(|one| one.accepts(now, side, from));
         if heard != Some(true) {
             self.counts.elsewhere += 1;
-            return;
+            return self.on_elsewhere(now, sender, side, from.address);
         }
-        for side in self.targets(now, sender) {
+        for side in self.served(now, sender, true) {
             let to = match (side, self.to(side)) {
                 (Side::Group(number), _) => self.config.groups.get(number).and_then(|group| {
                     layers::follows(*group, layer).then_some(To::Layer(number, layer))
@@ -278,17 +304,16 @@ impl Relay {
     fn on_elsewhere(&mut self, now: Duration, sender: u32, side: Side, address: SocketAddr) {
         let id = self.config.id;
         let relay = self.neighbours.at(now, address.ip());
-        // Of two relays on one side the one with the lower number serves it. Who is no relay is the sender
-        // itself: it needs none there.
-        let yields = relay.is_none_or(|one| one.relay < id);
+        // Where two relays speak the one with the lower number goes on. Who is no relay is the sender itself:
+        // it needs none there.
+        let first = relay.is_none_or(|one| one.relay < id);
         let Some(source) = self.sources.get_mut(&sender) else { return };
-        if !yields || side == source.side || !matches!(side, Side::Group(_)) {
+        if side == source.side || !matches!(side, Side::Group(_)) {
             return;
         }
-        if !source.is_served(now, side) {
+        if source.turn(side).on_other(now, address.ip(), first) {
             self.events.push_back(Event::StandBy { sender, side, address });
         }
-        source.served.insert(side, now);
     }
 
     /// Sides that this sender's messages go to.
@@ -301,8 +326,19 @@ impl Relay {
                 }),
                 _ => false,
             };
-        let may = |side: &Side| *side != source.side && !source.is_served(now, *side);
-        self.sides().filter(may).filter(|side| !has_it(side)).collect()
+        self.sides().filter(|side| *side != source.side).filter(|side| !has_it(side)).collect()
+    }
+
+    /// Those of them that this relay serves. `wanted`: members may need what is passed on now.
+    fn served(&mut self, now: Duration, sender: u32, wanted: bool) -> Vec<Side> {
+        let mut sides = self.targets(now, sender);
+        let Some(source) = self.sources.get_mut(&sender) else { return Vec::new() };
+        sides.retain(|side| match wanted {
+            true if matches!(side, Side::Group(_)) && now < LISTENS => false,
+            true => source.turn(*side).takes(now),
+            false => !source.is_served(*side),
+        });
+        sides
     }
 
     /// All sides that something is said to.
@@ -323,7 +359,7 @@ impl Relay {
         if what == Passed::Known {
             self.counts.left_out += 1;
         }
-        for side in self.targets(now, sender) {
+        for side in self.served(now, sender, what != Passed::Known) {
             let Some(source) = self.sources.get_mut(&sender) else { return };
             if what == Passed::Known {
                 source.leave_out(side);
@@ -363,7 +399,7 @@ impl Relay {
                 let mut relays = self.neighbours.way(now, *sender, source.address().ip());
                 relays.push(id);
                 let fresh = now.saturating_sub(source.heard) < LEASE;
-                Way { sender: *sender, fresh, relays }
+                Way { sender: *sender, fresh, serves: source.serves(), relays }
             });
         let bytes = Hello { relay: id, ways: ways.collect() }.encode();
         self.sides().for_each(|side| self.send(side, bytes.clone()));
@@ -379,6 +415,10 @@ impl Relay {
             for sender in gone {
                 self.sources.remove(&sender);
                 self.cache.forget(sender);
+            }
+            for source in self.sources.values_mut() {
+                let is_there = |address| self.neighbours.at(now, address).is_some();
+                source.turns().for_each(|turn| turn.on_silent(now, is_there));
             }
             self.layered.advance(now);
         }

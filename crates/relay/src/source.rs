@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use fanfare_wire::header::SenderFields;
 
-use crate::side::{From, Side};
+use crate::{
+    side::{From, Side},
+    turn::Turn,
+};
 
 /// A side on which a sender was silent for so long may be left for another, and a side that somebody else
 /// serves is served again. Two probes of a slow sender.
@@ -25,8 +28,8 @@ pub(crate) struct Source {
     /// What is added to its numbers on each side: messages of the relay's own stand between, and some
     /// of its are left out.
     shifts: BTreeMap<Side, u16>,
-    /// When somebody else was heard who passes it on to this side.
-    pub(crate) served: BTreeMap<Side, Duration>,
+    /// Who passes it on to a side.
+    turns: BTreeMap<Side, Turn>,
     /// What its last message said of it, as a pattern for repairs; and the same as bytes.
     pub(crate) fields: SenderFields,
     pub(crate) header: [u8; 12],
@@ -46,7 +49,7 @@ impl Source {
             sequence: 0,
             grtt: Duration::from_millis(500),
             shifts: BTreeMap::new(),
-            served: BTreeMap::new(),
+            turns: BTreeMap::new(),
             fields,
             header,
         }
@@ -85,9 +88,25 @@ impl Source {
         *shift = shift.wrapping_sub(1);
     }
 
+    /// Who passes it on to this side.
+    pub(crate) fn turn(&mut self, side: Side) -> &mut Turn {
+        self.turns.entry(side).or_default()
+    }
+
+    /// The same for all sides of which it is known.
+    pub(crate) fn turns(&mut self) -> impl Iterator<Item = &mut Turn> {
+        self.turns.values_mut()
+    }
+
+    /// Whether it is passed on to any island from here.
+    pub(crate) fn serves(&self) -> bool {
+        let group = |(side, turn): (&Side, &Turn)| matches!(side, Side::Group(_)) && turn.is_own();
+        self.turns.iter().any(group)
+    }
+
     /// Whether somebody else passes it on to this side.
-    pub(crate) fn is_served(&self, now: Duration, side: Side) -> bool {
-        self.served.get(&side).is_some_and(|at| now.saturating_sub(*at) < LEASE)
+    pub(crate) fn is_served(&self, side: Side) -> bool {
+        self.turns.get(&side).is_some_and(Turn::stands_by)
     }
 
     /// Where its feedback goes to.

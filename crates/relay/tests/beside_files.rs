@@ -39,8 +39,9 @@ fn by_group(group: usize, last: u8) -> From {
     From { address: address(last), group, multicast: true }
 }
 
+/// After a start, when it has listened for others.
 fn ms(ms: u64) -> Duration {
-    Duration::from_millis(ms)
+    Duration::from_millis(1000 + ms)
 }
 
 /// Everything but hellos.

@@ -21,7 +21,11 @@ impl ReceiveJob {
         (record.gone, record.evicted) = (false, false);
         self.reminders.remove(&(sender, instance));
         for key in open {
-            storage.settle(key, false);
+            // The core has closed what was under way. What it holds was opened anew since: the message that
+            // proved the true sender is taken in before this event is.
+            if session.receiver().progress(key).is_none() {
+                storage.settle(key, false);
+            }
         }
         for object in failed {
             let key = ObjectKey { sender, instance, object: ObjectTransportId(object) };

@@ -2,6 +2,7 @@
 //! real files but neither sockets nor threads.
 
 mod adversary;
+mod relays;
 mod world;
 
 use std::{net::SocketAddr, time::Duration};

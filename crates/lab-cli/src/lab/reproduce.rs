@@ -4,10 +4,12 @@
 //! - `transfers`: files; `company`: messages between many; `tactical`: a slow, bad link to the sender
 //! - `links`: kinds of links; `scale`: what monitors cost
 //! - `unicast`: protocols between two hosts; `p3`: what a link says of its rate
+//! - `islands`: a file to islands that relays join
 //! - `plot`: the tables of transfers as pictures
 
 mod company;
 mod harness;
+mod islands;
 mod links;
 mod options;
 mod p3;
@@ -26,6 +28,7 @@ pub(super) fn run(args: &ReproduceArgs) -> Exit {
     match args.name.as_str() {
         company::NAME => company::run(args, &output),
         harness::NAME => harness::run(args, &output),
+        islands::NAME => islands::run(args, &output),
         tactical::NAME => tactical::run(args, &output),
         links::NAME => links::run(args, &output),
         scale::NAME => scale::run(args, &output),

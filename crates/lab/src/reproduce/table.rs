@@ -373,7 +373,7 @@ fn published_best(cell: &Cell) -> String {
 }
 
 /// Processor, cores, kernel, and the day.
-fn machine() -> String {
+pub(crate) fn machine() -> String {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let info = read("/proc/cpuinfo");
     let model = info.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("");

@@ -48,3 +48,27 @@ fn of_two_relays_in_one_island_one_serves_it_and_the_other_stands_by() {
     assert!(count(&serving) > 10 * count(&other), "{serving}\n{other}");
     assert!(other["cached"].as_u64().unwrap() > bytes() as u64 * 9 / 10, "{other}");
 }
+
+#[test]
+fn a_relay_that_stands_by_takes_over_when_the_other_is_killed() {
+    let world = World::new();
+    world.second_machine(2);
+    let _first = world.relay(1, "--peer 10.78.2.2,10.78.3.2,10.78.4.2");
+    let serving = world.relay(2, "--peer 10.78.1.2 --id 1");
+    let other = world.relay(4, "--peer 10.78.1.2 --id 2");
+    let _third = world.relay(3, "--peer 10.78.1.2");
+    let receivers: Vec<Running> = (1..=3).flat_map(|island| world.receivers(island)).collect();
+    let before = [2, 4].map(|island| world.carried(island));
+    let (mut sender, file) = world.sender("");
+    while sender.wait_for("progress")["sent_bytes"].as_u64().unwrap() < bytes() as u64 * 3 / 10 {}
+    // SIGKILL.
+    drop(serving);
+    let told = sender.end();
+    let after = [2, 4].map(|island| world.carried(island));
+    let times = [0, 1].map(|link| (after[link] - before[link]) / bytes() as f64);
+    eprintln!("links: {times:.4?} x file on the wire; {}", other.totals());
+    assert_receipts(&told);
+    receivers.into_iter().for_each(|receiver| drop(receiver.end()));
+    world.check(&file, 1..=3);
+    assert!(times[1] < ONCE + 0.2, "{times:?}");
+}

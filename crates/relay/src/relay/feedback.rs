@@ -11,6 +11,7 @@ use crate::{
     demand::Demand,
     ledger::Repair,
     side::{From, Side, To},
+    source::Source,
 };
 
 /// The least time in which nothing is sent or asked for twice.
@@ -18,18 +19,18 @@ const HOLD: Duration = Duration::from_millis(100);
 
 impl Relay {
     /// The side that a member is on, if this relay serves it for this sender.
-    fn member_side(&self, now: Duration, from: From, sender: NodeId) -> Option<Side> {
+    fn member_side(&self, from: From, sender: NodeId) -> Option<Side> {
         let source = self.sources.get(&sender.0)?;
         let side = match self.peer(from.address) {
             Some(peer) if !from.multicast => Side::Peer(peer),
             _ => Side::Group(from.group),
         };
-        (side != source.side && !source.is_served(now, side)).then_some(side)
+        (side != source.side && !source.is_served(side)).then_some(side)
     }
 
     pub(super) fn on_nack(&mut self, now: Duration, from: From, nack: &Nack<'_>) {
         let sender = nack.feedback.server_id;
-        let Some(side) = self.member_side(now, from, sender) else { return };
+        let Some(side) = self.member_side(from, sender) else { return };
         let Some(source) = self.sources.get(&sender.0) else { return };
         if source.instance != nack.feedback.instance_id.0 {
             return;
@@ -73,7 +74,7 @@ impl Relay {
         member: NodeId,
         bytes: &[u8],
     ) {
-        if self.member_side(now, from, sender).is_none() {
+        if self.member_side(from, sender).is_none() {
             return;
         }
         if !self.outbox.may_answer(now) {
@@ -96,7 +97,9 @@ impl Relay {
 
     pub(super) fn send_repair(&mut self, repair: Repair) {
         let sender = repair.key.0;
-        let Some(fields) = self.sources.get(&sender).map(|source| source.fields) else { return };
+        let serves = |source: &&Source| !source.is_served(repair.side);
+        let source = self.sources.get(&sender).filter(serves);
+        let Some(fields) = source.map(|source| source.fields) else { return };
         let Some(bytes) = self.cache.again(&repair, fields) else { return };
         self.ledger.on_sent(bytes.len());
         self.repair(sender, repair.side, bytes);

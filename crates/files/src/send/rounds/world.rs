@@ -31,12 +31,17 @@ pub(super) struct Host<J> {
     pub(super) job: J,
     pub(super) outbox: Outbox,
     pub(super) events: std::sync::mpsc::Receiver<TransferEvent>,
+    /// Where others hear it from.
+    pub(super) address: SocketAddr,
+}
+
+fn address(id: NodeId) -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, id.0 as u8], 6003))
 }
 
 impl<J> Host<J> {
     pub(super) fn meta(&self) -> RecvMeta {
-        let source = SocketAddr::from(([10, 0, 0, self.id.0 as u8], 6003));
-        RecvMeta { source, ecn: None, unicast: false, waited: Duration::ZERO }
+        RecvMeta { source: self.address, ecn: None, unicast: false, waited: Duration::ZERO }
     }
 
     pub(super) fn hear(&mut self, now: Time, meta: RecvMeta, datagram: &[u8]) {
@@ -110,7 +115,8 @@ impl World {
         let (start, about) = (Time::ZERO, (about, SEGMENT, [7; 8]));
         let job =
             SendJob::start(start, &mut session, &mut storage, sources, options, about, &mut outbox);
-        let sender = Host { id, session, storage, job: job.unwrap(), outbox, events };
+        let sender =
+            Host { id, session, storage, job: job.unwrap(), outbox, events, address: address(id) };
         let (receivers, told, scratches) = (Vec::new(), Vec::new(), vec![scratch]);
         let (now, rng) = (start, Rng::new(seed));
         let latest = Duration::from_millis(1);
@@ -153,7 +159,8 @@ impl World {
             ReceiveJob::start(self.now, &mut session, directory, verified, options, Vec::new());
         let (to_application, events) = std::sync::mpsc::sync_channel(1 << 12);
         let outbox = Outbox::new(to_application);
-        self.receivers.push(Host { id, session, storage, job, outbox, events });
+        let address = address(id);
+        self.receivers.push(Host { id, session, storage, job, outbox, events, address });
         self.told.push(Vec::new());
         self.scratches.push(scratch);
     }

@@ -46,7 +46,7 @@ const HELP: Help = Help::new(&[
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct ReproduceArgs {
     /// s000-table1, s000-table2, s000-table3, s002-links, s002-scale, s002-unicast, s002-p3,
-    /// s002-harness, s003, s003-gigabit or company
+    /// s002-harness, s003, s003-gigabit, company or islands
     pub(super) name: String,
     /// Systems, with commas [default: all that are installed]
     ///
@@ -61,7 +61,8 @@ pub(crate) struct ReproduceArgs {
     /// Such as 1024:90; a star, or nothing, stands for all of one half. For company and
     /// s002-harness: moving, fixed and clear [default: all but clear]. For s000-table3: such as
     /// deaf:80:1024, or all [default: 80 and 50 %, 1024 and 15360 bytes]. For s002-unicast: losses in
-    /// percent [default: 0,5,10,15]. For s002-p3: rates in kbit/s [default: 100 to 100000].
+    /// percent [default: 0,5,10,15]. For s002-p3: rates in kbit/s [default: 100 to 100000]. For islands:
+    /// undisturbed, replaced and taken-over [default: all].
     #[arg(long, value_name = "KEYS")]
     pub(super) cells: Option<String>,
     /// Size of the file, for a quick look [default: the experiment's]

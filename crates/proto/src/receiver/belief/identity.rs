@@ -8,6 +8,7 @@ use crate::receiver::{
     remote_sender::RemoteSender,
 };
 use crate::{
+    congestion::{loss::LossMeter, path::PathMeter},
     context::Context,
     datagram::RecvMeta,
     event::{AbortReason, Event},
@@ -39,7 +40,8 @@ impl RemoteSenders {
         let known = self.senders.at_mut(incarnation)?;
         let pinned = known.identity.clone();
         match known.identity.check(ctx.now, identity, known.timing.grtt) {
-            Verdict::Known | Verdict::Moved => {}
+            Verdict::Known => {}
+            Verdict::Moved => known.measure_anew(),
             Verdict::Disowned => known.disown(ctx, &self.local),
             Verdict::Refused(reason) => {
                 ctx.stats.drop(reason);
@@ -85,6 +87,12 @@ impl RemoteSenders {
 }
 
 impl RemoteSender {
+    /// Its messages come by another path now. What was measured of the last one, and what was missed until
+    /// this one was believed, says nothing of it: a sender that heeded that would become as slow as it can.
+    fn measure_anew(&mut self) {
+        (self.path, self.loss) = (PathMeter::default(), LossMeter::new());
+    }
+
     /// It is the next instance of this one.
     pub(in crate::receiver) fn follow(&mut self, before: &Self) {
         self.ack_content.clone_from(&before.ack_content);

@@ -86,8 +86,8 @@ pub(crate) struct PinnedIdentity {
     pinned: Identity,
     other: Confirmation<Identity>,
     /// Another host that has spoken as this sender in its present instance, before and after which the
-    /// pinned one did: one of them is not the sender. The last of them.
-    rival: Option<IpAddr>,
+    /// pinned one did: one of them is not the sender. The last of them, and when.
+    rival: Option<(IpAddr, Time)>,
     /// Messages as always, up to the number that makes a sender worth keeping.
     consistent: u8,
     /// Only others have spoken of it so far: its own first word counts more.
@@ -96,6 +96,10 @@ pub(crate) struct PinnedIdentity {
 
 /// Messages after which a sender is no longer given up for a new one.
 const CONSISTENT: u8 = 3;
+/// Who has been silent for so long while the pinned one spoke is no rival any more. A sender at work is
+/// heard every second. Two relays that begin together both speak, until each has heard the other; the one
+/// that stands by then is no impostor when it takes over.
+const RIVAL: Duration = Duration::from_secs(10);
 
 impl PinnedIdentity {
     pub(crate) fn new(identity: Identity) -> Self {
@@ -125,14 +129,15 @@ impl PinnedIdentity {
             return if same { Verdict::Known } else { Verdict::Restarted };
         }
         if identity == before {
-            self.rival = self.rival_now().or(self.rival);
+            self.rival = self.rival_now(now).or(self.rival);
+            self.rival = self.rival.filter(|(_, heard)| now.since(*heard) < RIVAL);
             self.other.contradict();
             self.consistent = self.consistent.saturating_add(1).min(CONSISTENT);
             return Verdict::Known;
         }
         if self.other.hear(now, identity, grtt, |a, b| a == b) {
             self.pinned = identity;
-            let rival = self.rival.take() == Some(identity.source.ip());
+            let rival = self.rival.take().is_some_and(|(ip, _)| ip == identity.source.ip());
             return match identity.instance == before.instance {
                 false => Verdict::Restarted,
                 true if rival => Verdict::Disowned,
@@ -144,10 +149,10 @@ impl PinnedIdentity {
     }
 
     /// Another host that claims to be this sender in this instance, and has not been denied since.
-    fn rival_now(&self) -> Option<IpAddr> {
+    fn rival_now(&self, now: Time) -> Option<(IpAddr, Time)> {
         let (claim, _) = self.other.claim?;
         let (rival, pinned) = (claim.source.ip(), self.pinned.source.ip());
-        (claim.instance == self.pinned.instance && rival != pinned).then_some(rival)
+        (claim.instance == self.pinned.instance && rival != pinned).then_some((rival, now))
     }
 }
 
@@ -211,6 +216,25 @@ mod tests {
             let mut pinned = pinned.clone();
             assert!(matches!(pinned.check(at(6_000), next, GRTT), Verdict::Refused(_)));
             assert_eq!(pinned.check(at(7_000), next, GRTT), verdict);
+        }
+    }
+
+    #[test]
+    fn who_spoke_long_ago_and_has_let_the_other_speak_since_has_moved() {
+        let host = |last: u8| {
+            let source = SocketAddr::from(([10, 0, 0, last], 1));
+            Identity { source, instance: InstanceId(1) }
+        };
+        for (spoke_until, verdict) in [(11_000, Verdict::Disowned), (9_000, Verdict::Moved)] {
+            let mut pinned = PinnedIdentity::new(host(66));
+            for ms in (0..20_000).step_by(500) {
+                if ms <= spoke_until {
+                    assert!(matches!(pinned.check(at(ms), host(1), GRTT), Verdict::Refused(_)));
+                }
+                assert_eq!(pinned.check(at(ms + 250), host(66), GRTT), Verdict::Known);
+            }
+            assert!(matches!(pinned.check(at(23_000), host(1), GRTT), Verdict::Refused(_)));
+            assert_eq!(pinned.check(at(24_000), host(1), GRTT), verdict, "{spoke_until}");
         }
     }
 

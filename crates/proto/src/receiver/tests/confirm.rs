@@ -213,6 +213,21 @@ fn a_sender_that_only_moves_loses_nothing_of_what_is_under_way() {
 }
 
 #[test]
+fn what_was_missed_while_a_sender_moved_is_not_loss_of_its_new_path() {
+    let (mut rig, mut script) = under_way();
+    rig.source = SocketAddr::from(([10, 0, 0, 2], 6003));
+    let mut lost = alloc::vec::Vec::new();
+    for second in 0..4 {
+        // Hundreds are missed before the first word from there, and before it is believed.
+        script.sequence += if second < 2 { 300 } else { 0 };
+        rig.hear(&script.data(0, 95, 0, 0));
+        rig.pass(CONFIRMED);
+        lost.push(rig.senders.loss(crate::receiver::tests::SENDER));
+    }
+    assert_eq!(lost[1..], [Some(0.0); 3]);
+}
+
+#[test]
 fn an_object_that_the_sender_never_names_is_let_go_of_and_may_still_come() {
     let (mut rig, mut script) = under_way();
     rig.hear(&script.data(5, 40, 0, 0));

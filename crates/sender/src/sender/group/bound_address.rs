@@ -1,9 +1,9 @@
 //! From where a receiver's feedback is believed.
 //!
 //! A node id is a word that anybody can say. So it is bound to the address of its first message.
-//! A receiver may move (DHCP, another interface). Another address is believed when it has echoed two
-//! probes that were sent after it was first heard, so that it hears the group, and the first
-//! address has been silent for some time.
+//! A receiver may move (DHCP, another interface, another relay in front of it). Another address is
+//! believed when it has echoed two probes that were sent after it was first heard, so that it hears the
+//! group, and the first address has been silent for some time.
 
 use crate::time::{Duration, Time};
 use core::net::SocketAddr;
@@ -29,6 +29,20 @@ struct Candidate {
     /// `cc_sequence` of the probe sent last when it was first heard, and then of the last it echoed.
     last: u16,
     echoes: u8,
+    /// When it was first heard, or last echoed a probe.
+    since: Time,
+}
+
+impl Candidate {
+    /// A fresh probe is echoed. It counts when it was sent after the last one that counted, however long
+    /// ago that is: with `auto` a hundred probes go in a second, and a receiver that does not limit the
+    /// rate answers few of them.
+    fn on_echo(&mut self, now: Time, echoed: u16, sent: u16) {
+        if sent.wrapping_sub(echoed) < sent.wrapping_sub(self.last) {
+            (self.last, self.since) = (echoed, now);
+            self.echoes = self.echoes.saturating_add(1);
+        }
+    }
 }
 
 /// The address of one receiver.
@@ -67,17 +81,16 @@ impl BoundAddress {
             *self = Self { proved: true, ..Self::new(now, source) };
             return true;
         }
-        let new = Candidate { source, last: sent, echoes: 0 };
+        let new = Candidate { source, last: sent, echoes: 0, since: now };
         let same = |candidate: &Candidate| candidate.source == source;
         let mut candidate = self.candidate.filter(same).unwrap_or(new);
         if let Some(echoed) = echoed.filter(|echoed| is_fresh(*echoed, sent)) {
-            // Only probes sent after the last one that counted.
-            if (1..=FRESH_PROBES).contains(&echoed.wrapping_sub(candidate.last)) {
-                (candidate.last, candidate.echoes) = (echoed, candidate.echoes.saturating_add(1));
-            }
+            candidate.on_echo(now, echoed, sent);
         }
-        // Claims of many addresses do not push each other out.
-        if self.candidate.is_none_or(|known| same(&known)) || candidate.echoes > 0 {
+        // Claims of many addresses do not push each other out. One that proves nothing for some time gives
+        // way: the receiver may have moved once more.
+        let gives_way = |known: Candidate| same(&known) || now.since(known.since) >= SILENCE;
+        if self.candidate.is_none_or(gives_way) {
             self.candidate = Some(candidate);
         }
         let moved = candidate.echoes >= ECHOES && now.since(self.heard) >= SILENCE;
@@ -129,6 +142,41 @@ mod tests {
         assert!(!bound.check(at(3000), address(2), Some(11), 11));
         assert!(bound.check(at(4000), address(2), Some(12), 12));
         assert!(!bound.check(at(4001), address(1), Some(12), 12), "the old one is foreign now");
+    }
+
+    #[test]
+    fn a_receiver_that_answers_few_of_many_probes_is_believed_where_it_has_moved_to() {
+        let mut bound = proved();
+        // A probe each 10 ms, one answer a second.
+        let believed = (3..10).find(|second: &u16| {
+            let sent = second * 100;
+            bound.check(at(u64::from(*second) * 1000), address(2), Some(sent - 1), sent)
+        });
+        assert_eq!(believed, Some(5), "the first answer, and two later ones");
+    }
+
+    #[test]
+    fn an_address_that_proves_nothing_does_not_keep_the_receiver_from_moving() {
+        let mut bound = proved();
+        let mut believed = None;
+        for n in 0..100u16 {
+            let now = at(3000 + u64::from(n) * 100);
+            assert!(!bound.check(now, address(66), None, n));
+            if bound.check(now, address(2), Some(n), n) {
+                believed.get_or_insert(n);
+                assert!(bound.check(now, address(2), None, n));
+            }
+        }
+        assert!(believed.is_some_and(|n| n < 50), "{believed:?}");
+    }
+
+    #[test]
+    fn one_echo_that_comes_again_and_again_counts_once() {
+        let mut bound = proved();
+        assert!(!bound.check(at(4000), address(2), Some(10), 10));
+        for n in 0..100u16 {
+            assert!(!bound.check(at(5000 + u64::from(n) * 10), address(2), Some(11), 11 + n / 10));
+        }
     }
 
     #[test]
