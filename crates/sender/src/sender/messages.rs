@@ -27,6 +27,8 @@ const ROLL_CALL_HEADER: usize = 12;
 const ASIDE_PARTS: u32 = 2000;
 /// Bytes of a probe that names one receiver: NORM's 32, IP's and UDP's 28.
 const PROBE_BYTES: usize = 60;
+/// Probes that the rate hangs on take no more than one part of so many of it, with a few receivers' names two.
+const PROBE_PARTS: u32 = 6;
 /// Bytes of a call and its headers, besides names and content: NORM's 16, IP's and UDP's 28.
 const ROLL_CALL_BYTES: usize = ROLL_CALL_HEADER + 44;
 /// Bytes of an answer to a call, with a short name and headers.
@@ -189,9 +191,7 @@ impl Sender {
     fn write_probe(&mut self, out: &mut Vec<u8>) {
         self.grtt.on_probe(self.now);
         self.advertise_grtt();
-        // On a short path once per round trip would be thousands a second.
-        let interval = self.controller.probe_interval(self.grtt());
-        let interval = interval.map(|interval| interval.max(self.config.grtt_min));
+        let interval = self.rate_bound_interval();
         let least = self.least_interval(PROBE_BYTES);
         let (cc_sequence, send_time) = self.probe.on_sent(self.now, (self.grtt(), least), interval);
         let sending = core::mem::take(&mut self.active);
@@ -212,6 +212,15 @@ impl Sender {
             nodes: CcNodes::default(),
         };
         message.encode(Some(QuantizedRate::from_bytes_per_second(rate)), &nodes, out);
+    }
+
+    /// How often the rate control has to probe, if the rate hangs on it. On a short path once per round trip would
+    /// be thousands a second. And at a low rate probes would take all of it: no data would flow, and nobody
+    /// could see that the path is free again.
+    pub(in crate::sender) fn rate_bound_interval(&self) -> Option<Duration> {
+        let interval = self.controller.probe_interval(self.grtt())?;
+        let least = self.controller.rate().time_for(PROBE_BYTES).saturating_mul(PROBE_PARTS);
+        Some(interval.max(self.config.grtt_min).max(least.min(self.config.probe_max)))
     }
 
     fn write_roll_call(&mut self, out: &mut Vec<u8>) {

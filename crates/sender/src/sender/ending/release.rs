@@ -70,8 +70,8 @@ impl Sender {
         if self.controller.mode() != Some(Mode::Path) {
             return;
         }
-        if let Some(interval) = self.controller.probe_interval(self.grtt()) {
-            self.probe.hasten(self.now, interval.max(self.config.grtt_min));
+        if let Some(interval) = self.rate_bound_interval() {
+            self.probe.hasten(self.now, interval);
         }
     }
 }
