@@ -95,7 +95,14 @@ by_dpkg() {
   local version
   version=$(chroot "$root" fanfare --version) || { fail "$check" "it does not start"; return; }
   job "$root" chroot "$root" fanfare || { fail "$check" "send or recv"; return; }
+  # A systemd that writes down what it is told: units are stopped before their programs go.
+  mkdir -p "$root/run/systemd/system"
+  printf '#!/bin/sh\necho "$@" >> /told\n' > "$root/usr/bin/systemctl"
+  chmod 755 "$root/usr/bin/systemctl"
   chroot "$root" dpkg --purge fanfare > "$work/log" 2>&1 || { cat "$work/log"; fail "$check" "purge"; return; }
+  grep -q 'disable --now.*fanfare-recv.service' "$root/told" || { fail "$check" "units go on"; return; }
+  grep -q daemon-reload "$root/told" || { fail "$check" "systemd is not told"; return; }
+  rm -r "$root/told" "$root/usr/bin/systemctl" "$root/run/systemd"
   names "$root" > "$work/after"
   tell "$check ($suite)" "$version" "$work/before" "$work/after"
 }

@@ -16,6 +16,8 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 programs=(fanfare fanfare-relay fanfare-proxy)
+# The units of these programs; 'fanfare-sensor' is a program of its own.
+units=(fanfare-node.service fanfare-proxy.service fanfare-recv.service fanfare-relay.service)
 # The folders of this tree, of what is built and of cargo's sources are not to be in the programs, nor
 # what the caller has set for other builds.
 built=${CARGO_TARGET_DIR:-$PWD/target}
@@ -42,9 +44,8 @@ tree() {
     "$root/usr/share/man/man1" "$root/usr/share/doc/fanfare" \
     "$root/usr/share/bash-completion/completions" "$root/usr/share/zsh/site-functions"
   for program in "${programs[@]}"; do install -m 755 "$bin/$program" "$root/usr/bin/"; done
-  # The units of these programs; 'fanfare-sensor' is a program of its own.
-  for unit in node proxy recv relay; do
-    install -m 644 "packaging/fanfare-$unit.service" "$root/usr/lib/systemd/system/"
+  for unit in "${units[@]}"; do
+    install -m 644 "packaging/$unit" "$root/usr/lib/systemd/system/"
   done
   install -m 644 packaging/fanfare.toml packaging/node.toml "$root/etc/fanfare/"
   install -m 644 LICENSE-MIT LICENSE-APACHE CHANGELOG.md "$root/usr/share/doc/fanfare/"
@@ -76,6 +77,29 @@ Description: Send files and messages to many machines at once
  of them (unicast). Receivers request what they lost. The sender lists who has
  every byte.
 CONTROL
+  # Where systemd runs, units are stopped before their programs go. Nothing is started unasked.
+  cat > "$root/DEBIAN/prerm" <<PRERM
+#!/bin/sh
+set -e
+if [ "\$1" = remove ] && [ -d /run/systemd/system ]; then
+  systemctl --no-reload disable --now --quiet ${units[*]} || true
+fi
+PRERM
+  # After an upgrade those that run are started again: a receiver resumes what it has not finished.
+  cat > "$root/DEBIAN/postinst" <<POSTINST
+#!/bin/sh
+set -e
+if [ "\$1" = configure ] && [ -d /run/systemd/system ]; then
+  systemctl daemon-reload || true
+  if [ -n "\$2" ]; then systemctl try-restart ${units[*]} || true; fi
+fi
+POSTINST
+  cat > "$root/DEBIAN/postrm" <<POSTRM
+#!/bin/sh
+set -e
+if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
+POSTRM
+  chmod 755 "$root/DEBIAN/prerm" "$root/DEBIAN/postinst" "$root/DEBIAN/postrm"
   find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
   dpkg-deb --root-owner-group -Zxz -b "$root" "$out/fanfare_${version}_${architecture}.deb" > /dev/null
 }
@@ -96,6 +120,11 @@ AutoReqProv: no
 Each packet is sent once and reaches all receivers (multicast), or goes to each
 of them (unicast). Receivers request what they lost. The sender lists who has
 every byte.
+%preun -p <lua>
+-- In Lua, so that no shell is needed. Where systemd runs, units are stopped before their programs go.
+if tonumber(arg[2]) == 0 and posix.stat("/run/systemd/system") then
+  os.execute("systemctl --no-reload disable --now --quiet ${units[*]}")
+end
 %install
 cp -a "$root/." %{buildroot}/
 %files
