@@ -31,8 +31,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 
 /// The packages, each of which is there now.
 fn made(args: &[&str]) -> Result<BTreeSet<String>, String> {
-    let text =
-        step::output("cargo", &["metadata", "--format-version=1", "--no-deps", "--locked"])?;
+    let text = step::output("cargo", &["metadata", "--format-version=1", "--no-deps", "--locked"])?;
     let metadata: serde_json::Value =
         serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}"))?;
     let folder = metadata["target_directory"].as_str().unwrap_or("target");

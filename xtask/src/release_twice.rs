@@ -144,8 +144,7 @@ fn copy_sources(from: &Path, to: &Path) -> Result<(), String> {
 
 fn sums(out: &Path) -> Result<BTreeMap<String, String>, String> {
     let path = out.join("SHA256SUMS");
-    let text =
-        fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(parse_sums(&text))
 }
 
