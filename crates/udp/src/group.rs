@@ -144,8 +144,7 @@ pub(crate) fn join(
 ) -> io::Result<()> {
     match (group, source) {
         (IpAddr::V4(group), None) => {
-            let index = InterfaceIndexOrAddress::Index(interface.index);
-            socket.join_multicast_v4_n(&group, &index)
+            by_index_v4(interface, |on| socket.join_multicast_v4_n(&group, on))
         }
         (IpAddr::V4(group), Some(IpAddr::V4(source))) => {
             let own = interface.ipv4().ok_or(io::ErrorKind::AddrNotAvailable)?;
@@ -159,6 +158,18 @@ pub(crate) fn join(
     }
 }
 
+/// Joins or leaves by the interface's index: two interfaces may have the same address. Wine understands
+/// addresses alone.
+fn by_index_v4(
+    interface: &Interface,
+    change: impl Fn(&InterfaceIndexOrAddress) -> io::Result<()>,
+) -> io::Result<()> {
+    match (change(&InterfaceIndexOrAddress::Index(interface.index)), interface.ipv4()) {
+        (Err(_), Some(own)) if cfg!(windows) => change(&InterfaceIndexOrAddress::Address(own)),
+        (done, _) => done,
+    }
+}
+
 /// Takes one membership back; closing the socket takes all.
 pub(crate) fn leave(
     socket: &Socket,
@@ -168,8 +179,7 @@ pub(crate) fn leave(
 ) -> io::Result<()> {
     match (group, source) {
         (IpAddr::V4(group), None) => {
-            let index = InterfaceIndexOrAddress::Index(interface.index);
-            socket.leave_multicast_v4_n(&group, &index)
+            by_index_v4(interface, |on| socket.leave_multicast_v4_n(&group, on))
         }
         (IpAddr::V4(group), Some(IpAddr::V4(source))) => {
             let own = interface.ipv4().ok_or(io::ErrorKind::AddrNotAvailable)?;
