@@ -9,6 +9,8 @@
 #   archive   the .tar.gz in an empty folder: any Linux, such as Alpine
 #   image     the container image, unpacked by umoci, as its user
 #   aarch64   the programs of the other processor, under qemu-user
+#   windows   fanfare.exe under Wine, to itself and from and to Linux; only when named
+# FANFARE_EXE: that program; by default what 'cargo build --target x86_64-pc-windows-gnu -p fanfare-cli' makes.
 # FANFARE_ROOTS: a folder that keeps the fresh systems for the next time (debian, ubuntu).
 # A check that lacks a tool is skipped, says so, and does not count as passed.
 set -euo pipefail
@@ -180,6 +182,59 @@ of_aarch64() {
   echo "ok       aarch64 ($("$qemu" --version | head -1 | cut -d' ' -f1-3)): $version; sent 5 MB"
 }
 
+# Wine 8 gives programs no IPv4 socket that tells where a datagram was sent to: the group is one of IPv6.
+of_windows() {
+  local exe=${FANFARE_EXE:-target/x86_64-pc-windows-gnu/debug/fanfare.exe} version linux pair
+  if ! command -v wine > /dev/null; then skip windows "apt-get install wine wine64"; return; fi
+  [ -e "$exe" ] || { skip windows "$exe is not there"; return; }
+  cp "$exe" "$work/fanfare.exe"
+  # Wine 8 lacks one library, which has one function.
+  cat > "$work/random.c" <<'C'
+#include <windows.h>
+#include <ntsecapi.h>
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T bytes) {
+  return RtlGenRandom(data, (ULONG)bytes);
+}
+C
+  x86_64-w64-mingw32-gcc -shared -O1 -o "$work/bcryptprimitives.dll" "$work/random.c" -ladvapi32 ||
+    { skip windows "apt-get install gcc-mingw-w64-x86-64"; return; }
+  linux=$work/linux
+  mkdir -p "$linux"
+  tar -C "$linux" -xzf "$out"/fanfare-*-x86_64-linux.tar.gz
+  linux=$linux/usr/bin/fanfare
+  export WINEPREFIX=$work/wine WINEDEBUG=-all WINEARCH=win64
+  wine wineboot -i > /dev/null 2>&1 || { fail windows "wineboot"; return; }
+  version=$(wine "$work/fanfare.exe" --version | tr -d '\r')
+  # Its server sees the interfaces of where it was started.
+  wineserver -k || true
+  for pair in "wine:wine" "wine:linux" "linux:wine"; do
+    local send="$linux" receive="$linux"
+    if [ "${pair%:*}" = wine ]; then send="wine $work/fanfare.exe"; fi
+    if [ "${pair#*:}" = wine ]; then receive="wine $work/fanfare.exe"; fi
+    # shellcheck disable=SC2016
+    unshare --net sh -c '
+      ip link set lo up
+      ip link add one type veth peer name two
+      ip link set one up
+      ip link set two up
+      ip address add fd00::1/64 dev one nodad
+      mkdir -p "$1/out"
+      cd "$1"
+      export HOME=$1
+      where="--group [ff15::4242]:6003 --interface fd00::1"
+      head -c 5000000 /dev/urandom > file
+      $3 recv out --once --timeout 60s $where > log 2>&1 &
+      receiver=$!
+      for second in $(seq 60); do grep -q receiving log && break; sleep 1; done
+      $2 send file --expect 1 --wait 60s $where >> log 2>&1
+      sent=$?
+      wait $receiver && [ $sent = 0 ] && cmp file out/file' pair "$work/${pair/:/-}" "$send" "$receive" ||
+      { wineserver -k; cat "$work/${pair/:/-}/log" >&2; fail windows "$pair"; return; }
+    wineserver -k || true
+  done
+  echo "ok       windows ($(wine --version 2> /dev/null)): $version; sent 5 MB under Wine, to Linux and from it"
+}
+
 for check in "${checks[@]}"; do
   case $check in
     debian) by_dpkg debian bookworm ;;
@@ -188,6 +243,7 @@ for check in "${checks[@]}"; do
     archive) by_archive ;;
     image) of_image ;;
     aarch64) of_aarch64 ;;
+    windows) of_windows ;;
     *) echo "error: check '$check': there is none of this name" >&2; exit 2 ;;
   esac
 done

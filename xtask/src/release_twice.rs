@@ -82,8 +82,8 @@ fn twice(dir: &Path, targets: &[&str]) -> Result<Vec<String>, String> {
             out: dir.join("first"),
         },
         Place {
-            tree: dir.join("another/folder/of the same"),
-            built: dir.join("built elsewhere"),
+            tree: dir.join("another/folder/of-the-same"),
+            built: dir.join("built-elsewhere"),
             cargo_home: dir.join("home-of-cargo"),
             out: dir.join("second"),
         },
