@@ -120,7 +120,8 @@ fn share_port(socket: &Socket) -> Result<(), OpenError> {
 #[cfg(target_os = "linux")]
 fn refuse_memberships_of_others(socket: &Socket, group: SocketAddr) -> Result<(), OpenError> {
     if group.is_ipv4() {
-        return configured("own memberships only", socket.set_multicast_all_v4(false));
+        let done = option::unless_unknown(socket.set_multicast_all_v4(false));
+        return configured("own memberships only", done);
     }
     // Kernels before 4.20 do not know it for IPv6.
     let _ = socket.set_multicast_all_v6(false);
