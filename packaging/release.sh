@@ -16,8 +16,19 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 programs=(fanfare fanfare-relay fanfare-proxy)
-# The folder of this tree and that of cargo's sources are not to be in the programs.
-export RUSTFLAGS="--remap-path-prefix=$PWD=/fanfare --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
+# The units of these programs; 'fanfare-sensor' is a program of its own.
+units=(fanfare-node.service fanfare-proxy.service fanfare-recv.service fanfare-relay.service)
+# The folders of this tree, of what is built and of cargo's sources are not to be in the programs, nor
+# what the caller has set for other builds.
+built=${CARGO_TARGET_DIR:-$PWD/target}
+cargo_home=${CARGO_HOME:-$HOME/.cargo}
+export RUSTFLAGS="--remap-path-prefix=$PWD=/fanfare --remap-path-prefix=$built=/target \
+--remap-path-prefix=$cargo_home=/cargo"
+export CFLAGS="-ffile-prefix-map=$PWD=/fanfare -ffile-prefix-map=$built=/target \
+-ffile-prefix-map=$cargo_home=/cargo"
+unset CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS
+# xz packs differently with several threads.
+export DPKG_DEB_THREADS_MAX=1
 
 # A tar archive that depends on content alone.
 pack() {
@@ -31,11 +42,10 @@ tree() {
   local bin=$1 root=$2
   install -d "$root/usr/bin" "$root/usr/lib/systemd/system" "$root/etc/fanfare" \
     "$root/usr/share/man/man1" "$root/usr/share/doc/fanfare" \
-    "$root/usr/share/bash-completion/completions" "$root/usr/share/zsh/vendor-completions"
+    "$root/usr/share/bash-completion/completions" "$root/usr/share/zsh/site-functions"
   for program in "${programs[@]}"; do install -m 755 "$bin/$program" "$root/usr/bin/"; done
-  # The units of these programs; 'fanfare-sensor' is a program of its own.
-  for unit in node proxy recv relay; do
-    install -m 644 "packaging/fanfare-$unit.service" "$root/usr/lib/systemd/system/"
+  for unit in "${units[@]}"; do
+    install -m 644 "packaging/$unit" "$root/usr/lib/systemd/system/"
   done
   install -m 644 packaging/fanfare.toml packaging/node.toml "$root/etc/fanfare/"
   install -m 644 LICENSE-MIT LICENSE-APACHE CHANGELOG.md "$root/usr/share/doc/fanfare/"
@@ -43,14 +53,16 @@ tree() {
   local own=$3
   "$own/fanfare" man --dir "$root/usr/share/man/man1" > /dev/null
   "$own/fanfare" completions bash > "$root/usr/share/bash-completion/completions/fanfare"
-  "$own/fanfare" completions zsh > "$root/usr/share/zsh/vendor-completions/_fanfare"
+  "$own/fanfare" completions zsh > "$root/usr/share/zsh/site-functions/_fanfare"
   find "$root/usr/share/man" -name '*.1' -exec gzip -9n {} +
 }
 
 # A Debian package of such folders.
 debian() {
   local architecture=$1 root=$2
-  install -d "$root/DEBIAN"
+  install -d "$root/DEBIAN" "$root/usr/share/zsh/vendor-completions"
+  mv "$root/usr/share/zsh/site-functions/_fanfare" "$root/usr/share/zsh/vendor-completions/"
+  rmdir "$root/usr/share/zsh/site-functions"
   printf '/etc/fanfare/fanfare.toml\n/etc/fanfare/node.toml\n' > "$root/DEBIAN/conffiles"
   cat > "$root/DEBIAN/control" <<CONTROL
 Package: fanfare
@@ -59,12 +71,35 @@ Architecture: $architecture
 Maintainer: The Fanfare authors <fanfare@example.invalid>
 Section: net
 Priority: optional
-Installed-Size: $(du -sk --apparent-size "$root" | cut -f1)
+Installed-Size: $(find "$root/usr" "$root/etc" -type f -printf '%s\n' | awk '{ all += $1 } END { print int(all / 1024) + 1 }')
 Description: Send files and messages to many machines at once
  Each packet is sent once and reaches all receivers (multicast), or goes to each
  of them (unicast). Receivers request what they lost. The sender lists who has
  every byte.
 CONTROL
+  # Where systemd runs, units are stopped before their programs go. Nothing is started unasked.
+  cat > "$root/DEBIAN/prerm" <<PRERM
+#!/bin/sh
+set -e
+if [ "\$1" = remove ] && [ -d /run/systemd/system ]; then
+  systemctl --no-reload disable --now --quiet ${units[*]} || true
+fi
+PRERM
+  # After an upgrade those that run are started again: a receiver resumes what it has not finished.
+  cat > "$root/DEBIAN/postinst" <<POSTINST
+#!/bin/sh
+set -e
+if [ "\$1" = configure ] && [ -d /run/systemd/system ]; then
+  systemctl daemon-reload || true
+  if [ -n "\$2" ]; then systemctl try-restart ${units[*]} || true; fi
+fi
+POSTINST
+  cat > "$root/DEBIAN/postrm" <<POSTRM
+#!/bin/sh
+set -e
+if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
+POSTRM
+  chmod 755 "$root/DEBIAN/prerm" "$root/DEBIAN/postinst" "$root/DEBIAN/postrm"
   find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
   dpkg-deb --root-owner-group -Zxz -b "$root" "$out/fanfare_${version}_${architecture}.deb" > /dev/null
 }
@@ -85,6 +120,11 @@ AutoReqProv: no
 Each packet is sent once and reaches all receivers (multicast), or goes to each
 of them (unicast). Receivers request what they lost. The sender lists who has
 every byte.
+%preun -p <lua>
+-- In Lua, so that no shell is needed. Where systemd runs, units are stopped before their programs go.
+if tonumber(arg[2]) == 0 and posix.stat("/run/systemd/system") then
+  os.execute("systemctl --no-reload disable --now --quiet ${units[*]}")
+end
 %install
 cp -a "$root/." %{buildroot}/
 %files
@@ -111,7 +151,7 @@ for target in "${targets[@]}"; do
   # shellcheck disable=SC2086
   $builder build --release --locked --target "$target" \
     -p fanfare-cli -p fanfare-relay-cli -p fanfare-proxy-cli
-  bin=${CARGO_TARGET_DIR:-target}/$target/release
+  bin=$built/$target/release
   if "$bin/fanfare" --version > /dev/null 2>&1; then first=$bin; fi
   [ -n "$first" ] || { echo "error: targets (${targets[*]}): name one first that runs here" >&2; exit 1; }
   work=$(mktemp -d)
@@ -126,6 +166,10 @@ for target in "${targets[@]}"; do
     rpm_package "${target%%-*}" "$work"
   fi
   if [ -n "$architecture" ] && command -v dpkg-deb > /dev/null; then debian "$architecture" "$work"; fi
+  if [ -n "$architecture" ]; then
+    packaging/container/image.py "$bin" "$architecture" "$version" \
+      "$out/fanfare-$version-$architecture-image.tar"
+  fi
   rm -rf "$work"
 done
 

@@ -9,10 +9,15 @@ class Fanfare < Formula
   depends_on "rust" => :build
 
   def install
-    %w[cli relay-cli proxy-cli].each do |crate|
+    # The relay and the proxy are Linux's.
+    crates = %w[cli]
+    crates += %w[relay-cli proxy-cli] if OS.linux?
+    crates.each do |crate|
       system "cargo", "install", "--locked", "--root", prefix, "--path", "crates/#{crate}"
     end
-    generate_completions_from_executable(bin/"fanfare", "completions")
+    generate_completions_from_executable(bin/"fanfare", "completions", shells: [:bash, :zsh])
+    man1.mkpath
+    system bin/"fanfare", "man", "--dir", man1
   end
 
   test do

@@ -8,9 +8,11 @@ mod floors;
 mod headers;
 mod links;
 mod no_io;
+mod package;
 mod packages;
 mod platforms;
 mod prose;
+mod release_twice;
 mod rows;
 mod sanitize;
 mod simulated_crash;
@@ -48,6 +50,8 @@ const USAGE: &str = "usage: cargo xtask <task>
              `web --check` compares
   api-update  not in ci: writes public-api.txt anew
   platforms not in ci: clippy for Windows and macOS (needs mingw-w64 and cargo-zigbuild with zig)
+  release-twice  not in ci: the release built in two places is the same, [--target TRIPLE]... [--dir DIR]
+  package   not in ci: every crate that is published makes a package, [--verify]
   crash     not in ci: kill sender or receiver and resume, [--rounds 20 | --kills N] [--seed 1]
              [--jobs N] [--scene KIND] [--keep DIR] [--binary PROGRAM]; or crash a receiver's simulated disk, --simulated 100000 [--seed 1]
   trees     not in ci: real directories twice to three receivers, compared by rsync,
@@ -272,6 +276,10 @@ enum Asked<'a> {
     /// For other systems than this one.
     Platforms,
     Crash(&'a [String]),
+    /// The release in two places, compared.
+    ReleaseTwice(&'a [String]),
+    /// Packages of all crates.
+    Package(&'a [String]),
     SmallFiles(&'a [String]),
     /// Of the crate `interop`.
     OfInterop(&'a str, &'a [String]),
@@ -300,6 +308,8 @@ impl<'a> Asked<'a> {
         }
         let asked = match task.as_str() {
             "crash" => return Ok(Self::Crash(options)),
+            "release-twice" => return Ok(Self::ReleaseTwice(options)),
+            "package" => return Ok(Self::Package(options)),
             "trees" | "devices" => return Ok(Self::OfInterop(task, options)),
             "small-files" => return Ok(Self::SmallFiles(options)),
             "stream-property" => return Ok(Self::StreamProperty(options)),
@@ -340,6 +350,8 @@ fn main() -> ExitCode {
         Ok(Asked::Crash(options)) => {
             simulated_crash::run(options).unwrap_or_else(|| crash::run(options))
         }
+        Ok(Asked::ReleaseTwice(options)) => release_twice::run(options),
+        Ok(Asked::Package(options)) => package::run(options),
         Ok(Asked::OfInterop(task, options)) => of_interop(task, options),
         Ok(Asked::SmallFiles(options)) => small_files::run(options),
         Ok(Asked::StreamProperty(options)) => stream_property::run(options),

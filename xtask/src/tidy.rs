@@ -58,6 +58,10 @@ fn files(dir: &Path, extension: &str) -> Vec<PathBuf> {
     for entry in entries.flatten() {
         let path = entry.path();
         let name = entry.file_name();
+        // A link is read where it leads to.
+        if path.is_symlink() {
+            continue;
+        }
         if path.is_dir() {
             if name != "target" && name != ".git" {
                 found.extend(files(&path, extension));
@@ -102,6 +106,11 @@ fn check_source(path: &Path, text: &str, findings: &mut Vec<String>) {
         ));
     }
     long_functions(&shown, &code, findings);
+    for (number, name) in included_from_outside(&shown, &code) {
+        findings.push(format!(
+            "{shown}:{number}: `{name}` is not in the package of its crate. Put a symbolic link to it there"
+        ));
+    }
     if shown.starts_with("xtask/") {
         return;
     }
@@ -114,6 +123,28 @@ fn check_source(path: &Path, text: &str, findings: &mut Vec<String>) {
             findings.push(format!("{shown}:{}: `{word}` does not belong here", number + 1));
         }
     }
+}
+
+/// Files that are included, and lie outside the crate: its package is compiled without them. With the
+/// numbers of their lines.
+fn included_from_outside<'a>(shown: &str, code: &[&'a str]) -> Vec<(usize, &'a str)> {
+    let published = shown.starts_with("crates/") && !shown.ends_with("tests.rs");
+    // Of `crates/NAME/src/a.rs` all but the crate's folder and the file itself are to be climbed.
+    let depth = shown.split('/').count().saturating_sub(3);
+    let mut found = Vec::new();
+    for (index, line) in code.iter().enumerate().filter(|_| published && !shown.contains("/tests/"))
+    {
+        let Some((_, name)) = line.split_once("include_").filter(|(_, rest)| rest.contains("!(\""))
+        else {
+            continue;
+        };
+        let name = name.split('"').nth(1).unwrap_or_default();
+        let only_for_tests = index > 0 && code[index - 1].contains("cfg(doctest)");
+        if name.matches("../").count() > depth && !only_for_tests {
+            found.push((index + 1, name));
+        }
+    }
+    found
 }
 
 fn long_functions(shown: &str, code: &[&str], findings: &mut Vec<String>) {
@@ -188,4 +219,22 @@ fn check_named_tests(findings: &mut Vec<String>) {
 fn is_test_name(name: &str) -> bool {
     name.matches('_').count() >= 3
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_outside_the_crate_cannot_be_included_but_in_tests() {
+        let outside = r#"const A: &str = include_str!("../../../docs/a.md");"#;
+        let inside = r#"const A: &str = include_str!("../a.md");"#;
+        let at = |path, lines: &[&'static str]| included_from_outside(path, lines);
+        assert_eq!(at("crates/a/src/lib.rs", &["", outside]), [(2, "../../../docs/a.md")]);
+        assert_eq!(at("crates/a/src/lib.rs", &[inside]), []);
+        assert_eq!(at("crates/a/src/lib.rs", &["#[cfg(doctest)]", outside]), []);
+        assert_eq!(at("crates/a/src/b_tests.rs", &[outside]), []);
+        assert_eq!(at("crates/a/tests/b.rs", &[outside]), []);
+        assert_eq!(at("xtask/src/b.rs", &[outside]), []);
+    }
 }

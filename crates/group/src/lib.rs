@@ -25,7 +25,7 @@
 //! - `origin`: a message's identity in every group; [`gateway`]: forwarding between groups
 //!
 //! # The guide
-#![doc = include_str!("../../../docs/explanation/groups.md")]
+#![doc = include_str!("../guide.md")]
 #![no_std]
 #![forbid(unsafe_code)]
 extern crate alloc;

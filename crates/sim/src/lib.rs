@@ -20,7 +20,7 @@
 //! - [`results`]: reports, figures and statistics of runs
 //!
 //! # The guide
-#![doc = include_str!("../../../docs/reference/simulation.md")]
+#![doc = include_str!("../guide.md")]
 #![forbid(unsafe_code)]
 
 mod clock;

@@ -120,7 +120,8 @@ fn share_port(socket: &Socket) -> Result<(), OpenError> {
 #[cfg(target_os = "linux")]
 fn refuse_memberships_of_others(socket: &Socket, group: SocketAddr) -> Result<(), OpenError> {
     if group.is_ipv4() {
-        return configured("own memberships only", socket.set_multicast_all_v4(false));
+        let done = option::unless_unknown(socket.set_multicast_all_v4(false));
+        return configured("own memberships only", done);
     }
     // Kernels before 4.20 do not know it for IPv6.
     let _ = socket.set_multicast_all_v6(false);
@@ -144,8 +145,7 @@ pub(crate) fn join(
 ) -> io::Result<()> {
     match (group, source) {
         (IpAddr::V4(group), None) => {
-            let index = InterfaceIndexOrAddress::Index(interface.index);
-            socket.join_multicast_v4_n(&group, &index)
+            by_index_v4(interface, |on| socket.join_multicast_v4_n(&group, on))
         }
         (IpAddr::V4(group), Some(IpAddr::V4(source))) => {
             let own = interface.ipv4().ok_or(io::ErrorKind::AddrNotAvailable)?;
@@ -159,6 +159,18 @@ pub(crate) fn join(
     }
 }
 
+/// Joins or leaves by the interface's index: two interfaces may have the same address. Wine understands
+/// addresses alone.
+fn by_index_v4(
+    interface: &Interface,
+    change: impl Fn(&InterfaceIndexOrAddress) -> io::Result<()>,
+) -> io::Result<()> {
+    match (change(&InterfaceIndexOrAddress::Index(interface.index)), interface.ipv4()) {
+        (Err(_), Some(own)) if cfg!(windows) => change(&InterfaceIndexOrAddress::Address(own)),
+        (done, _) => done,
+    }
+}
+
 /// Takes one membership back; closing the socket takes all.
 pub(crate) fn leave(
     socket: &Socket,
@@ -168,8 +180,7 @@ pub(crate) fn leave(
 ) -> io::Result<()> {
     match (group, source) {
         (IpAddr::V4(group), None) => {
-            let index = InterfaceIndexOrAddress::Index(interface.index);
-            socket.leave_multicast_v4_n(&group, &index)
+            by_index_v4(interface, |on| socket.leave_multicast_v4_n(&group, on))
         }
         (IpAddr::V4(group), Some(IpAddr::V4(source))) => {
             let own = interface.ipv4().ok_or(io::ErrorKind::AddrNotAvailable)?;

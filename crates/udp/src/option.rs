@@ -47,7 +47,16 @@ mod linux {
     /// Stops the kernel from adding a receive time to each datagram. With it, quinn-udp 0.6.3 has
     /// too little room for control messages and the ECN mark of coalesced datagrams is lost.
     pub(crate) fn stop_receive_timestamps(socket: &impl AsFd) -> io::Result<()> {
-        set_int(socket, SOL_SOCKET, SO_TIMESTAMPNS, 0)
+        unless_unknown(set_int(socket, SOL_SOCKET, SO_TIMESTAMPNS, 0))
+    }
+
+    /// Systems that only speak as Linux does (qemu-user, gVisor) lack some options; what works without
+    /// them goes on.
+    pub(crate) fn unless_unknown(done: io::Result<()>) -> io::Result<()> {
+        done.or_else(|error| match error.raw_os_error() {
+            Some(libc::ENOPROTOOPT) => Ok(()),
+            _ => Err(error),
+        })
     }
 
     /// Leaves room for the receive time among quinn-udp's control messages, on a socket whose datagrams'
@@ -57,7 +66,7 @@ mod linux {
             true => set_int(socket, IPPROTO_IPV6, IPV6_RECVPKTINFO, 0),
             false => set_int(socket, IPPROTO_IP, IP_PKTINFO, 0),
         }?;
-        set_int(socket, SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        unless_unknown(set_int(socket, SOL_SOCKET, SO_TIMESTAMPNS, 1))
     }
 
     /// Stops the kernel from handing over several datagrams as one (UDP_GRO).

@@ -13,7 +13,7 @@ use crate::scenario_files::load;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, give_up_all};
 
 /// 30 receivers, 20 % loss in bursts, 200 segments.
-const SMALL: &str = include_str!("../../../../scenarios/files/small.toml");
+const SMALL: &str = include_str!("small.toml");
 
 const HELP: Help = Help::new(&[
     ("fanfare sim bench", "five seconds"),

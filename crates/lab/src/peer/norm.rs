@@ -10,7 +10,7 @@ use std::{
     process::Command,
 };
 
-const SOURCE: &str = include_str!("../../../../interop/peer/norm_peer.cpp");
+const SOURCE: &str = include_str!("../../peers/norm_peer.cpp");
 const SEGMENT_SIZE: &str = "1400";
 /// The paper's block.
 const BLOCK: &str = "64";

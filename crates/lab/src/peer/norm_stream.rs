@@ -4,7 +4,7 @@ use super::{Tools, build};
 use crate::error::LabError;
 use std::path::{Path, PathBuf};
 
-const SOURCE: &str = include_str!("../../../../interop/peer/norm_stream.cpp");
+const SOURCE: &str = include_str!("../../peers/norm_stream.cpp");
 
 /// The compiled program.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use super::{Tools, build};
 use crate::error::LabError;
 use std::path::PathBuf;
 
-const SOURCE: &str = include_str!("../../../../interop/peer/unicast_peer.cpp");
+const SOURCE: &str = include_str!("../../peers/unicast_peer.cpp");
 
 /// Which library it is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,10 +8,8 @@ use crate::trials::versions;
 use std::fmt::Write as _;
 
 /// The paper's figures, as the simulated table has them.
-const NORM: &str =
-    include_str!("../../../../scenarios/experiments/cooperation/s000-table3-norm.csv");
-const DISSERVICE: &str =
-    include_str!("../../../../scenarios/experiments/cooperation/s000-table3-disservice.csv");
+const NORM: &str = include_str!("s000-table3-norm.csv");
+const DISSERVICE: &str = include_str!("s000-table3-disservice.csv");
 
 /// One system in one situation, once.
 #[derive(Debug, Clone, PartialEq)]

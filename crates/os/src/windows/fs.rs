@@ -108,8 +108,21 @@ pub fn openat(parent: impl AsFd, name: impl Arg, flags: OFlags, _: Mode) -> Resu
     }
 }
 
+/// Does something with what is open. Where it was opened for less, it is opened once more: by its path,
+/// which Wine tells wrongly once another opening has renamed it.
+pub(super) fn with_access<T>(
+    file: BorrowedFd<'_>,
+    access: u32,
+    call: impl Fn(&File) -> io::Result<T>,
+) -> Result<T, Errno> {
+    match of_handle(file, &call) {
+        Err(Errno::ACCESS) => reopened(file, access).and_then(|file| call(&file)).map_err(failed),
+        done => done,
+    }
+}
+
 /// Opens what is open once more, for something else.
-pub(super) fn reopened(file: BorrowedFd<'_>, access: u32) -> io::Result<File> {
+fn reopened(file: BorrowedFd<'_>, access: u32) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.share_mode(FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE);
     options.custom_flags(FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT);
@@ -240,9 +253,7 @@ pub fn fsync(file: impl AsFd) -> Result<(), Errno> {
     const WRITE_DATA: u32 = 2;
     let handle = file.as_fd();
     let is_directory = kind_of(&fstat(handle)?).is_dir();
-    // Who may only read may not make it durable, so it is opened once more.
-    let synced = reopened(handle, WRITE_DATA).and_then(|file| file.sync_all());
-    match synced.map_err(failed) {
+    match with_access(handle, WRITE_DATA, File::sync_all) {
         Err(Errno::ACCESS | Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS | Errno::BUSY)
             if is_directory =>
         {

@@ -13,7 +13,7 @@ use super::{
     errno::Errno,
     fd::AsFd,
     flags::{AtFlags, Mode, OFlags, XattrFlags},
-    fs::{failed, openat, reopened},
+    fs::{openat, with_access},
     stat::{fstat, kind_of},
     text::Arg,
 };
@@ -64,13 +64,11 @@ pub fn fchmod(file: impl AsFd, mode: Mode) -> Result<(), Errno> {
     if kind_of(&fstat(file.as_fd())?).is_dir() {
         return Ok(());
     }
-    let file = reopened(file.as_fd(), FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES);
-    let set = |file: File| {
+    with_access(file.as_fd(), FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES, |file| {
         let mut permissions = file.metadata()?.permissions();
         permissions.set_readonly(!mode.contains(Mode::WUSR));
         file.set_permissions(permissions)
-    };
-    file.and_then(set).map_err(failed)
+    })
 }
 
 /// Owners of other systems are nobody here.
@@ -112,8 +110,8 @@ fn set_times(file: &File, times: &Timestamps) -> io::Result<()> {
 
 /// Sets when it was read and changed.
 pub fn futimens(file: impl AsFd, times: &Timestamps) -> Result<(), Errno> {
-    let file = reopened(file.as_fd(), FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES);
-    file.and_then(|file| set_times(&file, times)).map_err(failed)
+    let access = FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES;
+    with_access(file.as_fd(), access, |file| set_times(file, times))
 }
 
 /// The same of a name in a directory.
