@@ -37,9 +37,9 @@ const HELP: Help = Help::new(&[
 /// Measure one file to many hosts without multicast
 ///
 /// Hosts on a switch, each of which can send at one rate. The file goes to all of them: with receivers
-/// that pass it on to each other, with a copy for each, and by rsync to each at once; as a torrent (aria2
-/// and transmission-create) or by croc, if you name them. The table says what left the sender, and how
-/// long it took. 'fanfare-group' sends by multicast, and with 'fanfare-deaf' a packet
+/// that pass it on to each other, with a copy for each, and by rsync to each at once. If you name them, a
+/// torrent (aria2 and transmission-create) and croc are measured, too. The table says what left the
+/// sender, and how long it took. 'fanfare-group' sends by multicast, and with 'fanfare-deaf' a packet
 /// filter drops all multicast at some of the hosts. This needs root, and the programs that you name.
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
