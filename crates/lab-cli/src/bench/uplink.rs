@@ -16,7 +16,6 @@ use crate::{
 
 const HELP: Help = Help::new(&[
     ("fanfare bench uplink", "100 MB to 1, 5 and 10 hosts, 100 Mbit/s each"),
-    ("fanfare bench uplink --receivers 16 --rate 20M --size 20000000", "many hosts"),
     ("fanfare bench uplink --ways fanfare,torrent,croc", "beside a torrent and croc"),
     (
         "fanfare bench uplink --receivers 10 --ways fanfare-group,fanfare-deaf",
