@@ -88,6 +88,10 @@ impl Engine for TransferEngine {
         layered.as_mut().is_some_and(|layered| layered.on_datagram(at, told, datagram, storage))
     }
 
+    fn on_other_ways(&mut self) {
+        self.session.measure_anew();
+    }
+
     fn take_wrong(&mut self) -> Option<Wrong> {
         self.receive.as_mut().and_then(ReceiveJob::take_wrong)
     }

@@ -119,6 +119,9 @@ impl<E: Engine> Driver<E> {
         while let Some((to, message)) = outgoing.fanout.poll_message(now) {
             serving::say(now, (endpoint, sealed), to, &message);
         }
+        if outgoing.fanout.take_begun() {
+            engine.on_other_ways();
+        }
         while let Some((host, by)) = outgoing.fanout.poll_wrong() {
             let (host, by) = (host.ip(), by.ip());
             let text =

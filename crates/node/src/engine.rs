@@ -32,6 +32,8 @@ pub trait Engine {
     ) -> bool {
         false
     }
+    /// Receivers pass on to each other from now on: messages go by other ways, and answers take longer.
+    fn on_other_ways(&mut self) {}
     /// Something that came proved wrong: whoever passed it on is to blame.
     fn take_wrong(&mut self) -> Option<Wrong> {
         None

@@ -240,6 +240,11 @@ impl Fanout {
         shared.poll_message(now)
     }
 
+    /// Whether hosts have begun to pass on to each other since this was asked last.
+    pub(crate) fn take_begun(&mut self) -> bool {
+        self.source.as_mut().is_some_and(Source::take_begun)
+    }
+
     /// A host that has passed on wrong bytes, and who says so.
     pub(crate) fn poll_wrong(&mut self) -> Option<(SocketAddr, SocketAddr)> {
         let News::Wrong { host, by } = self.source.as_mut()?.poll_news()?;

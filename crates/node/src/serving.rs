@@ -45,6 +45,9 @@ impl Serving {
         if member.on_run((now, now.before(meta.waited)), from, run, way) == Way::Other {
             return false;
         }
+        if member.take_joined() {
+            engine.on_other_ways();
+        }
         give(now, member, engine);
         true
     }

@@ -175,6 +175,17 @@ impl Session {
         self.id_conflicts.set_address(own);
     }
 
+    /// Messages go by other ways from now on. What was measured of paths so far, as how near the others
+    /// are, says nothing of these.
+    pub fn measure_anew(&mut self) {
+        if let Some(sender) = &mut self.sender {
+            sender.measure_anew();
+        }
+        if let Some(receiver) = &mut self.receiver {
+            receiver.measure_anew();
+        }
+    }
+
     /// Takes another id; false for a sender, whose id is part of what it has sent. Senders know a
     /// receiver by its id: one that has acknowledged something had better keep it.
     pub fn set_node_id(&mut self, node_id: NodeId) -> bool {

@@ -67,6 +67,8 @@ pub struct Member<M> {
     passing: Passing,
     out: VecDeque<(SocketAddr, Vec<u8>)>,
     accusations: VecDeque<Accusation>,
+    /// It is in one more transfer, which was not told yet.
+    joined: bool,
 }
 
 impl<M: Copy> Member<M> {
@@ -82,6 +84,7 @@ impl<M: Copy> Member<M> {
             passing: Passing::new(settings.limit.map(|limit| limit as f64)),
             out: VecDeque::new(),
             accusations: VecDeque::new(),
+            joined: false,
         }
     }
 
@@ -128,6 +131,7 @@ impl<M: Copy> Member<M> {
                 let is_it = |circle: &Circle<M>| (circle.sender, circle.id) == (from, sender);
                 if !self.circles.iter().any(is_it) && self.circles.len() < CIRCLES_MAX {
                     self.circles.push(Circle::new(now, from, sender, self.rng.next_u64()));
+                    self.joined = true;
                 }
                 if let Some(circle) = self.circles.iter_mut().find(|circle| is_it(circle)) {
                     circle.on_roster(now, roster);
@@ -215,6 +219,11 @@ impl<M: Copy> Member<M> {
                 self.accusations.push_back(Accusation { host, sender: circle.sender });
             }
         }
+    }
+
+    /// Whether it has become part of a circle since this was asked last.
+    pub fn take_joined(&mut self) -> bool {
+        std::mem::take(&mut self.joined)
     }
 
     /// Who was found to have passed on wrong bytes.

@@ -87,6 +87,8 @@ pub struct Source {
     small: Option<u16>,
     /// Since when somebody is there who gets nothing from others yet.
     forming: Option<Time>,
+    /// They have begun to get everything from each other, which was not told yet.
+    begun: bool,
     wrong: Set,
     news: VecDeque<News>,
 }
@@ -115,6 +117,7 @@ impl Source {
             counted: (0, Time::ZERO),
             small: None,
             forming: None,
+            begun: false,
             wrong: Set::default(),
             news: VecDeque::new(),
         }
@@ -222,6 +225,7 @@ impl Source {
         }
         self.passing = members.iter().copied().filter(|host| passes(*host)).collect();
         let useful = members.len() > 1 && !self.passing.is_empty();
+        self.begun |= useful && self.served.is_empty();
         self.served = if useful { members } else { Vec::new() };
         self.turn = self.passing.len();
         self.current = None;
@@ -326,6 +330,11 @@ impl Source {
         waits.then_some(if now < unknown_until { unknown_until } else { end })
     }
 
+    /// Whether they have begun to get everything from each other since this was asked last.
+    pub fn take_begun(&mut self) -> bool {
+        std::mem::take(&mut self.begun)
+    }
+
     /// How many get everything from each other.
     #[must_use]
     pub fn served(&self) -> usize {
@@ -411,6 +420,7 @@ mod tests {
             assert!(source.on_datagram(at(1), address(host), &status(host, serves, 0)));
         }
         assert_eq!(source.served(), 2, "the third has not said that it serves");
+        assert!(source.take_begun() && !source.take_begun());
         source.on_datagram(at(1), address(2), &status(2, 0b011, 0));
         assert_eq!(source.served(), 3);
         let mut counts = [0; 3];

@@ -306,6 +306,11 @@ impl RemoteSenders {
         self.senders.values_mut().for_each(|sender| sender.on_behind(now, behind));
     }
 
+    /// All senders' messages come by other ways from now on.
+    pub(crate) fn measure_anew(&mut self) {
+        self.senders.values_mut().for_each(RemoteSender::measure_anew);
+    }
+
     pub(crate) fn cancel(&mut self, ctx: &mut Context<'_>, key: ObjectKey) {
         if let Some((_, sender, object)) = self.find(key)
             && let Some(objects) = &mut sender.objects

@@ -118,6 +118,11 @@ impl Sender {
         self.restart_congestion(now);
     }
 
+    /// Messages go by other ways from now on: how near receivers have been says nothing of these.
+    pub fn measure_anew(&mut self) {
+        self.receivers.forget_nearness();
+    }
+
     /// Begins with rate control anew, as at the start: the path is another one.
     pub fn restart_congestion(&mut self, now: Time) {
         self.now = self.now.max(now);

@@ -35,13 +35,14 @@ const HELP: Help = Help::new(&[
     ("FANFARE_BIN", "another build of fanfare to be measured"),
     ("XDG_CACHE_HOME", "where built peers are kept [default: ~/.cache]"),
 ])
-.files(&[("--out DIR", "records, tables and plots; a run continues where it stopped")]);
+.files(&[("--out DIR", "records, tables and plots")]);
 
 /// Measure several systems over emulated networks, and write tables
 ///
-/// What has been measured is kept in the output directory, and not measured again. So the same
-/// command continues after an interruption. docs/reference/measuring.md explains the method and the
-/// columns.
+/// Each transfer of s000-table1, s000-table2, s003 and s003-gigabit is kept in the output directory,
+/// and not measured again. So the same command continues after an interruption. The others write
+/// their tables at the end, in place of those that are there. docs/reference/measuring.md explains the
+/// method and the columns.
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct ReproduceArgs {

@@ -20,7 +20,10 @@ use crate::{
 
 /// For starting programs, beside what the network takes.
 pub(super) const BESIDE: Duration = Duration::from_secs(30);
-pub(super) const LOOK: Duration = Duration::from_millis(10);
+/// From one look at real programs to the next. Nobody tells when one of several has ended.
+const LOOK: Duration = Duration::from_millis(10);
+/// Why there is no figure.
+pub(super) const TOO_LONG: &str = "it took too long, or was stopped";
 
 /// The same job, whoever does it.
 pub(super) struct Job<'a> {
@@ -60,16 +63,27 @@ pub(super) fn start_to(command: Command, name: &str, out: Stdio) -> Result<Proce
     })
 }
 
-/// Until all have ended; why one did not end well.
-pub(super) fn wait(mut all: Vec<Process>, until: Instant, stop: &Stop) -> Result<String, LabError> {
-    let mut why = String::new();
-    while !all.is_empty() {
-        if stop.is_set() || Instant::now() >= until {
-            "it took too long, or was stopped".clone_into(&mut why);
-            break;
+/// Looks at programs again and again until it is `done`. False when that took too long, or was stopped.
+pub(super) fn until(
+    limit: Instant,
+    stop: &Stop,
+    mut done: impl FnMut() -> Result<bool, LabError>,
+) -> Result<bool, LabError> {
+    while !done()? {
+        if stop.is_set() || Instant::now() >= limit {
+            return Ok(false);
         }
+        thread::sleep(LOOK);
+    }
+    Ok(true)
+}
+
+/// Until all have ended; why one did not end well.
+pub(super) fn wait(mut all: Vec<Process>, limit: Instant, stop: &Stop) -> Result<String, LabError> {
+    let mut why = String::new();
+    let ended = until(limit, stop, || {
         let mut running = Vec::new();
-        for mut process in all {
+        for mut process in std::mem::take(&mut all) {
             match process.try_end().map_err(|error| LabError::system("bench", &error))? {
                 None => running.push(process),
                 Some(Ending::Code(0)) => {}
@@ -83,7 +97,7 @@ pub(super) fn wait(mut all: Vec<Process>, until: Instant, stop: &Stop) -> Result
             }
         }
         all = running;
-        thread::sleep(LOOK);
-    }
-    Ok(why)
+        Ok(all.is_empty())
+    })?;
+    Ok(if ended { why } else { TOO_LONG.to_owned() })
 }

@@ -6,11 +6,10 @@ use std::{
     io::Write as _,
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
-    thread,
     time::Instant,
 };
 
-use super::job::{BESIDE, Job, LOOK, start, wait};
+use super::job::{BESIDE, Job, TOO_LONG, start, until, wait};
 use crate::{
     error::LabError,
     host::{Host, INTERFACE},
@@ -55,13 +54,8 @@ pub(super) fn run(job: &Job<'_>, limit: Instant, stop: &Stop) -> Result<String, 
         files.push(inbox.join("done"));
         aria2(job, host, inbox)
     })?;
-    while !files.iter().all(|file| file.exists()) {
-        if stop.is_set() || Instant::now() >= limit {
-            return Ok("it took too long, or was stopped".to_owned());
-        }
-        thread::sleep(LOOK);
-    }
-    Ok(String::new())
+    let done = until(limit, stop, || Ok(files.iter().all(|file| file.exists())))?;
+    Ok(if done { String::new() } else { TOO_LONG.to_owned() })
 }
 
 fn aria2(job: &Job<'_>, host: &Host, folder: &Path) -> Result<Process, LabError> {

@@ -89,7 +89,7 @@ impl RemoteSenders {
 impl RemoteSender {
     /// Its messages come by another path now. What was measured of the last one, and what was missed until
     /// this one was believed, says nothing of it: a sender that heeded that would become as slow as it can.
-    fn measure_anew(&mut self) {
+    pub(in crate::receiver) fn measure_anew(&mut self) {
         (self.path, self.loss) = (PathMeter::default(), LossMeter::new());
     }
 

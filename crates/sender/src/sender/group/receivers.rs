@@ -127,6 +127,13 @@ impl Receivers {
         self.known.get(&node)?.nearest
     }
 
+    /// How near receivers are is to be seen anew.
+    pub(in crate::sender) fn forget_nearness(&mut self) {
+        for receiver in self.known.values_mut() {
+            (receiver.nearness, receiver.nearest) = (Nearness::default(), None);
+        }
+    }
+
     /// Who has the longest round trip, of those who `count` and to whom it was measured.
     pub(in crate::sender) fn farthest(
         &self,
@@ -353,6 +360,20 @@ mod tests {
         assert!(receivers.on_report(Time::ZERO, &report(7, Heard::Ack, 0)).new);
         assert!(!receivers.on_report(Time::ZERO, &report(7, Heard::Nack, 0)).new);
         assert_eq!(receivers.reports(&SlowReceivers::default())[0].nacks, 1);
+    }
+
+    #[test]
+    fn after_a_change_of_ways_the_next_round_trip_tells_how_near_a_receiver_is() {
+        let (mut receivers, node) = (Receivers::default(), NodeId(7));
+        let on = |receivers: &mut Receivers, second: u64, millis: u64| {
+            let rtt = Some(Duration::from_millis(millis));
+            let now = Time::ZERO + Duration::from_secs(second);
+            receivers.on_report(now, &Report { rtt, ..report(7, Heard::Ack, 0) });
+            receivers.nearest(node).map(|nearest| nearest.as_millis())
+        };
+        assert_eq!([on(&mut receivers, 1, 2), on(&mut receivers, 2, 50)], [Some(2); 2]);
+        receivers.forget_nearness();
+        assert_eq!(on(&mut receivers, 3, 50), Some(50));
     }
 
     #[test]

@@ -45,6 +45,19 @@ fn quick_answers_to_the_roll_call_start_the_transfer_at_the_rate_of_a_short_roun
 }
 
 #[test]
+fn at_a_low_rate_probes_take_no_more_than_a_sixth_of_it() {
+    let mut hand = answered([60, 60]);
+    let grtt = hand.sender.grtt();
+    // 60 bytes of 4 kbit/s take 120 ms.
+    for (rate, least) in [(Bitrate::mbps(10), Duration::ZERO), (Bitrate::kbps(4), ms(720))] {
+        hand.sender.set_rate(hand.now, rate);
+        let wanted = hand.sender.controller.probe_interval(grtt).unwrap();
+        assert!(wanted <= ms(100), "{wanted:?} at {rate}");
+        assert_eq!(hand.sender.rate_bound_interval(), Some(wanted.max(least)));
+    }
+}
+
+#[test]
 fn the_first_rate_follows_the_farthest_receiver_that_answered() {
     let mut hand = answered([1, 300]);
     let slow = hand.sender.rate();
