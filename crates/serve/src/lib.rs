@@ -1,10 +1,10 @@
 //! Receivers of one unicast transfer pass it on to each other, so that a sender with a thin uplink sends
 //! the file about once, whatever their number.
 //!
-//! The sender cuts its stream of symbols into runs, and gives each run to one of the receivers. That one
-//! passes it on to all others. So each link carries the file about once in either direction. What is
-//! lost on any way is asked for from the sender, as always, and the repair goes by another receiver.
-//! What is wrong shows by its hash, and [`Blame`] finds who has passed it on.
+//! The sender cuts its stream of symbols into runs, as short as the links ask for, and gives each run to
+//! one of the receivers. That one passes it on to all others. So each link carries the file about once in
+//! either direction. What is lost on any way is asked for from the sender, as always, and the repair goes
+//! by another receiver. What is wrong shows by its hash, and [`Blame`] finds who has passed it on.
 //!
 //! Nobody is passed anything who has not asked for it, and shown that it is at its address.
 //!
@@ -14,7 +14,8 @@
 //! - [`Member`]: a receiver's side: whom it asks, whom it serves. A [`Circle`](member) for each sender.
 //! - [`Caller`]: who does not hear a group is found by broadcast; `budget`: what that may take of the rate;
 //!   `ear`: a receiver's answer.
-//! - [`Order`]: what comes by many ways is put in order again.
+//! - [`Order`]: what comes by many ways is put in order again; `delays`: what of its delay is a queue.
+//! - [`Blame`]: who has passed on wrong bytes; `passing`: runs on their way to others.
 //!
 //! All are machines without clock, sockets or chance of their own.
 
