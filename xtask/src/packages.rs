@@ -17,14 +17,21 @@ const FOR_NAMESPACES: [(&str, &str); 1] = [("ip", "iproute2")];
 
 /// The same for the tests of the command; what is compared in the laboratory is left out there when it is
 /// missing.
-const FOR_TESTS: [(&str, &str); 9] = [
+const FOR_TESTS: [(&str, &str); 16] = [
     ("cmake", "cmake"),
     ("curl", "curl"),
     ("ffmpeg", "ffmpeg"),
+    ("iperf3", "iperf3"),
+    ("microsocks", "microsocks"),
     ("nats-server", "nats-server"),
+    ("nc", "netcat-openbsd"),
+    ("nmap", "nmap"),
     ("openssl", "openssl"),
     ("python3", "python3"),
+    ("/usr/lib/python3/dist-packages/socks.py", "python3-socks"),
     ("rsync", "rsync"),
+    ("scp", "openssh-client"),
+    ("sshd", "openssh-server"),
     ("wget", "wget"),
     ("/usr/include/zmq.h", "libzmq3-dev"),
 ];
