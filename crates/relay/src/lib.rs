@@ -13,8 +13,10 @@
 //! # Map, in reading order
 //! - [`Config`], [`Event`], [`Counts`]: how it is set up, and what it tells
 //! - [`Side`]: where messages come from and go to
-//! - [`Relay`]: the machine, without clock or sockets; `source`: one sender, and from where it is heard;
-//!   `turn`: which of several relays in an island passes it on
+//! - [`Relay`]: the machine, without clock or sockets; in it `routing`: by which way a sender is heard, and
+//!   to which sides it goes on; `feedback`: what receivers say, on its way to the sender
+//! - `source`: one sender, and from where it is heard; `turn`: which of several relays in an island
+//!   passes it on
 //! - `object`: what is kept of an object; `cache`: of all, within a limit;
 //!   `intake`: messages on their way into it, and out again
 //! - `demand`: what a request comes to; `ledger`: repairs on their way, and their rate
