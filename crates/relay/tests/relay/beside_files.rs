@@ -5,18 +5,15 @@ use std::{net::SocketAddr, time::Duration};
 use fanfare_node::proto::congestion::layered::{
     Announcement, Channel, Description, Header, Scheme, SendPattern, Shape,
 };
-use fanfare_relay::{Config, From, Outgoing, Relay, To};
+use fanfare_relay::{Config, Outgoing, Relay, To};
 use fanfare_wire::{
     Alc, Cmd, GroupSize, InstanceId, Message, NodeId, QuantizedRtt, Report, Sequence,
     cmd::Application, ext::Extensions, header::SenderFields,
 };
 
-const SENDER: u32 = 7;
-const SESSION: u32 = 99;
+use crate::world::{SENDER, address, by_group, groups, ms};
 
-fn address(last: u8) -> SocketAddr {
-    SocketAddr::from(([10, 0, 0, last], 6003))
-}
+const SESSION: u32 = 99;
 
 fn group(last: u8) -> SocketAddr {
     SocketAddr::from(([239, 255, 42, last], 6003))
@@ -26,22 +23,13 @@ fn group(last: u8) -> SocketAddr {
 fn relay(limit: u64) -> Relay {
     Relay::new(Config {
         id: 1,
-        groups: vec![group(1), group(1)],
+        groups: groups(2),
         peers: vec![address(50)],
         accept: Vec::new(),
         open: false,
         limit,
         cache: 1 << 20,
     })
-}
-
-fn by_group(group: usize, last: u8) -> From {
-    From { address: address(last), group, multicast: true }
-}
-
-/// After a start, when it has listened for others.
-fn ms(ms: u64) -> Duration {
-    Duration::from_millis(1000 + ms)
 }
 
 /// Everything but hellos.
