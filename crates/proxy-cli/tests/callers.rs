@@ -1,23 +1,11 @@
 //! A program that knows of no proxy, and many connections at once.
 
-use std::process::{Command, Stdio};
-
-use crate::road::Road;
-
-fn has(program: &str) -> bool {
-    let mut asked = Command::new(program);
-    asked.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let found = asked.status().is_ok();
-    if !found {
-        eprintln!("not tested: it needs {program}");
-    }
-    found
-}
+use crate::{people::has, road::Road};
 
 #[test]
 fn wget_without_socks_downloads_by_proxychains_and_by_a_forwarded_port() {
     let Some(road) = Road::make() else { return };
-    if !has("wget") || !has("proxychains4") {
+    if !has("wget", &["--version"]) || !has("proxychains4", &["--version"]) {
         return;
     }
     let (_web, _server) = (road.web(), road.server(&[]));
@@ -51,7 +39,7 @@ fn two_hundred_threads_of_python_at_once_get_their_own_bytes() {
 #[test]
 fn iperf3_without_socks_measures_both_directions_by_a_forwarded_port() {
     let Some(road) = Road::make() else { return };
-    if !has("iperf3") {
+    if !has("iperf3", &["--version"]) {
         return;
     }
     let _server = road.server(&[]);

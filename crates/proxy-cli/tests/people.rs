@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::road::{LONG, Road};
+use crate::road::{LONG, Road, Running};
 
 pub(crate) fn has(program: &str, words: &[&str]) -> bool {
     let mut asked = Command::new(program);
@@ -14,18 +14,26 @@ pub(crate) fn has(program: &str, words: &[&str]) -> bool {
     found
 }
 
-#[test]
-fn ssh_logs_in_by_the_proxy_and_each_key_comes_back() {
-    let Some(road) = Road::make() else { return };
-    let programs = [("ssh", "-V"), ("/usr/sbin/sshd", "-V"), ("nc", "-h"), ("ssh-keygen", "-?")];
+/// A road with a proxy over it and sshd at its far end, and what runs there. `None` where the client of SSH
+/// that is to be tested, or what it needs, is missing.
+fn road_with_sshd(client_of_ssh: &str) -> Option<(Road, [Running; 3])> {
+    let road = Road::make()?;
+    let programs =
+        [(client_of_ssh, "-V"), ("/usr/sbin/sshd", "-V"), ("nc", "-h"), ("ssh-keygen", "-?")];
     if !programs.iter().all(|(program, word)| has(program, &[word])) {
-        return;
+        return None;
     }
-    let _server = road.server(&[]);
+    let server = road.server(&[]);
     let mut client = road.client(&[]);
     client.wait_for_link("connected");
     let script = SSH.replace("DIRECTORY", road.directory.to_str().unwrap());
-    let _sshd = road.python("far", &script);
+    let sshd = road.python("far", &script);
+    Some((road, [sshd, client, server]))
+}
+
+#[test]
+fn ssh_logs_in_by_the_proxy_and_each_key_comes_back() {
+    let Some((road, _running)) = road_with_sshd("ssh") else { return };
     let output = road.output("near", &["python3", "-c", ECHO]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(said.trim(), "abcdefghij", "{}", String::from_utf8_lossy(&output.stderr));
@@ -33,16 +41,7 @@ fn ssh_logs_in_by_the_proxy_and_each_key_comes_back() {
 
 #[test]
 fn scp_copies_a_file_there_and_back_by_the_proxy() {
-    let Some(road) = Road::make() else { return };
-    let programs = [("scp", "-V"), ("/usr/sbin/sshd", "-V"), ("nc", "-h"), ("ssh-keygen", "-?")];
-    if !programs.iter().all(|(program, word)| has(program, &[word])) {
-        return;
-    }
-    let _server = road.server(&[]);
-    let mut client = road.client(&[]);
-    client.wait_for_link("connected");
-    let script = SSH.replace("DIRECTORY", road.directory.to_str().unwrap());
-    let _sshd = road.python("far", &script);
+    let Some((road, _running)) = road_with_sshd("scp") else { return };
     let bytes: Vec<u8> = (0..3_000_000u32).map(|n| (n.wrapping_mul(n) / 7) as u8).collect();
     std::fs::write(road.directory.join("there"), &bytes).unwrap();
     let copy = |from: &str, to: &str| {
