@@ -31,9 +31,7 @@ fn two_hundred_threads_of_python_at_once_get_their_own_bytes() {
     let (_web, _server) = (road.web(), road.server(&[]));
     let mut client = road.client(&[]);
     client.wait_for_link("connected");
-    let output = road.output("near", &["python3", "-c", THREADS]);
-    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    assert_eq!(said, "200 right", "{}", String::from_utf8_lossy(&output.stderr));
+    road.threads_get(&(0..200).map(|n| 1000 + 37 * n).collect::<Vec<_>>());
 }
 
 #[test]
@@ -143,23 +141,4 @@ echo(clients[0], b"after a long one")
 socket.socket.send(clients[0], b"\x00\x00\x01\x01\x0a\x58\x00\x02\x23\x8cfragment")
 echo(clients[0], b"after a fragment")
 print("two clients")
-"#;
-
-/// Each thread asks for another number of bytes, and looks at all of them.
-const THREADS: &str = r#"
-import socket, threading
-block = bytes(i * 7 % 251 for i in range(65536))
-right = []
-def one(n):
-    s = socket.create_connection(("127.0.0.1", 7000))
-    s.sendall(b"\x05\x01\x00\x05\x01\x00\x01\x0a\x58\x00\x02\x1f\x90")
-    f = s.makefile("rb")
-    assert f.read(12)[:4] == b"\x05\x00\x05\x00"
-    s.sendall(b"GET /%d HTTP/1.0\r\n\r\n" % n)
-    body = f.read().split(b"\r\n\r\n", 1)[1]
-    if body == block[:n]: right.append(n)
-threads = [threading.Thread(target=one, args=(1000 + 37 * n,)) for n in range(200)]
-for t in threads: t.start()
-for t in threads: t.join()
-print(len(right), "right")
 "#;

@@ -70,26 +70,6 @@ fn with_few_file_descriptors_clients_wait_for_each_other_and_all_get_their_bytes
     let words = ["proxy", "client", "--peer", &peer];
     let mut client = road.start_with("near", &["prlimit", "--nofile=40:40"], &words);
     client.wait_for_link("connected");
-    let script = THREADS.replace("COUNT", "40");
-    let output = road.output("near", &["python3", "-c", &script]);
-    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    assert_eq!(said, "40 right", "{}", String::from_utf8_lossy(&output.stderr));
+    road.threads_get(&(0..40).map(|n| 100_000 + n).collect::<Vec<_>>());
     assert_eq!(client.wait_for("warning")["code"], "descriptors.exhausted");
 }
-
-/// Threads that all ask at once.
-const THREADS: &str = r#"
-import socket, threading
-right = []
-def one(n):
-    s = socket.create_connection(("127.0.0.1", 7000))
-    s.sendall(b"\x05\x01\x00\x05\x01\x00\x01\x0a\x58\x00\x02\x1f\x90")
-    f = s.makefile("rb")
-    assert f.read(12)[:4] == b"\x05\x00\x05\x00"
-    s.sendall(b"GET /%d HTTP/1.0\r\n\r\n" % n)
-    if len(f.read().split(b"\r\n\r\n", 1)[1]) == n: right.append(n)
-threads = [threading.Thread(target=one, args=(100000 + n,)) for n in range(COUNT)]
-for t in threads: t.start()
-for t in threads: t.join()
-print(len(right), "right")
-"#;

@@ -14,6 +14,7 @@ mod people;
 mod programs;
 mod road;
 mod scans;
+mod scripts;
 mod troubles;
 
 /// The program that these tests run.

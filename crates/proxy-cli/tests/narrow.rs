@@ -9,7 +9,7 @@ use crate::{
 fn both_carriers_bring_downloads_and_uploads_over_a_path_of_1280_bytes() {
     let Some(road) = Road::with_router(1280) else { return };
     let (_web, _server) = (road.web(), road.server(&[]));
-    let _echo = road.python("far", crate::road::AFTER_END);
+    let _echo = road.python("far", crate::scripts::AFTER_END);
     for carrier in ["norm", "quic"] {
         let mut client = road.client(&["--carrier", carrier]);
         client.wait_for_link("connected");

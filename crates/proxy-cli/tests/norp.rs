@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::road::{AFTER_END, Road};
+use crate::{road::Road, scripts::AFTER_END};
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../interop/peer/norp_peer.cpp");
 const SOCKS: [&str; 2] = ["--socks5-hostname", "127.0.0.1:7000"];

@@ -2,7 +2,10 @@
 
 use std::process::{Command, Stdio};
 
-use crate::road::{LONG, Road, Running};
+use crate::{
+    road::{LONG, Road, Running},
+    scripts::READY_AT_PORT,
+};
 
 pub(crate) fn has(program: &str, words: &[&str]) -> bool {
     let mut asked = Command::new(program);
@@ -26,7 +29,8 @@ fn road_with_sshd(client_of_ssh: &str) -> Option<(Road, [Running; 3])> {
     let server = road.server(&[]);
     let mut client = road.client(&[]);
     client.wait_for_link("connected");
-    let script = SSH.replace("DIRECTORY", road.directory.to_str().unwrap());
+    let script =
+        [READY_AT_PORT, SSH].concat().replace("DIRECTORY", road.directory.to_str().unwrap());
     let sshd = road.python("far", &script);
     Some((road, [sshd, client, server]))
 }
@@ -129,7 +133,7 @@ fn trains_go_both_ways_when_they_are_asked_for_and_never_else() {
     }
 }
 
-/// A server of SSH with keys of its own.
+/// A server of SSH with keys of its own, behind [`READY_AT_PORT`].
 const SSH: &str = r#"
 import ctypes, os, signal, subprocess
 os.chdir("DIRECTORY")
@@ -141,15 +145,7 @@ mortal = lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 server = subprocess.Popen(preexec_fn=mortal, args=["/usr/sbin/sshd", "-D", "-f", "/dev/null", "-h", "DIRECTORY/host", "-p", "2200",
     "-o", "AuthorizedKeysFile=DIRECTORY/user.pub", "-o", "StrictModes=no", "-o", "UsePAM=no",
     "-o", "PidFile=none", "-o", "PermitRootLogin=yes", "-o", "Subsystem=sftp internal-sftp"])
-import socket, time
-while True:
-    try:
-        socket.create_connection(("10.88.0.2", 2200)).close()
-        break
-    except OSError:
-        time.sleep(0.05)
-print("ready", flush=True)
-server.wait()
+ready_at_port(server, 2200)
 "#;
 
 /// Types at a remote `cat`, and waits for each key.

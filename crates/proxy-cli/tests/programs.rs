@@ -1,6 +1,6 @@
 //! curl and Python through both sides of the proxy.
 
-use crate::road::{AFTER_END, Road};
+use crate::{road::Road, scripts::AFTER_END};
 
 const SOCKS: [&str; 2] = ["--socks5-hostname", "127.0.0.1:7000"];
 

@@ -13,35 +13,10 @@ use std::{
 
 use serde_json::Value;
 
+use crate::scripts::{HALF_CLOSE, THREADS, WEB};
+
 /// Longer than anything takes on a busy machine: a test that waits so long has failed.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
-
-/// A server on the far side that answers when the client has said all.
-pub(crate) const AFTER_END: &str = r#"
-import socket
-server = socket.create_server(("0.0.0.0", 9000))
-print("ready", flush=True)
-while True:
-    client, _ = server.accept()
-    count = 0
-    while block := client.recv(65536): count += len(block)
-    client.sendall(b"y" * count)
-    client.close()
-"#;
-
-/// A client of SOCKS5 by hand.
-const HALF_CLOSE: &str = r#"
-import socket
-s = socket.create_connection(("127.0.0.1", 7000))
-s.sendall(b"\x05\x01\x00"); assert s.recv(2) == b"\x05\x00"
-s.sendall(b"\x05\x01\x00\x01\x0a\x58\x00\x02\x23\x28")
-assert s.recv(10)[1] == 0
-s.sendall(b"x" * BYTES)
-s.shutdown(socket.SHUT_WR)
-count = 0
-while block := s.recv(65536): count += len(block)
-print(count)
-"#;
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
@@ -240,13 +215,22 @@ impl Road {
         running
     }
 
-    /// What comes back of so many bytes to [`AFTER_END`], when the client ends its direction first.
+    /// What comes back of so many bytes to [`AFTER_END`](crate::scripts::AFTER_END), when the client ends its direction first.
     pub(crate) fn half_close(&self, bytes: u64) -> String {
         let script = HALF_CLOSE.replace("BYTES", &bytes.to_string());
         let output = self.output("near", &["python3", "-c", &script]);
         let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         assert!(!said.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
         said
+    }
+
+    /// As many threads at once get so many bytes each from the web server, and they are the right ones.
+    pub(crate) fn threads_get(&self, lengths: &[u32]) {
+        let script = THREADS.replace("LENGTHS", &format!("{lengths:?}"));
+        let output = self.output("near", &["python3", "-c", &script]);
+        let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        let all = format!("{} right", lengths.len());
+        assert_eq!(said, all, "{}", String::from_utf8_lossy(&output.stderr));
     }
 
     /// A web server that answers `/N` with N bytes.
@@ -340,27 +324,3 @@ impl Drop for Running {
         let _ = self.child.wait();
     }
 }
-
-const WEB: &str = r#"
-import http.server, socketserver
-class H(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        n = int(self.path.strip("/"))
-        self.send_response(200)
-        self.send_header("Content-Length", str(n))
-        self.end_headers()
-        block = bytes(i * 7 % 251 for i in range(65536))
-        try:
-            while n > 0:
-                self.wfile.write(block[:min(n, 65536)])
-                n -= 65536
-        except OSError:
-            pass
-    def log_message(self, *args): pass
-class S(socketserver.ThreadingMixIn, http.server.HTTPServer):
-    daemon_threads = True
-    request_queue_size = 1024
-server = S(("0.0.0.0", 8080), H)
-print("ready", flush=True)
-server.serve_forever()
-"#;

@@ -1,6 +1,6 @@
 //! Scans of ports through the proxy and of its own, and another SOCKS server to compare with.
 
-use crate::{faults::SOCKS, people::has, road::Road};
+use crate::{faults::SOCKS, people::has, road::Road, scripts::READY_AT_PORT};
 
 #[test]
 fn a_scan_by_nmap_sees_what_the_policy_shows_and_leaves_the_proxy_as_it_was() {
@@ -35,7 +35,7 @@ fn microsocks_answers_the_same_requests_with_the_same_codes() {
         return;
     }
     let (_web, _server) = (road.web(), road.server(&["--allow", "10.88.0.77"]));
-    let _other = road.python("far", MICROSOCKS);
+    let _other = road.python("far", &[READY_AT_PORT, MICROSOCKS].concat());
     let mut client = road.client(&[]);
     client.wait_for_link("connected");
     let output = road.output("near", &["python3", "-c", COMPARE]);
@@ -49,17 +49,11 @@ fn microsocks_answers_the_same_requests_with_the_same_codes() {
     }
 }
 
+/// Another server of SOCKS, behind [`READY_AT_PORT`].
 const MICROSOCKS: &str = r#"
-import subprocess, socket, time
-p = subprocess.Popen(["microsocks", "-i", "10.88.0.2", "-p", "1080"], stderr=subprocess.DEVNULL)
-while True:
-    try:
-        socket.create_connection(("10.88.0.2", 1080)).close()
-        break
-    except OSError:
-        time.sleep(0.05)
-print("ready", flush=True)
-p.wait()
+import subprocess
+server = subprocess.Popen(["microsocks", "-i", "10.88.0.2", "-p", "1080"], stderr=subprocess.DEVNULL)
+ready_at_port(server, 1080)
 "#;
 
 /// What each of the two servers answers: the code, or that it closes.

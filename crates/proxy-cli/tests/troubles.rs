@@ -26,7 +26,7 @@ fn downloads_and_uploads_come_whole_when_a_tenth_is_lost_in_one_direction_only()
     for host in ["near", "far"] {
         let Some(road) = Road::make() else { return };
         let (_web, _server) = (road.web(), road.server(&[]));
-        let _echo = road.python("far", crate::road::AFTER_END);
+        let _echo = road.python("far", crate::scripts::AFTER_END);
         let mut client = road.client(&[]);
         client.wait_for_link("connected");
         if !filter(&road, host, "numgen random mod 100 < 10 drop") {
