@@ -129,6 +129,11 @@ fn fuzz() -> Outcome {
         Ok(text) => text,
         Err(why) => return Outcome::Failed(why),
     };
+    // All at once: one target alone keeps one processor busy.
+    let built = step::cargo(&["+nightly", "fuzz", "build"], &[]);
+    if !matches!(built, Outcome::Passed) {
+        return built;
+    }
     for target in targets.split_whitespace() {
         // What it finds goes beside the build; the seeds in git stay as they are.
         let found = format!("fuzz/target/corpus/{target}");
@@ -136,7 +141,7 @@ fn fuzz() -> Outcome {
         if let Err(error) = std::fs::create_dir_all(&found) {
             return Outcome::Failed(format!("{found}: {error}"));
         }
-        let args = ["+nightly", "fuzz", "run", target, &found, &seeds, "--", "-max_total_time=10"];
+        let args = ["+nightly", "fuzz", "run", target, &found, &seeds, "--", "-max_total_time=5"];
         let outcome = step::run("cargo", &args, &[]);
         if !matches!(outcome, Outcome::Passed) {
             return outcome;
