@@ -153,6 +153,12 @@ impl Delays {
     }
 }
 
+/// The time from one stamp to a later one. An earlier one is taken for the same.
+pub(crate) fn between(stamp: u32, later: u32) -> Duration {
+    let micros = (i64::from(later) - i64::from(stamp)).rem_euclid(WRAP);
+    Duration::from_micros(if micros < WRAP / 2 { micros as u64 } else { 0 })
+}
+
 /// What `part` of so many `parts` of them are less than.
 fn part<T: Ord + Copy>(part: usize, parts: usize, all: impl Iterator<Item = T>) -> Option<T> {
     let mut all: Vec<T> = all.collect();

@@ -7,7 +7,7 @@ use fanfare_units::time::{Duration, Time};
 use super::{Settings, Way, number_of};
 use crate::{
     blame::{Blame, Chunk},
-    delays::Delays,
+    delays::{self, Delays},
     message::{Message, Roster, Set, Status},
     order::{Arrival, Held, Order},
     passing::Passing,
@@ -190,26 +190,36 @@ impl<M: Copy> Circle<M> {
         self.hold(now, (run, stride), arrival)
     }
 
-    /// Holds it, in pieces whose numbers follow each other.
+    /// Holds it, in pieces whose numbers follow each other and that were sent at one time: the system may
+    /// have joined what the sender sent twice, and the second part of it was on its way for less time.
     fn hold(&mut self, now: Time, (run, stride): (&[u8], usize), arrival: Arrival<M>) -> Way {
         let number = |message: &[u8]| match message {
             [_, _, high, low, ..] => u16::from_be_bytes([*high, *low]),
             _ => 0,
         };
-        let (mut start, mut at, mut first) = (0, 0, None);
+        let sender = self.id;
+        let stamp = |message: &[u8]| number_of(message, message.len(), sender)?.stamp;
+        let mut messages = run.chunks(stride.max(1));
+        let sent = messages.next().and_then(stamp);
+        let all_at_once = messages.next_back().is_none_or(|last| stamp(last) == sent);
+        let due = |stamp| Some(arrival.due? + delays::between(sent?, stamp?));
+        let (mut start, mut at) = (0, 0);
+        let mut piece: Option<(u16, Option<u32>)> = None;
         for message in run.chunks(stride.max(1)) {
+            let sent = if all_at_once { sent } else { stamp(message) };
             let (sequence, count) = (number(message), (at - start) / stride.max(1));
-            let expected = first.map(|first: u16| first.wrapping_add(count as u16));
-            if let (Some(before), true) = (first, expected != Some(sequence)) {
-                self.order.insert(now, before, (&run[start..at], stride), arrival);
-                start = at;
+            let continues =
+                |(first, of): (u16, _)| (first.wrapping_add(count as u16), of) == (sequence, sent);
+            if let Some((first, of)) = piece.filter(|piece| !continues(*piece)) {
+                let arrival = Arrival { due: due(of), ..arrival };
+                self.order.insert(now, first, (&run[start..at], stride), arrival);
+                (start, piece) = (at, None);
             }
-            if start == at {
-                first = Some(sequence);
-            }
+            piece = piece.or(Some((sequence, sent)));
             at += message.len();
         }
-        if let Some(first) = first {
+        if let Some((first, of)) = piece {
+            let arrival = Arrival { due: due(of), ..arrival };
             self.order.insert(now, first, (&run[start..], stride), arrival);
         }
         Way::Taken

@@ -3,8 +3,10 @@ use crate::message::{Roster, Set, Status};
 use fanfare_units::time::at;
 use fanfare_wire::{
     Data, EncodingSymbolId, FecId, FecPayloadId, FieldSize, GroupSize, InstanceId, NodeId,
-    ObjectFlags, ObjectTransportId, QuantizedRtt, Sequence, SourceBlockNumber, ext::Extensions,
-    fec::RawPayloadId, header::SenderFields,
+    ObjectFlags, ObjectTransportId, QuantizedRtt, Sequence, SourceBlockNumber,
+    ext::{ExtTime, Extensions},
+    fec::RawPayloadId,
+    header::SenderFields,
 };
 
 const SENDER: u32 = 7;
@@ -14,11 +16,18 @@ fn address(last: u8) -> SocketAddr {
 }
 
 fn data(sequence: u16, block: u32, symbol: u16) -> Vec<u8> {
+    stamped(sequence, block, symbol, None)
+}
+
+fn stamped(sequence: u16, block: u32, symbol: u16, micros: Option<u64>) -> Vec<u8> {
     let id = FecPayloadId {
         block: SourceBlockNumber(block),
         block_len: 64,
         symbol: EncodingSymbolId(symbol),
     };
+    let mut area = Vec::new();
+    micros.into_iter().for_each(|micros| ExtTime::of_micros(micros).append(&mut area));
+    let extensions = Extensions::parse(&area).unwrap();
     let message = Data {
         sender: SenderFields {
             sequence: Sequence(sequence),
@@ -31,7 +40,7 @@ fn data(sequence: u16, block: u32, symbol: u16) -> Vec<u8> {
         flags: ObjectFlags::default(),
         object_transport_id: ObjectTransportId(1),
         payload_id: RawPayloadId::pack(FecId::ReedSolomon8, FieldSize::M8, id),
-        extensions: Extensions::default(),
+        extensions,
         payload: &[],
     };
     let mut bytes = Vec::new();
@@ -177,4 +186,25 @@ fn copies_for_all_are_not_passed_on() {
     world.bring(at(300), address(9), 0, &data(0, 1, 0));
     assert_eq!(world.taken(at(300), 0), [1]);
     assert_eq!(world.members[0].poll_pass(at(300)), None);
+}
+
+#[test]
+fn what_was_sent_twice_and_came_as_one_run_was_on_its_way_for_as_long_each() {
+    let mut world = World::new([Settings::default(); 3]);
+    // Messages each 20 ms, by a clock that is 9 s ahead; each was on its way for 3 ms.
+    let message = |n: u16, sent: u64| stamped(n, n.into(), 0, Some((sent + 9_000) * 1000));
+    for n in 0..10_u16 {
+        let sent = 300 + 20 * u64::from(n);
+        world.bring(at(sent + 3), address(9), 0, &message(n, sent));
+    }
+    let member = &mut world.members[0];
+    while member.poll(at(700)).is_some() {}
+    // Two of one time and one of 2 ms later, which the system gives as one.
+    let run = [message(10, 700), message(11, 700), message(12, 702)];
+    let whole = run.concat();
+    let run = (whole.as_slice(), run[0].len());
+    member.on_run((at(703), at(703)), (address(9), true), run, |from| from);
+    let all = std::iter::from_fn(|| member.poll(at(900)));
+    let seen: Vec<_> = all.map(|held| (held.run.len() / held.stride, held.arrived)).collect();
+    assert_eq!(seen, [(2, at(703)), (1, at(705))]);
 }
