@@ -27,6 +27,8 @@ export RUSTFLAGS="--remap-path-prefix=$PWD=/fanfare --remap-path-prefix=$built=/
 export CFLAGS="-ffile-prefix-map=$PWD=/fanfare -ffile-prefix-map=$built=/target \
 -ffile-prefix-map=$cargo_home=/cargo"
 unset CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS
+# Optimised across crates: 6 % smaller, for some minutes more, which nobody waits for who only builds.
+export CARGO_PROFILE_RELEASE_LTO=fat
 # xz packs differently with several threads.
 export DPKG_DEB_THREADS_MAX=1
 
