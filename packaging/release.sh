@@ -148,10 +148,10 @@ SPEC
 
 first=
 for target in "${targets[@]}"; do
-  builder=${FANFARE_CARGO:-cargo}
+  builder=${FANFARE_CARGO:-cargo build}
   if [ -z "${FANFARE_CARGO:-}" ] && [ "${target%%-*}" != "$(uname -m)" ]; then builder="cargo zigbuild"; fi
   # shellcheck disable=SC2086
-  $builder build --release --locked --target "$target" \
+  $builder --release --locked --target "$target" \
     -p fanfare-cli -p fanfare-relay-cli -p fanfare-proxy-cli
   bin=$built/$target/release
   if "$bin/fanfare" --version > /dev/null 2>&1; then first=$bin; fi
