@@ -21,7 +21,8 @@ use crate::{
     clock::Clock,
     control,
     event::Event,
-    hello::{Hello, Instance},
+    first::{First, Tickets},
+    hello::{Heard, Hello, Instance},
     kind,
     liveness::{Change, Liveness, Patience},
     lock::Locked,
@@ -31,7 +32,7 @@ use crate::{
 };
 
 /// Another connection has taken its place.
-const REPLACED: VarInt = VarInt::from_u32(1);
+pub(crate) const REPLACED: VarInt = VarInt::from_u32(1);
 /// The application has ended the link, or the process itself.
 pub const ENDED: VarInt = VarInt::from_u32(0);
 /// How often it is looked whether the other end is heard, and from where.
@@ -99,7 +100,7 @@ pub(crate) struct Association {
     pub(crate) patience: Patience,
     pub(crate) clock: Clock,
     own: (PublicKey, Instance),
-    known: Locked<Instance>,
+    pub(crate) known: Locked<Instance>,
     pub(crate) current: watch::Sender<Option<Attached>>,
     pub(crate) events: broadcast::Sender<Event>,
     pub(crate) streams: Mutex<mpsc::Receiver<(SendStream, RecvStream)>>,
@@ -117,13 +118,15 @@ pub(crate) struct Association {
     pub(crate) trains: Locked<Trains>,
     pub(crate) told: Locked<Option<Capacity>>,
     pub(crate) measure: Option<Duration>,
+    pub(crate) early: Tickets,
+    pub(crate) first: First,
 }
 
 impl Association {
     pub(crate) fn new(
         (key, name): (PublicKey, String),
         own: (PublicKey, Instance),
-        shared: Arc<Shared>,
+        (shared, early): (Arc<Shared>, Tickets),
         clock: Clock,
         (patience, measure): (Patience, Option<Duration>),
     ) -> Arc<Self> {
@@ -152,6 +155,8 @@ impl Association {
             trains: Locked::default(),
             told: Locked::default(),
             measure,
+            early,
+            first: First::default(),
         })
     }
 
@@ -186,7 +191,7 @@ impl Association {
         self: &Arc<Self>,
         connection: Connection,
         (own, theirs): (Hello, Hello),
-        control: (SendStream, RecvStream),
+        control: (SendStream, Heard),
     ) -> bool {
         if self.ended.load(Ordering::Relaxed) || !self.prefers(&connection) {
             connection.close(REPLACED, b"another connection is in use");
@@ -207,21 +212,21 @@ impl Association {
             address: validated_here,
             since: self.clock.now(),
         };
+        self.draw(&attached);
         let old = self.current.send_replace(Some(attached));
         if let Some(old) = old {
             old.connection.close(REPLACED, b"another connection is in use");
         }
         self.mail.outbox.with(|outbox| outbox.on_connection_lost());
-        if !resumed && before != [0; 16] {
-            self.mail.outbox.with(|outbox| outbox.on_restart());
-            self.mail.inbox.with(|inbox| inbox.on_restart());
-            self.tell(Event::Restarted);
+        let has_met = self.has_met(theirs.instance);
+        if !resumed && before != [0; 16] && !has_met {
+            self.restart();
         }
         self.last_address.with(|last| *last = Some(address));
         self.quiet.store(false, Ordering::Relaxed);
         let round_trip = connection.rtt();
         self.tell(Event::Connected { address, resumed, round_trip });
-        tokio::spawn(self.clone().serve(connection, validated, control));
+        tokio::spawn(self.clone().serve(connection, theirs.instance, validated, control));
         true
     }
 
@@ -229,8 +234,9 @@ impl Association {
     async fn serve(
         self: Arc<Self>,
         connection: Connection,
+        theirs: Instance,
         validated: watch::Sender<SocketAddr>,
-        (send, recv): (SendStream, RecvStream),
+        (send, heard): (SendStream, Heard),
     ) {
         let pongs = Arc::new(Notify::new());
         let probe = control::Probe::new(send, pongs.clone());
@@ -238,7 +244,7 @@ impl Association {
             tokio::spawn(carrier::send(self.mail.clone(), connection.clone())),
             tokio::spawn(self.clone().accept_streams(connection.clone())),
             tokio::spawn(self.clone().accept_datagrams(connection.clone())),
-            tokio::spawn(control::answer(recv, probe.clone())),
+            tokio::spawn(answer(connection.clone(), heard, theirs, probe.clone())),
             tokio::spawn(self.clone().send_trains(connection.clone())),
             tokio::spawn(self.clone().watch(connection.clone(), validated, probe)),
         ];
@@ -398,6 +404,14 @@ impl Association {
         self.tell(Event::Ended);
     }
 }
+
+/// Answers on the control stream until the connection is closed.
+async fn answer(connection: Connection, heard: Heard, theirs: Instance, probe: control::Probe) {
+    if !control::answer(heard, theirs, probe).await {
+        connection.close(REPLACED, b"the hello is of another process");
+    }
+}
+
 /// Bytes of a datagram on the wire beside its content: IP (RFC 791, RFC 8200), UDP, and a QUIC packet with
 /// a short header (RFC 9000, 17.3.1), one frame (RFC 9221) and its tag.
 fn headers(connection: &Connection) -> usize {

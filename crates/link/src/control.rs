@@ -14,11 +14,13 @@ use std::{
     time::Duration,
 };
 
-use quinn::{RecvStream, SendStream};
+use quinn::SendStream;
 use tokio::{
     sync::{Mutex, Notify},
     time::timeout,
 };
+
+use crate::hello::{Heard, Instance};
 
 const QUESTION: u8 = 1;
 const ANSWER: u8 = 2;
@@ -71,8 +73,14 @@ impl Probe {
     }
 }
 
-/// Answers until the connection is closed.
-pub(crate) async fn answer(mut recv: RecvStream, probe: Probe) {
+/// Answers until the connection is closed. False when the other end is another process than it said.
+pub(crate) async fn answer(mut heard: Heard, theirs: Instance, probe: Probe) -> bool {
+    match heard.hello().await {
+        Some(hello) if hello.instance != theirs => return false,
+        Some(_) => {}
+        None => return true,
+    }
+    let recv = &mut heard.recv;
     let mut bytes = [0; BYTES];
     while recv.read_exact(&mut bytes).await.is_ok() {
         let number = bytes[1..].try_into().map_or(0, u64::from_be_bytes);
@@ -82,9 +90,10 @@ pub(crate) async fn answer(mut recv: RecvStream, probe: Probe) {
                 probe.answered.fetch_max(number, Ordering::Relaxed);
                 probe.news.notify_waiters();
             }
-            _ => return,
+            _ => break,
         }
     }
+    true
 }
 
 /// The address that packets to `peer` would leave from. No packet is sent.

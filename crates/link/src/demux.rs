@@ -1,5 +1,7 @@
 //! What a datagram on the one port is, by its first byte.
 
+use crate::early::exchange::FIRST;
+
 /// QUIC sets this bit in every packet (RFC 9000, 17.2). Greasing it (RFC 9287) is off.
 const QUIC_BIT: u8 = 0x40;
 /// Low half of the first byte of what is sealed: no NORM message has it.
@@ -14,6 +16,8 @@ pub enum Content {
     Quic,
     /// The NORM session, once it is opened.
     Sealed,
+    /// Whoever keeps tickets: it came with a first packet.
+    Early,
     /// Nobody: NORM that is not sealed. A link never goes back to it.
     Clear,
     /// Nobody.
@@ -25,6 +29,7 @@ pub enum Content {
 pub fn content(datagram: &[u8]) -> Content {
     match datagram.first() {
         Some(first) if first & QUIC_BIT != 0 => Content::Quic,
+        Some(first) if *first == FIRST => Content::Early,
         Some(first) if first & 0x0f == SEALED => Content::Sealed,
         Some(first) if NORM.contains(first) => Content::Clear,
         _ => Content::Unknown,
@@ -46,6 +51,7 @@ mod tests {
         for first in 0x11..=0x16 {
             assert_eq!(content(&[first]), Content::Clear);
         }
+        assert_eq!(content(&[FIRST]), Content::Early);
         assert_eq!(content(&[]), Content::Unknown);
         assert_eq!(content(&[0x17]), Content::Unknown);
     }

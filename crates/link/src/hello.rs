@@ -1,12 +1,16 @@
 //! What the two ends say first: who they are this time, and whether they met before.
 //!
 //! ```text
-//! hello (34 bytes)   version 1, flags, instance (16), the other end's instance as known (16)
+//! hello (34 bytes)      version 1, flags, instance (16), the other end's instance as known (16)
+//! greeting (17 bytes)   version 1, instance (16): of the end that is dialled, with its first packet
 //! ```
 //! A process draws its instance at its start. Both ends go on with what they had when each of them is
 //! the one that the other remembers; otherwise they begin anew.
 
+use std::time::Duration;
+
 use quinn::{RecvStream, SendStream};
+use tokio::time::timeout;
 
 use crate::kind::STREAM_CONTROL;
 
@@ -15,7 +19,10 @@ pub type Instance = [u8; 16];
 
 /// This version.
 const VERSION: u8 = 1;
-const BYTES: usize = 34;
+/// An end that takes no greeting is not waited for longer: it has had its hello by then.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Length of a hello.
+pub(crate) const BYTES: usize = 34;
 
 /// Said by both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +32,7 @@ pub(crate) struct Hello {
 }
 
 impl Hello {
-    fn bytes(self) -> [u8; BYTES] {
+    pub(crate) fn bytes(self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         bytes[0] = VERSION;
         bytes[2..18].copy_from_slice(&self.instance);
@@ -33,7 +40,7 @@ impl Hello {
         bytes
     }
 
-    fn parse(bytes: &[u8; BYTES]) -> Option<Self> {
+    pub(crate) fn parse(bytes: &[u8; BYTES]) -> Option<Self> {
         let (instance, known) = (bytes[2..18].try_into().ok()?, bytes[18..].try_into().ok()?);
         (bytes[0] == VERSION && instance != [0; 16]).then_some(Self { instance, known })
     }
@@ -44,31 +51,85 @@ impl Hello {
     }
 }
 
+/// What the other end says, as far as it has come.
+#[derive(Debug)]
+pub(crate) struct Heard {
+    pub(crate) recv: RecvStream,
+    bytes: Vec<u8>,
+}
+
+impl Heard {
+    const fn new(recv: RecvStream) -> Self {
+        Self { recv, bytes: Vec::new() }
+    }
+
+    /// All of it. Whoever stops waiting may begin again.
+    pub(crate) async fn hello(&mut self) -> Option<Hello> {
+        while self.bytes.len() < BYTES {
+            let chunk = self.recv.read_chunk(BYTES - self.bytes.len(), true).await.ok()??;
+            self.bytes.extend_from_slice(&chunk.bytes);
+        }
+        Hello::parse(self.bytes.first_chunk()?)
+    }
+}
+
+/// The end that was dialled says who it is with its first packet, before it knows who has dialled: so
+/// the other end need not wait for its hello.
+pub(crate) async fn greet(connection: quinn::Connection, own: Instance) {
+    let greeted = async {
+        let mut send = connection.open_uni().await.ok()?;
+        send.write_all(&[&[VERSION], &own[..]].concat()).await.ok()?;
+        send.finish().ok()
+    };
+    // The hello follows in any case.
+    let _ = timeout(PATIENCE, greeted).await;
+}
+
+async fn greeting(connection: &quinn::Connection) -> Option<Instance> {
+    let mut recv = connection.accept_uni().await.ok()?;
+    let mut bytes = [0; 17];
+    recv.read_exact(&mut bytes).await.ok()?;
+    let known = bytes[0] == VERSION && bytes[1..] != [0; 16];
+    bytes[1..].try_into().ok().filter(|_| known)
+}
+
 /// The end that dialled speaks first. `None` when the other one is no node of ours.
+///
+/// When it has not met this process before, there is nothing to go on with: then it does not wait for
+/// the other end's hello, which is compared later.
 pub(crate) async fn dialled(
     connection: &quinn::Connection,
     own: Hello,
-) -> Option<(Hello, SendStream, RecvStream)> {
-    let (mut send, mut recv) = connection.open_bi().await.ok()?;
+) -> Option<(Hello, SendStream, Heard)> {
+    let (mut send, recv) = connection.open_bi().await.ok()?;
     send.write_all(&[STREAM_CONTROL]).await.ok()?;
     send.write_all(&own.bytes()).await.ok()?;
-    let mut bytes = [0; BYTES];
-    recv.read_exact(&mut bytes).await.ok()?;
-    Some((Hello::parse(&bytes)?, send, recv))
+    let mut heard = Heard::new(recv);
+    let stranger = async {
+        match greeting(connection).await {
+            Some(instance) if instance != own.known => instance,
+            _ => std::future::pending().await,
+        }
+    };
+    let theirs = tokio::select! {
+        hello = heard.hello() => hello?,
+        instance = stranger => Hello { instance, known: [0; 16] },
+    };
+    Some((theirs, send, heard))
 }
 
 /// The end that was dialled answers; `own` says what it knows of an instance.
 pub(crate) async fn accepted(
     connection: &quinn::Connection,
     own: Hello,
-) -> Option<(Hello, SendStream, RecvStream)> {
+) -> Option<(Hello, SendStream, Heard)> {
     let (mut send, mut recv) = connection.accept_bi().await.ok()?;
-    let (mut kind, mut bytes) = ([0; 1], [0; BYTES]);
+    let mut kind = [0; 1];
     recv.read_exact(&mut kind).await.ok()?;
-    recv.read_exact(&mut bytes).await.ok()?;
-    let theirs = Hello::parse(&bytes).filter(|_| kind == [STREAM_CONTROL])?;
+    let mut heard = Heard::new(recv);
+    let theirs = heard.hello().await.filter(|_| kind == [STREAM_CONTROL])?;
     send.write_all(&own.bytes()).await.ok()?;
-    Some((theirs, send, recv))
+    Some((theirs, send, heard))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@
 //! - [`identity`]: raw public keys, pinned; `hello`: whether two processes met before
 //! - `association`: what outlives a connection; `control`: whether the other end answers, and where;
 //!   [`liveness`]: quiet, heard, lost
-//! - [`messages`]: classes, tags, deadlines
+//! - [`messages`]: classes, tags, deadlines; [`early`]: those that go with the first packet
 //! - [`trains`]: how fast the narrowest link is
 //! - [`demux`], [`socket`]: QUIC and sealed NORM on one port
 //! - [`congestion`]: the rate of QUIC; [`varint`], [`clock`]: numbers and time
@@ -36,7 +36,9 @@ pub mod clock;
 pub mod congestion;
 mod control;
 pub mod demux;
+pub mod early;
 mod event;
+mod first;
 mod hello;
 pub mod identity;
 mod kind;
@@ -50,6 +52,7 @@ pub mod trains;
 pub mod varint;
 
 pub use association::{Attached, ENDED};
+pub use early::EarlyCounts;
 pub use event::Event;
 pub use fanfare_seal as seal;
 pub use hello::Instance;

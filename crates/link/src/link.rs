@@ -106,6 +106,9 @@ impl Link {
             mail.on_withdrawn();
         }
         mail.outgoing.notify_one();
+        if options.early {
+            self.0.send_early();
+        }
         Ok(number)
     }
 

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     io,
     net::{SocketAddr, UdpSocket},
+    path::PathBuf,
     sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
@@ -19,20 +20,23 @@ use crate::{
     association::Association,
     clock::Clock,
     congestion::Control,
+    early::{self, Came, Early, EarlyCounts, tickets},
     event::Event,
+    first::Tickets,
     hello::{self, Instance},
     identity::{self, Peers, key_of},
     link::Link,
     liveness::Patience,
     lock::Locked,
     messages::outbox::OPEN_MAX,
-    socket::{Shared, unmapped},
+    socket::{EarlyDatagram, Shared, unmapped},
 };
 
 /// Handshakes under way before addresses have to prove themselves (QUIC's Retry).
 const HANDSHAKES_MAX: usize = 64;
 /// A handshake ends within this time, or is given up.
 const HANDSHAKE: Duration = Duration::from_secs(10);
+const SLOW: VarInt = VarInt::from_u32(3);
 /// Pauses between attempts to dial: at first, and at most.
 const REDIAL: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(5)];
 /// Streams of an application that may be open at once: as many connections as a proxy takes.
@@ -61,6 +65,8 @@ pub struct NodeOptions {
     pub persist: Duration,
     /// What decides the rate of QUIC.
     pub control: Control,
+    /// The file that keeps tickets for messages with the first packet; none: they end with the process.
+    pub tickets: Option<PathBuf>,
 }
 
 impl NodeOptions {
@@ -75,6 +81,7 @@ impl NodeOptions {
             measure: None,
             persist: Duration::from_secs(60),
             control: Control::default(),
+            tickets: None,
         }
     }
 }
@@ -97,6 +104,7 @@ struct Inner {
     options: NodeOptions,
     instance: Instance,
     clock: Clock,
+    early: Tickets,
     links: Locked<BTreeMap<PublicKey, Link>>,
     fresh: Mutex<mpsc::UnboundedReceiver<Link>>,
     to_fresh: mpsc::UnboundedSender<Link>,
@@ -110,9 +118,12 @@ impl Node {
     /// Opens its socket and listens. It has to be called within a runtime of tokio.
     ///
     /// # Errors
-    /// When the socket cannot be had, or the system has no randomness.
+    /// When the socket cannot be had, the file of tickets cannot be read, or the system has no
+    /// randomness.
     pub fn start(options: NodeOptions) -> io::Result<Self> {
-        let shared = Shared::new(bind(options.listen)?)?;
+        let tickets = options.tickets.as_deref().map(tickets::Tickets::open).transpose()?;
+        let early = Arc::new(Locked::new(Early::new(tickets.unwrap_or_default())));
+        let (shared, came) = Shared::new(bind(options.listen)?)?;
         let transport = Arc::new(transport(&options));
         let tls = identity::server(&options.identity, options.peers.clone())?;
         let mut server = ServerConfig::with_crypto(tls);
@@ -132,11 +143,13 @@ impl Node {
             options,
             instance,
             clock: Clock::start(),
+            early,
             links: Locked::default(),
             fresh: Mutex::new(fresh),
             to_fresh,
         }));
         tokio::spawn(node.clone().listen());
+        tokio::spawn(node.clone().hear_early(came));
         Ok(node)
     }
 
@@ -166,6 +179,12 @@ impl Node {
         let dropped = &self.0.shared.dropped;
         [&dropped.clear, &dropped.stranger, &dropped.unknown, &dropped.overrun]
             .map(|counter| counter.load(Ordering::Relaxed))
+    }
+
+    /// First packets: asked, taken, refused.
+    #[must_use]
+    pub fn early(&self) -> EarlyCounts {
+        self.0.early.with(|early| early.counts)
     }
 
     /// A link to this peer, which is dialled until it answers, and whenever it is lost.
@@ -219,7 +238,7 @@ impl Node {
             let link = Link(Association::new(
                 (key, name.to_owned()),
                 own,
-                inner.shared.clone(),
+                (inner.shared.clone(), inner.early.clone()),
                 inner.clock,
                 (inner.options.patience, inner.options.measure),
             ));
@@ -242,7 +261,12 @@ impl Node {
 
     async fn welcome(self, incoming: Incoming) {
         let Ok(connecting) = incoming.accept() else { return };
-        let Ok(Ok(connection)) = timeout(HANDSHAKE, connecting).await else { return };
+        // An end that is dialled may speak before it knows who has dialled.
+        let Ok((connection, complete)) = connecting.into_0rtt() else { return };
+        tokio::spawn(hello::greet(connection.clone(), self.0.instance));
+        if timeout(HANDSHAKE, complete).await.is_err() {
+            return connection.close(SLOW, b"the handshake took too long");
+        }
         let Some(key) = peer_key(&connection) else { return };
         let Some(name) = self.0.options.peers.name(&key) else { return };
         let (link, new) = self.link_of(key, &name);
@@ -250,9 +274,33 @@ impl Node {
         let greeted = timeout(HANDSHAKE, hello::accepted(&connection, own)).await;
         let Ok(Some((theirs, send, recv))) = greeted else { return };
         if link.0.attach(connection, (own, theirs), (send, recv)) && new {
-            let _ = self.0.to_fresh.send(link.clone());
-            // It may have to dial, too: when this node moves.
-            tokio::spawn(self.clone().keep(link, Vec::new()));
+            self.begin(link);
+        }
+    }
+
+    /// Another node has begun this one.
+    fn begin(&self, link: Link) {
+        let _ = self.0.to_fresh.send(link.clone());
+        // It may have to dial, too: when this node moves.
+        tokio::spawn(self.clone().keep(link, Vec::new()));
+    }
+
+    /// What comes with first packets, and in answer to them.
+    async fn hear_early(self, mut came: mpsc::Receiver<EarlyDatagram>) {
+        while let Some((source, datagram)) = came.recv().await {
+            let now = self.0.clock.now();
+            let came = self.0.early.with(|early| early.on_datagram(now, source, &datagram));
+            let Some(Came { peer, from, part }) = came else { continue };
+            // It may have been taken from the list since it had its ticket.
+            let Some(name) = self.0.options.peers.name(&peer) else { continue };
+            let (link, new) = self.link_of(peer, &name);
+            if let early::From::First(hello) = from {
+                link.0.meet(hello);
+            }
+            link.0.on_early(&part);
+            if new {
+                self.begin(link);
+            }
         }
     }
 
@@ -302,7 +350,9 @@ impl Node {
         config.transport_config(Arc::new(transport(&self.0.options)));
         let connecting =
             self.0.endpoint.connect_with(config, to, "fanfare").map_err(|error| text(&error))?;
+        association.dial(Some(to));
         let connected = timeout(HANDSHAKE, connecting).await;
+        association.dial(None);
         let connection =
             connected.map_err(|_| "no answer".to_owned())?.map_err(|error| text(&error))?;
         let own = association.hello();
@@ -349,7 +399,8 @@ fn transport(options: &NodeOptions) -> TransportConfig {
         .max_idle_timeout(options.patience.lost.try_into().ok())
         .keep_alive_interval(Some(options.patience.keep_alive))
         .max_concurrent_bidi_streams(VarInt::from_u32(STREAMS_MAX + OPEN_MAX as u32))
-        .max_concurrent_uni_streams(VarInt::from_u32(0))
+        // A greeting.
+        .max_concurrent_uni_streams(VarInt::from_u32(1))
         .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
         .receive_window(VarInt::from_u32(WINDOW))
         .send_window(u64::from(STREAM_WINDOW) * 4)

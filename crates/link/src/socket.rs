@@ -25,6 +25,12 @@ use crate::demux::{Content, content};
 /// Runs of datagrams that may wait for a NORM session: at 100 Mbit/s half a second.
 const WAITING_MAX: usize = 4096;
 
+/// Datagrams of first packets that may wait.
+const EARLY_MAX: usize = 256;
+
+/// A datagram that came with a first packet, and where from.
+pub(crate) type EarlyDatagram = (SocketAddr, Vec<u8>);
+
 /// Sealed datagrams that came together.
 #[derive(Debug)]
 pub struct Sealed {
@@ -49,7 +55,7 @@ pub struct Dropped {
     pub stranger: AtomicU64,
     /// Neither QUIC nor NORM.
     pub unknown: AtomicU64,
-    /// The session did not keep up.
+    /// The session, or who keeps tickets, did not keep up.
     pub overrun: AtomicU64,
 }
 
@@ -59,6 +65,7 @@ pub(crate) struct Shared {
     /// IPv4 addresses are written in the form of IPv6.
     mapped: bool,
     routes: RwLock<HashMap<SocketAddr, mpsc::Sender<Sealed>>>,
+    early: mpsc::Sender<EarlyDatagram>,
     pub(crate) dropped: Dropped,
 }
 
@@ -69,11 +76,13 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(socket: UdpSocket) -> io::Result<Arc<Self>> {
+    /// Datagrams of first packets come out beside it.
+    pub(crate) fn new(socket: UdpSocket) -> io::Result<(Arc<Self>, mpsc::Receiver<EarlyDatagram>)> {
+        let (early, came) = mpsc::channel(EARLY_MAX);
         let inner = quinn::TokioRuntime.wrap_udp_socket(socket)?;
         let mapped = inner.local_addr()?.is_ipv6();
         let (routes, dropped) = (RwLock::default(), Dropped::default());
-        Ok(Arc::new(Self { inner, mapped, routes, dropped }))
+        Ok((Arc::new(Self { inner, mapped, routes, early, dropped }), came))
     }
 
     /// Sealed datagrams from there come out here, until the other end is dropped.
@@ -137,6 +146,12 @@ impl Shared {
                     kept += end - start;
                 }
                 Content::Sealed => run.extend_from_slice(&buf[start..end]),
+                Content::Early => {
+                    let datagram = (unmapped(meta.addr), buf[start..end].to_vec());
+                    if self.early.try_send(datagram).is_err() {
+                        count(&self.dropped.overrun);
+                    }
+                }
                 Content::Clear => count(&self.dropped.clear),
                 Content::Unknown => count(&self.dropped.unknown),
             }

@@ -31,9 +31,14 @@ fn usual() -> Result<PathBuf, Failure> {
     })
 }
 
+/// Where it is.
+pub(crate) fn path(path: Option<&Path>) -> Result<PathBuf, Failure> {
+    path.map_or_else(usual, |path| Ok(path.to_owned()))
+}
+
 /// The key pair in this file, or in the usual one. It is made where there is none.
-pub(crate) fn own(path: Option<&Path>) -> Result<Arc<Identity>, Failure> {
-    let path = path.map_or_else(usual, |path| Ok(path.to_owned()))?;
+pub(crate) fn own(file: Option<&Path>) -> Result<Arc<Identity>, Failure> {
+    let path = path(file)?;
     if !path.exists() {
         make(&path)?;
     }

@@ -28,3 +28,51 @@ fn a_message_is_sent_and_acknowledged_and_a_strange_key_gets_exit_6() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("whether it accepts this key"), "{said}");
 }
+
+#[test]
+fn a_message_goes_with_the_first_packet_by_a_ticket_and_arrives_without_one_too() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let Some(road) = Road::make() else { return };
+    let (near, far) = (road.key("near"), road.key("far"));
+    let (accept, peer) = (format!("ship={near}"), format!("base=10.88.0.2:7001,{far}"));
+    let words = ["link", "listen", "--listen", "0.0.0.0:7001", "--accept", &accept];
+    let listen = || road.start("far", &[&words[..], &["--socket", "s"]].concat());
+    let send = |text: &str| {
+        let words = ["link", "send", &peer, text, "--early", "--identity", "near"];
+        road.on("near", crate::PROGRAM).args(words).output().unwrap()
+    };
+    let taken = || {
+        let words = [crate::PROGRAM, "link", "status", "--socket", "s", "--json"];
+        let said = String::from_utf8_lossy(&road.output("far", &words).stdout).into_owned();
+        let line = said.lines().find(|line| line.contains("links")).unwrap_or_default().to_owned();
+        let status: serde_json::Value = serde_json::from_str(&line).unwrap();
+        ["taken", "refused"].map(|how| status["early"][how].as_u64().unwrap())
+    };
+    let mut listener = listen();
+    listener.wait_for("listening");
+    let mut arrives = |listener: &mut crate::road::Running, text: &str, early: [u64; 2]| {
+        let output = send(text);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{text}: {said}");
+        assert_eq!(listener.wait_for("message")["text"], text);
+        assert_eq!(taken(), early, "{text}");
+    };
+    arrives(&mut listener, "without a ticket", [0, 0]);
+    arrives(&mut listener, "with the first packet", [1, 0]);
+    arrives(&mut listener, "and again", [2, 0]);
+    let tickets = road.directory.join("near.tickets");
+    let mode = std::fs::metadata(&tickets).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    // The other end is started anew, and knows no ticket.
+    listener.kill();
+    let mut listener = listen();
+    listener.wait_for("listening");
+    arrives(&mut listener, "to another process", [0, 1]);
+    arrives(&mut listener, "which has made a new one", [1, 1]);
+    // What others may read is not used.
+    std::fs::set_permissions(&tickets, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let output = send("exposed");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("near.tickets") && said.contains("644"), "{said}");
+}

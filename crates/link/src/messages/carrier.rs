@@ -6,7 +6,7 @@ use quinn::{Connection, RecvStream, SendStream, VarInt};
 use tokio::{sync::Notify, time::sleep};
 
 use super::{
-    head::{Body, HEAD_MAX, Head},
+    head::{Body, HEAD_MAX, Head, PARTS_MAX},
     inbox::{Inbox, Taken},
     outbox::{Job, Outbox, PART_SIZE},
     parts::Parts,
@@ -191,20 +191,27 @@ async fn repeat(mail: Arc<Mail>, connection: Connection, job: Job) {
 async fn send_parts(connection: &Connection, job: &Job, wait: bool) {
     let Some(max) = connection.max_datagram_size() else { return };
     let size = max.saturating_sub(HEAD_MAX + 2).clamp(1, PART_SIZE);
-    let parts = job.bytes.len().div_ceil(size).max(1);
-    let Ok(count) = u8::try_from(parts) else { return };
-    for part in 0..count {
-        let start = usize::from(part) * size;
-        let mut datagram = vec![DATAGRAM_MESSAGE];
-        job.head.write(Body::Part(part, count), &mut datagram);
-        datagram.extend_from_slice(&job.bytes[start..job.bytes.len().min(start + size)]);
-        let datagram = datagram.into();
+    for part in parts(job, size) {
+        let datagram = [&[DATAGRAM_MESSAGE][..], &part].concat().into();
         // Unreliable: what is not taken is lost.
         let _ = match wait {
             true => connection.send_datagram_wait(datagram).await,
             false => connection.send_datagram(datagram),
         };
     }
+}
+
+/// A message in parts with at most so many bytes of it; none when these would be too many.
+pub(crate) fn parts(job: &Job, size: usize) -> impl Iterator<Item = Vec<u8>> {
+    let count = u8::try_from(job.bytes.len().div_ceil(size).max(1)).unwrap_or(0);
+    let count = if usize::from(count) > PARTS_MAX { 0 } else { count };
+    (0..count).map(move |part| {
+        let start = usize::from(part) * size;
+        let mut bytes = Vec::new();
+        job.head.write(Body::Part(part, count), &mut bytes);
+        bytes.extend_from_slice(&job.bytes[start..job.bytes.len().min(start + size)]);
+        bytes
+    })
 }
 
 /// A datagram with a part of a message came.

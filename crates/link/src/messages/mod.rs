@@ -92,6 +92,9 @@ pub struct Options {
     pub replace: bool,
     /// It is of no use after so long: no more retries.
     pub deadline: Option<Duration>,
+    /// It may go with the first packet of a connection ([`early`](crate::early)). Whoever has this
+    /// end's ticket and a copy of that packet can read it, later, too.
+    pub early: bool,
 }
 
 /// A message that has arrived.

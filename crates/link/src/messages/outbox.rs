@@ -35,6 +35,8 @@ struct Entry {
     bytes: Arc<[u8]>,
     state: State,
     was_sent: bool,
+    /// It may still go with a first packet.
+    early: bool,
 }
 
 /// A message that may go now.
@@ -104,8 +106,8 @@ impl Outbox {
         self.count(head, |c| {
             (c.queued, c.bytes_queued) = (c.queued + 1, c.bytes_queued + bytes.len() as u64)
         });
-        let (state, was_sent) = (State::Waiting, false);
-        let entry = Entry { head, options, expires, bytes: bytes.into(), state, was_sent };
+        let (state, was_sent, early) = (State::Waiting, false, options.early);
+        let entry = Entry { head, options, expires, bytes: bytes.into(), state, was_sent, early };
         self.entries.insert(head.number, entry);
         Ok(self.numbers)
     }
@@ -132,6 +134,23 @@ impl Outbox {
         Some(Job { head, priority, bytes })
     }
 
+    /// Whether something may go with a first packet.
+    #[must_use]
+    pub fn has_early(&self) -> bool {
+        let entry = |(_, number): &(u8, u64)| self.entries.get(number);
+        self.waiting.iter().filter_map(entry).any(|entry| entry.early)
+    }
+
+    /// The next one to go with a first packet. It goes over the connection, too.
+    pub fn poll_early(&mut self) -> Option<Job> {
+        let early = |number: u64| self.entries.get(&number).is_some_and(|entry| entry.early);
+        let (_, number) = *self.waiting.iter().find(|(_, number)| early(*number))?;
+        let entry = self.entries.get_mut(&number)?;
+        entry.early = false;
+        let (head, priority) = (entry.head, entry.options.priority);
+        Some(Job { head, priority, bytes: entry.bytes.clone() })
+    }
+
     /// The other end has it.
     pub fn on_acknowledged(&mut self, number: u64) {
         if let Some(head) = self.remove(number) {
@@ -156,7 +175,7 @@ impl Outbox {
     /// The connection is gone: what was on its way waits again.
     pub fn on_connection_lost(&mut self) {
         for (number, entry) in &mut self.entries {
-            entry.state = State::Waiting;
+            (entry.state, entry.early) = (State::Waiting, entry.options.early);
             self.waiting.insert((u8::MAX - entry.options.priority, *number));
         }
         self.open = 0;

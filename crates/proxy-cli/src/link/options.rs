@@ -44,6 +44,13 @@ impl NodeArgs {
         identity::own(self.identity.as_deref()).map(|identity| identity.public())
     }
 
+    /// Where tickets are kept.
+    pub(crate) fn tickets(&self) -> Result<PathBuf, Failure> {
+        let mut path = identity::path(self.identity.as_deref())?.into_os_string();
+        path.push(".tickets");
+        Ok(path.into())
+    }
+
     /// How often the narrowest link is measured.
     fn measure(&self) -> Result<Option<Duration>, Failure> {
         let Some(text) = &self.measure else { return Ok(None) };
@@ -61,6 +68,16 @@ impl NodeArgs {
         listen: SocketAddr,
         accepted: Vec<(PublicKey, String)>,
     ) -> Result<Node, Failure> {
+        self.start_with(listen, accepted, None)
+    }
+
+    /// The same with a file of tickets.
+    pub(crate) fn start_with(
+        &self,
+        listen: SocketAddr,
+        accepted: Vec<(PublicKey, String)>,
+        tickets: Option<PathBuf>,
+    ) -> Result<Node, Failure> {
         let keep_alive = units::time("keep-alive", &self.keep_alive)?;
         if keep_alive.is_zero() {
             let text = "keep-alive (0): nothing would keep the link. Use some time, such as 10s";
@@ -77,6 +94,7 @@ impl NodeArgs {
             measure: self.measure()?,
             persist: units::time("persist", &self.persist)?,
             control,
+            tickets,
             ..NodeOptions::new(identity::own(self.identity.as_deref())?, listen)
         };
         Node::start(options).map_err(|error| {

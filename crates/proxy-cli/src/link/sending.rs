@@ -1,10 +1,10 @@
 //! `fanfare link send`: messages to another node, until it has acknowledged them.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
-use fanfare_link::{Class, Link, Options};
+use fanfare_link::{Class, Link, Options, early::tickets::Tickets};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use super::{NodeArgs, follow};
@@ -15,7 +15,10 @@ const HELP: Help = Help::new(&[
     ("fanfare link send base=198.51.100.7:7001,KEY --tag 7 --replace", "each line of input"),
 ])
 .exits(EXITS)
-.files(&[("~/.config/fanfare/identity", "this machine's key pair, without --identity")])
+.files(&[
+    ("~/.config/fanfare/identity", "this machine's key pair, without --identity"),
+    ("~/.config/fanfare/identity.tickets", "with --early: tickets of links before"),
+])
 .values();
 
 /// Send messages, and wait until they are acknowledged
@@ -43,6 +46,12 @@ pub(super) struct SendArgs {
     /// Give a message up after so long
     #[arg(long, value_name = "TIME")]
     deadline: Option<String>,
+    /// Send with the first packet, by a ticket of the last time: no round trip before it arrives
+    #[arg(long)]
+    early: bool,
+    /// File of tickets for --early [default: that of --identity with .tickets]
+    #[arg(long, value_name = "FILE", requires = "early", hide_short_help = true)]
+    tickets: Option<PathBuf>,
     /// Wait so long for the other node's acknowledgements
     #[arg(long, value_name = "TIME", default_value = "30s")]
     wait: String,
@@ -55,7 +64,24 @@ pub(super) struct SendArgs {
 impl SendArgs {
     fn options(&self) -> Result<Options, Failure> {
         let deadline = self.deadline.as_deref().map(units::expiry).transpose()?;
-        Ok(Options { priority: self.priority, tag: self.tag, replace: self.replace, deadline })
+        let Self { priority, tag, replace, early, .. } = *self;
+        Ok(Options { priority, tag, replace, deadline, early })
+    }
+
+    /// The file of tickets, which can be read if it is there.
+    fn tickets(&self) -> Result<Option<PathBuf>, Failure> {
+        if !self.early {
+            return Ok(None);
+        }
+        let path = self.tickets.clone().map_or_else(|| self.node.tickets(), Ok)?;
+        if let Err(error) = Tickets::open(&path) {
+            let text = format!(
+                "tickets ({}): cannot be used ({error}). Remove it, and a new one is made",
+                path.display()
+            );
+            return Err(Failure::new(Exit::Permission, "tickets.unusable", text));
+        }
+        Ok(Some(path))
     }
 }
 
@@ -66,7 +92,7 @@ pub(super) async fn run(args: &SendArgs, output: Output) -> Result<Exit, Failure
         .parse()
         .map_err(|why| Failure::usage("class.invalid", format!("class ({}): {why}", args.class)))?;
     let (peer, wait) = (peers::peer(&args.peer)?, units::time("wait", &args.wait)?);
-    let node = args.node.start(NodeArgs::anywhere(), Vec::new())?;
+    let node = args.node.start_with(NodeArgs::anywhere(), Vec::new(), args.tickets()?)?;
     let link = node.dial(peer);
     follow(&link, &output);
     if args.texts.is_empty() {

@@ -11,6 +11,7 @@ use crate::lines::{self, Line};
 /// How all links of a node are.
 pub(crate) fn links_status(node: &Node) -> Value {
     let links: Vec<Value> = node.links().iter().map(lines::status).collect();
+    let early = node.early();
     let [clear, stranger, unknown, overrun] = node.dropped();
     json!({
         "event": "status",
@@ -19,6 +20,7 @@ pub(crate) fn links_status(node: &Node) -> Value {
         "dropped": {
             "clear": clear, "stranger": stranger, "unknown": unknown, "overrun": overrun,
         },
+        "early": { "asked": early.asked, "taken": early.taken, "refused": early.refused },
     })
 }
 

@@ -145,11 +145,19 @@ impl Mux {
 
     /// Asks for a connection; `frame` says to where, and grants [`Self::first_credit`].
     pub fn open(&mut self, frame: Vec<u8>) -> u64 {
+        self.open_with(frame, Vec::new())
+    }
+
+    /// The same with the first bytes, at most [`control::FIRST_MAX`] of them.
+    pub fn open_with(&mut self, frame: Vec<u8>, first: Vec<u8>) -> u64 {
         let credit = self.first_credit();
         self.opened += 1;
         let id = self.opened << 1 | self.role;
         self.insert(id, credit);
-        self.controls.push_back(Control::Open(id, frame));
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.out.begin_behind(first.len());
+        }
+        self.controls.push_back(Control::Open(id, frame, first));
         id
     }
 
@@ -261,12 +269,16 @@ impl Mux {
     /// When it cannot be.
     pub fn on_control(&mut self, bytes: &[u8]) -> Result<(), Violation> {
         match Control::parse(bytes).ok_or(Violation::Malformed)? {
-            Control::Open(id, frame) => {
+            Control::Open(id, frame, first) => {
                 if id & 1 == self.role || self.connections.contains_key(&id) {
                     return Err(Violation::Malformed);
                 }
                 let credit = self.first_credit();
                 self.insert(id, credit);
+                if let Some(connection) = self.connections.get_mut(&id) {
+                    let record = Record { id, offset: 0, bytes: &first, last: false };
+                    connection.inc.on_record(&record)?;
+                }
                 self.events.push_back(Event::Opened(id, frame));
             }
             Control::Reply(id, frame) => {

@@ -25,6 +25,11 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
+    /// So many bytes have gone with the request.
+    pub(crate) const fn begin_behind(&mut self, bytes: usize) {
+        self.sent = bytes as u64;
+    }
+
     /// How many bytes it takes now.
     #[must_use]
     pub fn room(&self) -> usize {

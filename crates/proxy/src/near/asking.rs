@@ -9,7 +9,7 @@ use std::{
 use fanfare_link::Attached;
 use socket2::SockRef;
 use tokio::{
-    io::{AsyncWriteExt as _, copy_bidirectional},
+    io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional},
     net::TcpStream,
     time::timeout,
 };
@@ -21,6 +21,7 @@ use crate::{
     destination::Destination,
     event::Event,
     frame::{Open, Reply},
+    mux::control::FIRST_MAX,
     norp::Norp,
     peering::Peering,
     pipe::{Reader, Writer, read_frame, write_frame},
@@ -33,10 +34,37 @@ const FALLBACK_AFTER: Duration = Duration::from_millis(1500);
 /// The far side has its own limit; this is beside it, for the way there and back.
 const WAY: Duration = Duration::from_secs(5);
 
+/// Who has been told that it is connected, or asks nobody, says something within this time, if it is the
+/// one that speaks first.
+const FIRST: Duration = Duration::from_millis(20);
+
 /// The other end of a connection.
 enum There {
     Linked(Writer, Reader),
     Direct(TcpStream),
+}
+
+/// A connection that was asked for.
+struct Found {
+    there: There,
+    bound: Option<SocketAddr>,
+    /// So many of the first bytes went with the request.
+    gone: usize,
+}
+
+impl Found {
+    const fn new(there: There, bound: Option<SocketAddr>) -> Self {
+        Self { there, bound, gone: 0 }
+    }
+}
+
+/// What a client says at once: it may go with the request, which saves a round trip.
+async fn hear_first(tcp: &mut TcpStream, first: &mut Vec<u8>) {
+    if first.is_empty() {
+        first.reserve(FIRST_MAX);
+        // Whoever waits for the other end to speak says nothing.
+        let _ = timeout(FIRST, tcp.read_buf(first)).await;
+    }
 }
 
 impl Near {
@@ -53,6 +81,7 @@ impl Near {
         if self.options.optimistic && tcp.write_all(&style.reply(Code::Done, None)).await.is_err() {
             return;
         }
+        let mut first = first.to_vec();
         let via = self.options.routes.of(&to).clone();
         let (peer, carrier) = match &via {
             Via::Peer(peer) if self.norp(peer).is_some() => (Some(peer.clone()), "norp"),
@@ -61,14 +90,17 @@ impl Near {
         };
         let (client, destination) = (client.to_string(), to.clone());
         listener.tell(Event::Open { id, client, destination, peer, carrier });
-        let asked = self.ask(id, &via, &to).await;
+        if peer.is_some() && (self.options.optimistic || style == Style::Silent) {
+            hear_first(&mut tcp, &mut first).await;
+        }
+        let asked = self.ask(id, &via, &to, &first).await;
         let (code, reason) = match &asked {
             Ok(_) => (Code::Done, None),
             Err(failure) => (failure.code, failure.refusal.map(crate::policy::Refusal::name)),
         };
         listener.tell(Event::Reply { id, code, reason });
-        let (there, bound) = match asked {
-            Ok(there) => there,
+        let Found { there, bound, gone } = match asked {
+            Ok(found) => found,
             Err(_) if self.options.optimistic || style == Style::Silent => {
                 // All that can be said now.
                 let _ = SockRef::from(&tcp).set_linger(Some(Duration::ZERO));
@@ -77,7 +109,8 @@ impl Near {
             Err(failure) => return self.turn_down(&mut tcp, style, failure.code).await,
         };
         let traffic = Traffic::default();
-        let how = self.carry((tcp, first), (there, bound), style, &traffic).await;
+        traffic.up.store(gone as u64, Ordering::Relaxed);
+        let how = self.carry((tcp, &first[gone..]), (there, bound), style, &traffic).await;
         listener.tell(Event::Close {
             id,
             bytes_up: traffic.up.load(Ordering::Relaxed),
@@ -131,7 +164,8 @@ impl Near {
         id: u64,
         via: &Via,
         to: &Destination,
-    ) -> Result<(There, Option<SocketAddr>), Failure> {
+        first: &[u8],
+    ) -> Result<Found, Failure> {
         match via {
             Via::Refuse => Err(Code::Refused.into()),
             Via::Direct => self.directly(to).await,
@@ -154,8 +188,8 @@ impl Near {
                     }
                     None => Err(Code::General.into()),
                     Some(attached) => match self.options.carrier {
-                        Carrier::Quic => self.by_quic(&peering, &attached, to).await,
-                        Carrier::Norm => self.by_norm(&peering, to).await,
+                        Carrier::Quic => self.by_quic(&peering, &attached, to, first).await,
+                        Carrier::Norm => self.by_norm(&peering, to, first).await,
                     },
                 }
             }
@@ -178,13 +212,13 @@ impl Near {
         id: u64,
         (norp, name, peer): (&Arc<Norp>, &str, SocketAddr),
         to: &Destination,
-    ) -> Result<(There, Option<SocketAddr>), Failure> {
+    ) -> Result<Found, Failure> {
         let falls_back = self.options.fallback == Fallback::Direct;
         let patience = self.options.connect_timeout + WAY;
         let heard = if falls_back { FALLBACK_AFTER } else { patience };
         match norp.ask(peer, to, (heard, patience)).await {
             Ok((writer, reader)) => {
-                Ok((There::Linked(Writer::Norp(writer), Reader::Norp(reader)), None))
+                Ok(Found::new(There::Linked(Writer::Norp(writer), Reader::Norp(reader)), None))
             }
             Err(None) if falls_back => {
                 self.options.listener.tell(Event::Fallback { id, peer: name.to_owned() });
@@ -194,28 +228,31 @@ impl Near {
         }
     }
 
-    async fn directly(&self, to: &Destination) -> Result<(There, Option<SocketAddr>), Failure> {
+    async fn directly(&self, to: &Destination) -> Result<Found, Failure> {
         let patience = self.options.connect_timeout;
         let tcp = connect::connect(to, Some(&self.direct), &self.resolver, patience).await?;
         let bound = tcp.local_addr().ok();
-        Ok((There::Direct(tcp), bound))
+        Ok(Found::new(There::Direct(tcp), bound))
     }
 
     async fn by_norm(
         &self,
         peering: &Peering,
         to: &Destination,
-    ) -> Result<(There, Option<SocketAddr>), Failure> {
+        first: &[u8],
+    ) -> Result<Found, Failure> {
         let frame = |credit| Open::connection(&self.options.own, to).with_credit(credit).to_bytes();
-        let asked = timeout(self.options.connect_timeout + WAY, peering.norm.open(frame));
+        let gone = first.len().min(FIRST_MAX);
+        let asked = peering.norm.open(frame, &first[..gone]);
+        let asked = timeout(self.options.connect_timeout + WAY, asked);
         let answered = asked.await.map_err(|_| Code::TimedOut)?;
         let (handle, frame) = answered.ok_or(Code::General)?;
         let reply = Reply::parse(&frame).ok_or(Code::General)?;
         match reply.code() {
             Code::Done => {
                 handle.on_first_credit(reply.credit);
-                let both = (Writer::Norm(handle.clone()), Reader::Norm(handle));
-                Ok((There::Linked(both.0, both.1), reply.bound()))
+                let there = There::Linked(Writer::Norm(handle.clone()), Reader::Norm(handle));
+                Ok(Found { there, bound: reply.bound(), gone })
             }
             code => Err(code.into()),
         }
@@ -226,17 +263,20 @@ impl Near {
         peering: &Peering,
         attached: &Attached,
         to: &Destination,
-    ) -> Result<(There, Option<SocketAddr>), Failure> {
+        first: &[u8],
+    ) -> Result<Found, Failure> {
         let asked = async {
             let (mut send, mut recv) =
                 peering.link.open(attached).await.map_err(|_| Code::General)?;
             let open = Open::connection(&self.options.own, to).to_bytes();
             write_frame(&mut send, &open).await.map_err(|_| Code::General)?;
+            send.write_all(first).await.map_err(|_| Code::General)?;
             let frame = read_frame(&mut recv).await.map_err(|_| Code::General)?;
             let reply = Reply::parse(&frame).ok_or(Code::General)?;
             match reply.code() {
                 Code::Done => {
-                    Ok((There::Linked(Writer::Quic(send), Reader::Quic(recv)), reply.bound()))
+                    let there = There::Linked(Writer::Quic(send), Reader::Quic(recv));
+                    Ok(Found { there, bound: reply.bound(), gone: first.len() })
                 }
                 code => Err(code),
             }

@@ -11,6 +11,8 @@ mod kept;
 #[cfg(test)]
 mod narrow;
 #[cfg(test)]
+mod page;
+#[cfg(test)]
 mod road;
 
 use std::{
@@ -147,16 +149,17 @@ impl Norm {
         Handle(Arc::new(Inner { norm: self.clone(), id, waiter }))
     }
 
-    /// Asks for a connection; `frame` is made with the credit that it grants.
+    /// Asks for a connection; `frame` is made with the credit that it grants, and these bytes go with it.
     pub(crate) async fn open(
         self: &Arc<Self>,
         frame: impl FnOnce(u64) -> Vec<u8>,
+        first: &[u8],
     ) -> Option<(Handle, Vec<u8>)> {
         let (sender, receiver) = oneshot::channel();
         let id = {
             let mut mux = lock(&self.mux);
             let frame = frame(mux.first_credit());
-            let id = mux.open(frame);
+            let id = mux.open_with(frame, first.to_vec());
             lock(&self.replies).insert(id, sender);
             id
         };

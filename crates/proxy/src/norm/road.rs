@@ -24,6 +24,12 @@ pub(super) struct Kind {
     queue: usize,
 }
 
+impl Kind {
+    pub(super) fn round_trip(&self) -> Duration {
+        self.one_way * 2
+    }
+}
+
 /// The road of the paper's testbed (Adamson et al., MILCOM 2013): 1 Mbit/s, 242 ms one way, and a queue
 /// of one bandwidth-delay product.
 pub(super) const TESTBED: Kind =
@@ -93,7 +99,7 @@ struct Said {
 
 pub(super) struct End {
     pub(super) engine: Engine,
-    mux: Mux,
+    pub(super) mux: Mux,
     said: Said,
     buffer: Vec<u8>,
 }
@@ -185,7 +191,7 @@ impl Road {
     }
 
     /// What the far end may write on it is what the near end has granted.
-    fn grant(&mut self, id: u64) {
+    pub(super) fn grant(&mut self, id: u64) {
         self.far.mux.on_first_credit(id, self.near.mux.granted_first(id));
         self.near.mux.on_first_credit(id, self.near.mux.granted_first(id));
     }
@@ -214,7 +220,7 @@ impl Road {
     }
 }
 
-fn read(mux: &mut Mux, now: Time, id: u64) -> u64 {
+pub(super) fn read(mux: &mut Mux, now: Time, id: u64) -> u64 {
     let mut bytes = 0;
     while let Ok(Some(piece)) = mux.read(now, id) {
         bytes += piece.len() as u64;
