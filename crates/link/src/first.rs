@@ -65,7 +65,7 @@ impl Association {
                 let sealed = self.early.with(|early| early.seal((now, wall), &self.key, &part));
                 let Some((to, datagram)) = sealed else { return };
                 // A lost one comes with the connection.
-                let _ = self.shared.send(to, datagram.len(), None, &datagram);
+                self.shared.send_soon(to, datagram);
             }
         }
     }

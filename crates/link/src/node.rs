@@ -148,8 +148,7 @@ impl Node {
             fresh: Mutex::new(fresh),
             to_fresh,
         }));
-        tokio::spawn(node.clone().listen());
-        tokio::spawn(node.clone().hear_early(came));
+        tokio::spawn(node.clone().listen(came));
         Ok(node)
     }
 
@@ -247,8 +246,17 @@ impl Node {
         })
     }
 
-    async fn listen(self) {
-        while let Some(incoming) = self.0.endpoint.accept().await {
+    async fn listen(self, mut early: mpsc::Receiver<EarlyDatagram>) {
+        loop {
+            let incoming = tokio::select! {
+                incoming = self.0.endpoint.accept() => incoming,
+                Some((source, datagram)) = early.recv() => {
+                    self.on_early(source, &datagram);
+                    continue;
+                }
+            };
+            // The node has been closed.
+            let Some(incoming) = incoming else { return };
             let open = self.0.endpoint.open_connections();
             let linked = self.0.links.with(|links| links.len());
             if open > linked + HANDSHAKES_MAX && incoming.may_retry() {
@@ -285,22 +293,20 @@ impl Node {
         tokio::spawn(self.clone().keep(link, Vec::new()));
     }
 
-    /// What comes with first packets, and in answer to them.
-    async fn hear_early(self, mut came: mpsc::Receiver<EarlyDatagram>) {
-        while let Some((source, datagram)) = came.recv().await {
-            let now = self.0.clock.now();
-            let came = self.0.early.with(|early| early.on_datagram(now, source, &datagram));
-            let Some(Came { peer, from, part }) = came else { continue };
-            // It may have been taken from the list since it had its ticket.
-            let Some(name) = self.0.options.peers.name(&peer) else { continue };
-            let (link, new) = self.link_of(peer, &name);
-            if let early::From::First(hello) = from {
-                link.0.meet(hello);
-            }
-            link.0.on_early(&part);
-            if new {
-                self.begin(link);
-            }
+    /// This came with a first packet, or in answer to one.
+    fn on_early(&self, source: SocketAddr, datagram: &[u8]) {
+        let now = self.0.clock.now();
+        let came = self.0.early.with(|early| early.on_datagram(now, source, datagram));
+        let Some(Came { peer, from, part }) = came else { return };
+        // It may have been taken from the list since it had its ticket.
+        let Some(name) = self.0.options.peers.name(&peer) else { return };
+        let (link, new) = self.link_of(peer, &name);
+        if let early::From::First(hello) = from {
+            link.0.meet(hello);
+        }
+        link.0.on_early(&part);
+        if new {
+            self.begin(link);
         }
     }
 

@@ -2,7 +2,9 @@
 
 use std::{
     collections::HashMap,
-    fmt, io,
+    fmt,
+    future::poll_fn,
+    io,
     net::{IpAddr, SocketAddr, UdpSocket},
     pin::Pin,
     sync::{
@@ -18,7 +20,7 @@ use quinn::{
     AsyncUdpSocket, Runtime as _, UdpPoller,
     udp::{EcnCodepoint, RecvMeta, Transmit},
 };
-use tokio::sync::mpsc;
+use tokio::{runtime::Handle, sync::mpsc};
 
 use crate::demux::{Content, content};
 
@@ -66,6 +68,7 @@ pub(crate) struct Shared {
     mapped: bool,
     routes: RwLock<HashMap<SocketAddr, mpsc::Sender<Sealed>>>,
     early: mpsc::Sender<EarlyDatagram>,
+    runtime: Handle,
     pub(crate) dropped: Dropped,
 }
 
@@ -82,7 +85,8 @@ impl Shared {
         let inner = quinn::TokioRuntime.wrap_udp_socket(socket)?;
         let mapped = inner.local_addr()?.is_ipv6();
         let (routes, dropped) = (RwLock::default(), Dropped::default());
-        Ok((Arc::new(Self { inner, mapped, routes, early, dropped }), came))
+        let runtime = Handle::current();
+        Ok((Arc::new(Self { inner, mapped, routes, early, runtime, dropped }), came))
     }
 
     /// Sealed datagrams from there come out here, until the other end is dropped.
@@ -100,6 +104,25 @@ impl Shared {
         if let Some(sender) = routes.remove(&old) {
             routes.insert(new, sender);
         }
+    }
+
+    /// Sends this as soon as the socket takes it: one that was just opened does not at first.
+    pub(crate) fn send_soon(self: &Arc<Self>, to: SocketAddr, datagram: Vec<u8>) {
+        let full = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
+        let sent = self.send(to, datagram.len(), None, &datagram);
+        if !sent.is_err_and(|error| full(&error)) {
+            return;
+        }
+        let shared = self.clone();
+        self.runtime.spawn(async move {
+            let mut poller = shared.inner.clone().create_io_poller();
+            while poll_fn(|cx| poller.as_mut().poll_writable(cx)).await.is_ok() {
+                let sent = shared.send(to, datagram.len(), None, &datagram);
+                if !sent.is_err_and(|error| full(&error)) {
+                    return;
+                }
+            }
+        });
     }
 
     /// Sends datagrams of `size` bytes each, the last may be shorter.

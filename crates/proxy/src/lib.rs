@@ -47,7 +47,7 @@ pub use event::{Event, Listener};
 pub use fanfare_proto::CongestionControl;
 pub use far::{Far, FarOptions};
 pub use near::{Carrier, Fallback, Front, GatewayListen, Near, NearOptions};
-pub use norm::Sending;
+pub use norm::{Sending, WARM_UP};
 pub use norp::{Norp, NorpOptions};
 pub use peering::Peering;
 pub use policy::{Policy, Rule};

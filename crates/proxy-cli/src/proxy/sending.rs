@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use fanfare_command::{Failure, units};
-use fanfare_proxy::{CongestionControl, Peering, Sending};
+use fanfare_proxy::{CongestionControl, Peering, Sending, WARM_UP};
 use serde_json::{Value, json};
 
 /// How connections are sent to the other side.
@@ -17,6 +17,9 @@ pub(super) struct SendingArgs {
     /// Send at most this rate, for all connections together
     #[arg(long, value_name = "RATE", default_value = "1G")]
     limit: String,
+    /// Let a new link learn its rate by so many KiB that carry nothing; 0: by what is sent
+    #[arg(long, value_name = "KIB", default_value_t = WARM_UP / 1024, hide_short_help = true, value_parser = clap::value_parser!(u64).range(0..=65_536))]
+    warm_up: u64,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -42,7 +45,7 @@ impl SendingArgs {
             Control::Norm => CongestionControl::Norm,
             Control::Fixed => CongestionControl::Fixed,
         };
-        Ok(Sending { control, limit: units::rate(&self.limit)? })
+        Ok(Sending { control, limit: units::rate(&self.limit)?, warm_up: self.warm_up * 1024 })
     }
 }
 

@@ -90,7 +90,8 @@ impl Near {
         };
         let (client, destination) = (client.to_string(), to.clone());
         listener.tell(Event::Open { id, client, destination, peer, carrier });
-        if peer.is_some() && (self.options.optimistic || style == Style::Silent) {
+        let is_linked = carrier == self.options.carrier.name();
+        if is_linked && (self.options.optimistic || style == Style::Silent) {
             hear_first(&mut tcp, &mut first).await;
         }
         let asked = self.ask(id, &via, &to, &first).await;

@@ -6,12 +6,13 @@ use fanfare_link::seal::{Moment, Seal};
 use fanfare_proto::{
     AbortReason, Bitrate, CongestionControl, Ecn, Event, FeedbackPath, InstanceId, MemoryStorage,
     NewObject, NodeId, ObjectKind, ReceiverConfig, RecvMeta, RollCalls, SenderConfig, Session,
-    SessionConfig, Time, WatermarkOutcome,
+    SessionConfig, Time, WatermarkOutcome, congestion::Reason,
 };
 
 use super::{
     fit::{SEGMENT, SEGMENT_LEAST, Unacknowledged},
     kept::Kept,
+    warm::{WARM_UP, WarmUp},
 };
 use crate::mux::{Mux, Violation, span::SPAN_MAX};
 
@@ -37,11 +38,13 @@ pub struct Sending {
     pub control: CongestionControl,
     /// The most.
     pub limit: Bitrate,
+    /// Bytes of filling at most, by which a new session learns the rate.
+    pub warm_up: u64,
 }
 
 impl Default for Sending {
     fn default() -> Self {
-        Self { control: CongestionControl::Auto, limit: Bitrate::mbps(1000) }
+        Self { control: CongestionControl::Auto, limit: Bitrate::mbps(1000), warm_up: WARM_UP }
     }
 }
 
@@ -74,6 +77,7 @@ pub(crate) struct Engine {
     peer: NodeId,
     kept: Kept,
     enqueued: u64,
+    warm: WarmUp,
     plain: Vec<u8>,
     opened: Vec<u8>,
     /// Of objects that begin now.
@@ -125,6 +129,7 @@ impl Engine {
             peer: node(1 - ends.role),
             kept: Kept::new(),
             enqueued: 0,
+            warm: WarmUp::new(sending.warm_up),
             plain: Vec::new(),
             opened: Vec::new(),
             segment: SEGMENT_LEAST,
@@ -243,10 +248,16 @@ impl Engine {
         let ahead = self.session.sender().rate().bytes_in(AHEAD).max(segment as u64);
         // Whole segments: a short one at the end costs as many headers as a long one.
         let most = (ahead as usize).clamp(segment, SPAN_MAX) / segment * segment;
-        while mux.has_data()
-            && self.enqueued.saturating_sub(self.session.sender().progress()) < ahead
-        {
-            let Some(span) = mux.poll_span(now, most, segment) else { return };
+        while self.enqueued.saturating_sub(self.session.sender().progress()) < ahead {
+            let span = match mux.has_data() {
+                true => mux.poll_span(now, most, segment),
+                false => {
+                    let reason = self.session.sender().rate_reason();
+                    let is_known = !matches!(reason, Reason::Start | Reason::NoFeedback);
+                    self.warm.poll(now, most, is_known)
+                }
+            };
+            let Some(span) = span else { return };
             if !self.enqueue(now, span) {
                 return;
             }

@@ -1,7 +1,8 @@
 //! Connections over a NORM session beside the link's QUIC connection: one session for all of them.
 //!
 //! - `engine`: the session, its spans and its seal, without I/O; `driver`: its task
-//! - `kept`: what is not acknowledged; `fit`: segments that fit the path
+//! - `kept`: what is not acknowledged; `fit`: segments that fit the path; `warm`: how a session learns
+//!   its rate
 //! - [`Norm`]: the connections, for those who write and read them
 
 mod driver;
@@ -14,6 +15,7 @@ mod narrow;
 mod page;
 #[cfg(test)]
 mod road;
+mod warm;
 
 use std::{
     collections::HashMap,
@@ -33,6 +35,7 @@ use crate::{
 };
 
 pub use engine::Sending;
+pub use warm::WARM_UP;
 
 /// Requests of the other end that may wait to be looked at.
 const OPENED_MAX: usize = 4096;
