@@ -47,7 +47,7 @@ pub(super) struct SendArgs {
     #[arg(long, value_name = "TIME")]
     deadline: Option<String>,
     /// Send with the first packet, by a ticket of the last time: no round trip before it arrives
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     early: bool,
     /// File of tickets for --early [default: that of --identity with .tickets]
     #[arg(long, value_name = "FILE", requires = "early", hide_short_help = true)]
