@@ -50,7 +50,7 @@ fn a_message_goes_with_the_first_packet_by_a_ticket_and_arrives_without_one_too(
     };
     let mut listener = listen();
     listener.wait_for("listening");
-    let mut arrives = |listener: &mut crate::road::Running, text: &str, early: [u64; 2]| {
+    let arrives = |listener: &mut crate::road::Running, text: &str, early: [u64; 2]| {
         let output = send(text);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(0), "{text}: {said}");
