@@ -25,6 +25,9 @@ const ANSWER: u64 = 2048;
 /// How often it is looked whether a client is to be given up.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// A server that does not listen after so long has failed.
+const LISTENING: Duration = Duration::from_secs(10);
+
 /// Why a client is given up that has run for so long.
 pub(super) type Ended<'a> = dyn Fn(Duration) -> Option<&'static str> + Sync + 'a;
 
@@ -62,7 +65,13 @@ impl Site {
         server.args(["--quiet", "--cc", control, "--timeout", "300s", "-d"]);
         server.arg(&self.0);
         server.args(["0.0.0.0", PORT]).arg(self.0.join("key")).arg(self.0.join("certificate"));
-        Process::start(server, Stdio::null(), Stdio::null())
+        let server = Process::start(server, Stdio::null(), Stdio::null())?;
+        // On a busy machine it takes its time, and a first packet that nobody hears costs a second.
+        let begun = Instant::now();
+        while !is_served(far)? && begun.elapsed() < LISTENING {
+            thread::sleep(LOOK);
+        }
+        Ok(server)
     }
 
     /// The seconds of one measurement, or why there are none. It is given up when `ended` says so.
@@ -126,6 +135,14 @@ impl Site {
             }
         }
     }
+}
+
+/// Whether somebody on this host has the port.
+fn is_served(far: &Host) -> io::Result<bool> {
+    let sockets = far.enter(|| fs::read_to_string("/proc/thread-self/net/udp"));
+    let sockets = sockets.map_err(|error| io::Error::other(error.to_string()))??;
+    let port = PORT.parse::<u16>().map(|port| format!(":{port:04X} ")).unwrap_or_default();
+    Ok(sockets.lines().any(|line| line.contains(&port)))
 }
 
 /// Lines, and when each came.
