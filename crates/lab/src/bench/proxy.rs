@@ -201,11 +201,9 @@ impl ProxyBench {
                 }
             }
         }
-        let terminal = terminal.as_mut();
-        let terminal = terminal.map(|terminal| {
+        if let Some(terminal) = &mut terminal {
             run.echo_alone_ms = terminal.types(ALONE);
-            terminal
-        });
+        }
         let mut commands = Vec::new();
         let mut beside: Vec<Process> = Vec::new();
         for _ in 0..run.connections {
@@ -216,7 +214,7 @@ impl ProxyBench {
         let counted: Vec<Result<Counted, String>> = thread::scope(|scope| {
             let all: Vec<_> =
                 commands.into_iter().map(|command| scope.spawn(|| count(command))).collect();
-            if let Some(terminal) = terminal {
+            if let Some(terminal) = &mut terminal {
                 thread::sleep(BEGUN);
                 let longest = Duration::from_secs(self.seconds.into());
                 run.echo_beside_ms = terminal.types(longest.saturating_sub(BEGUN * 2));
