@@ -208,9 +208,16 @@ fn reproduce() -> Outcome {
         return Outcome::Skipped(reason);
     }
     let quick = ["lab", "reproduce", "s000-table2", "--quick", "--out", "target/reproduce"];
+    // A satellite in a low orbit: the road changes while the proxy uses it.
+    let satellite =
+        ["bench", "proxy", "--road", "leo", "--ways", "tcp-cubic,norm-auto", "--seconds", "21"];
     match tested("fanfare") {
         Ok(program) => {
-            step::run_unless(&program, &quick, TOO_BUSY, "this machine is too busy to measure")
+            let busy = "this machine is too busy to measure";
+            match step::run_unless(&program, &quick, TOO_BUSY, busy) {
+                Outcome::Passed => step::run(&program, &satellite, &[]),
+                outcome => outcome,
+            }
         }
         Err(outcome) => outcome,
     }

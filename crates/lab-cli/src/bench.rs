@@ -1,6 +1,8 @@
 //! `fanfare bench`: how fast this machine is.
 
 mod lines;
+mod link;
+mod made;
 mod messages;
 mod packets;
 mod peer;
@@ -30,6 +32,7 @@ enum What {
     Packets(packets::PacketsArgs),
     Rate(rate::RateArgs),
     Proxy(proxy::ProxyBenchArgs),
+    Link(link::LinkBenchArgs),
     Uplink(uplink::UplinkArgs),
     Messages(messages::MessagesArgs),
     Stamps(stamps::StampsArgs),
@@ -45,6 +48,7 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
         What::Packets(args) => packets::run(args),
         What::Rate(args) => rate::run(args),
         What::Proxy(args) => proxy::run(args),
+        What::Link(args) => link::run(args),
         What::Uplink(args) => uplink::run(args),
         What::Messages(args) => messages::run(args),
         What::Stamps(args) => stamps::run(args),

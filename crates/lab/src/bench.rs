@@ -9,13 +9,14 @@
 //!   receivers; `first_packet`: when its data began to flow; `receive_cost`: what a byte costs any
 //!   receiver; `streams`: several streams of one process
 //! - `pipes`: a stream, of ours and of libnorm's; `messages`: short messages, ours and brokers'
-//! - `proxy`: `curl` over a bad road, by TCP and through the proxy
+//! - `proxy`: `curl` over a bad road, by TCP and through the proxy; `link`: messages over one
 //! - `uplink`: one file to many hosts without multicast, from behind a thin uplink
 //! - `islands`: one file to islands that relays join
 //! - `rate`: the rate that `fanfare send` finds by itself, compared with fixed rates and with TCP
 
 mod first_packet;
 mod islands;
+mod link;
 mod messages;
 mod pipes;
 mod proxy;
@@ -38,9 +39,10 @@ use crate::{
     trials,
 };
 pub use islands::{IslandCase, IslandRow, Islands};
+pub use link::{LinkBench, LinkRun, link_table};
 pub use messages::{MessageBench, MessageRun, MessageSystem};
 pub use pipes::{PipeBench, PipeRun};
-pub use proxy::{ProxyBench, ProxyRun, Way};
+pub use proxy::{ProxyBench, ProxyRoad, ProxyRun, Way, proxy_table};
 pub use rate::{
     Buffer, Condition, RateBench, RateCell, RateCheck, RateRow, RateSender, RateTold, RateTransfer,
     Reaction, Shortfall, Spread,

@@ -1,9 +1,11 @@
-//! The unicast matrix (4.5 of the paper on Mockets) with real programs: eight protocols over one bad
+//! The unicast matrix (4.5 of the paper on Mockets) with real programs: ten protocols over one bad
 //! road, four patterns.
 //!
 //! - `protocol`: what is compared; `row`: a measurement
-//! - `trial`: one protocol over one road; `table`: all of them
+//! - `trial`: one protocol over one road; `ngtcp2`: QUIC by programs that others wrote
+//! - `table`: all of them
 
+mod ngtcp2;
 mod protocol;
 mod row;
 mod table;
@@ -27,6 +29,7 @@ use crate::{
     system::{privileges, scratch::Scratch},
     trials::{Trials, available},
 };
+use ngtcp2::Site;
 use trial::Ready;
 
 /// What is to be measured.
@@ -38,6 +41,8 @@ pub struct Unicast {
     pub losses: Vec<u32>,
     /// Numbers of the repetitions; each has other losses.
     pub repetitions: Range<u32>,
+    /// Every 10 s the road has half the rate and twice the delay, and back.
+    pub changing: bool,
     /// How they are run.
     pub trials: Trials,
 }
@@ -68,7 +73,7 @@ impl Unicast {
             while !stop.is_set() {
                 let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
                 let Some((ready, loss, repetition)) = next else { return Ok(()) };
-                let rows = trial::run(ready, (loss, repetition), &Pattern::ALL, stop)?;
+                let rows = trial::run(ready, (loss, repetition), self.changing, stop)?;
                 let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
                 for row in rows {
                     (done.1)(&row);
@@ -86,8 +91,15 @@ impl Unicast {
         })?;
         let (mut rows, _) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         rows.sort_by_key(UnicastRow::order);
-        self.trials.write("s002-unicast", &table::markdown(&rows), &table::csv(&rows))?;
+        let page = table::markdown(&rows, self.name(), self.changing);
+        self.trials.write(self.name(), &page, &table::csv(&rows))?;
         Ok(rows)
+    }
+
+    /// What the experiment is called.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        if self.changing { "s002-unicast-dynamic" } else { "s002-unicast" }
     }
 
     fn prepare(
@@ -103,7 +115,9 @@ impl Unicast {
             let (peer, version) = protocol.library().prepare(&tools)?;
             let version = if protocol.carrier().is_some() { ours.clone() } else { version };
             let proxy = tools.fanfare.with_file_name("fanfare-proxy");
+            let site = protocol.ngtcp2().map(|_| Site::make(keys)).transpose()?;
             Ok(Ready {
+                site,
                 protocol,
                 peer,
                 version,

@@ -389,8 +389,9 @@ impl Emulation {
             Change::Link(from, to, link) => self.network.set_link(from, to, link),
             Change::Hop(from, to, hop) => {
                 if let Some(fabric) = &mut self.fabric {
-                    fabric.set_hop(from, to, hop);
+                    fabric.set_hop(at, from, to, hop);
                 }
+                self.enter_steps();
             }
             // What sessions do is the programs' own business.
             _ => {}

@@ -230,10 +230,15 @@ impl Fabric {
         }
     }
 
-    /// Every hop from one place to another changes.
-    pub(crate) fn set_hop(&mut self, from: Place, to: Place, hop: Hop) {
-        let ends = |port: &&mut Port| (port.report.from, port.report.to) == (from, to);
-        self.ports.iter_mut().filter(ends).for_each(|port| port.change(hop));
+    /// Every hop from one place to another changes. What was held and no longer is goes at once.
+    pub(crate) fn set_hop(&mut self, now: Time, from: Place, to: Place, hop: Hop) {
+        for number in 0..self.ports.len() {
+            let report = &self.ports[number].report;
+            if (report.from, report.to) == (from, to) {
+                self.ports[number].change(hop);
+                self.start_line(now, number);
+            }
+        }
     }
 
     pub(crate) fn find(&self, place: Place) -> Option<PlaceNumber> {
@@ -442,7 +447,7 @@ mod tests {
         let mut fabric = fabric(MembershipLatency::default());
         let red = Red { weight: 1.0, ..Red::new(0.0, 1.0) };
         let line = Hop::from(Link::default().rate(Bitrate::mbps(1), 0)).queue(Queue::Red(red));
-        fabric.set_hop(Host(0).into(), Router(0).into(), line);
+        fabric.set_hop(Time::ZERO, Host(0).into(), Router(0).into(), line);
         for _ in 0..4 {
             fabric.send(Time::ZERO, Packet { ecn: Some(Ecn::Ect0), ..to_group(972) });
         }

@@ -17,13 +17,16 @@ pub struct Hop {
     pub queue: Queue,
     /// Largest packet, IP header included; larger ones are dropped and counted. Default 1500.
     pub mtu: usize,
+    /// Whether everything waits before the line, as while a terminal changes its satellite: nothing is
+    /// lost but what the queue has no room for. Without a rate nothing waits. Default false.
+    pub held: bool,
 }
 
 impl From<Link> for Hop {
     /// With the link's own queue: drop-tail in bytes.
     fn from(link: Link) -> Self {
         let queue = Queue::DropTail(Limit::Bytes(link.queue_bytes));
-        Self { link, queue, mtu: MTU }
+        Self { link, queue, mtu: MTU, held: false }
     }
 }
 

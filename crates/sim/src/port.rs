@@ -122,6 +122,9 @@ impl Port {
 
     /// Puts the next packet on the line, if one waits; gives when its last bit will have left.
     pub(crate) fn poll_line(&mut self, now: Time) -> Option<Time> {
+        if self.hop.held {
+            return None;
+        }
         let packet = self.queue.poll_packet(now)?;
         self.report.on_line(now, &packet, self.warm);
         // A rate taken away while packets waited lets them out at once.
@@ -219,5 +222,16 @@ mod tests {
         port.on_packet(Time::ZERO, packet(0, 1250, None), &mut out);
         port.change(Hop { link: Link::wire().rate(Bitrate::kbps(500), 0), ..megabit() });
         assert_eq!(port.poll_line(Time::ZERO), Some(Time::ZERO + Duration::from_millis(20)));
+    }
+
+    #[test]
+    fn what_is_held_waits_and_is_not_lost() {
+        let (mut port, mut out) = (port(megabit()), Vec::new());
+        port.change(Hop { held: true, ..megabit() });
+        port.on_packet(Time::ZERO, packet(0, 1250, None), &mut out);
+        assert_eq!(port.poll_line(Time::ZERO), None);
+        port.change(megabit());
+        let later = Time::ZERO + Duration::from_millis(100);
+        assert_eq!(port.poll_line(later), Some(later + Duration::from_millis(10)));
     }
 }

@@ -9,7 +9,10 @@ use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
 use fanfare_lab::{MessageBench, MessageRun, MessageSystem};
 use fanfare_sim::Table;
 
-use super::lines::{end, print};
+use super::{
+    lines::{end, print},
+    made::load,
+};
 use crate::{
     ending::{ended_early, give_up, stop},
     fanfare::fanfare,
@@ -133,12 +136,6 @@ pub(super) fn run(args: &MessagesArgs) -> Exit {
         }
         Err(error) => ended_early(&output, &error, &stop),
     }
-}
-
-/// The load average of the last minute.
-fn load() -> String {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').next().filter(|load| !load.is_empty()).unwrap_or("unknown").to_owned()
 }
 
 impl MessagesArgs {

@@ -1,11 +1,15 @@
 //! `fanfare bench proxy`: `curl` over a bad road, by TCP and through the proxy.
 
-use clap::Args;
-use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
-use fanfare_lab::{ProxyBench, ProxyRun, Way};
-use fanfare_sim::Table;
+use std::path::PathBuf;
 
-use super::lines::{end, print};
+use clap::{Args, ValueEnum};
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
+use fanfare_lab::{ProxyBench, ProxyRoad, ProxyRun, Way, proxy_table};
+
+use super::{
+    lines::{end, print},
+    made::Made,
+};
 use crate::{
     ending::{ended_early, give_up, stop},
     fanfare::fanfare,
@@ -13,6 +17,7 @@ use crate::{
 
 const HELP: Help = Help::new(&[
     ("fanfare bench proxy", "1 Mbit/s, 242 ms, three losses"),
+    ("fanfare bench proxy --road leo --seconds 60", "a satellite in a low orbit"),
     ("fanfare bench proxy --rate 10M --delay 300 --loss 1", "another road"),
 ])
 .exits(&[
@@ -20,43 +25,78 @@ const HELP: Help = Help::new(&[
     (Exit::Failed, "failed"),
     (Exit::Partial, "a run was not whole"),
     (Exit::Permission, "root is needed"),
-    (Exit::Resource, "a program is missing"),
+    (Exit::Resource, "a program is missing, or the page cannot be written"),
     (Exit::Interrupted, "interrupted by Ctrl-C"),
 ])
+.files(&[("--out FILE", "a page of results, in Markdown")])
 .environment(&[("FANFARE_BIN", "another build of fanfare to be measured")]);
+
+/// A road with a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Named {
+    /// 1 Mbit/s, 242 ms, 0.1, 1 and 10 % loss
+    Testbed,
+    /// 10 Mbit/s down and 2 up, 300 ms, 0.1 and 1 % loss
+    Geo,
+    /// 50 Mbit/s down and 10 up, 25 ms, 0.5 % loss, a handover every 15 s
+    Leo,
+}
 
 /// Measure curl over a bad road, directly and through the proxy
 ///
-/// Two emulated hosts, a road of one rate, delay and loss between them. 'curl' downloads for a while: by
-/// TCP (CUBIC, BBR), and through 'fanfare proxy' by NORM and by QUIC. The start counts. This needs root,
-/// curl, and fanfare-proxy beside fanfare.
+/// Two emulated hosts and a road between them. 'curl' downloads for a while: by TCP (CUBIC, BBR), and
+/// through 'fanfare proxy' by NORM and by QUIC. 'native' is NORM without a proxy, by 'fanfare pipe'. The
+/// start counts. In a handover nothing passes for 100 ms, and the delay is 10 ms more or less after it.
+/// This needs root, curl, and fanfare-proxy beside fanfare.
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct ProxyBenchArgs {
-    /// The road's rate
-    #[arg(long, default_value = "1M", value_name = "RATE")]
-    rate: String,
-    /// Its delay one way, in milliseconds
-    #[arg(long, default_value_t = 242, value_name = "MS", value_parser = clap::value_parser!(u32).range(0..=10_000))]
-    delay: u32,
-    /// Its losses in each direction in percent, with commas
-    #[arg(long, default_value = "0.1,1,10", value_delimiter = ',', value_name = "PERCENT")]
+    /// The road
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = Named::Testbed)]
+    road: Named,
+    /// Another rate down, and up unless --back says so [default: the road's]
+    #[arg(long, value_name = "RATE")]
+    rate: Option<String>,
+    /// Another rate up [default: the road's]
+    #[arg(long, value_name = "RATE", hide_short_help = true)]
+    back: Option<String>,
+    /// Another delay one way, in milliseconds [default: the road's]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    delay: Option<u32>,
+    /// Other losses in each direction in percent, with commas [default: the road's]
+    #[arg(long, value_delimiter = ',', value_name = "PERCENT")]
     loss: Vec<f64>,
     /// What is measured, with commas
     #[arg(
         long,
         default_value = "tcp-cubic,tcp-bbr,norm-auto,quic-cubic,quic-bbr",
         value_delimiter = ',',
-        value_parser = ["tcp-cubic", "tcp-bbr", "norm-auto", "norm-fixed", "quic-cubic", "quic-bbr"],
+        value_parser = [
+            "tcp-cubic", "tcp-bbr", "native-auto", "native-ecn", "native-loss-tolerant", "native-norm",
+            "norm-auto", "norm-ecn", "norm-loss-tolerant", "norm-norm", "norm-fixed", "quic-cubic",
+            "quic-bbr"
+        ],
         value_name = "WAY"
     )]
     ways: Vec<String>,
+    /// Numbers of downloads at once, with commas
+    #[arg(long, default_value = "1", value_delimiter = ',', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    connections: Vec<u32>,
+    /// Type keys by ssh, too, before the download and beside it; needs sshd and nc
+    #[arg(long)]
+    echo: bool,
     /// Seconds of each run
     #[arg(long, default_value_t = 60, value_name = "N", value_parser = clap::value_parser!(u32).range(21..=3600))]
     seconds: u32,
     /// How often each is measured
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     repetitions: u32,
+    /// How many runs at once; fast roads take one
+    #[arg(long, default_value_t = 1, value_name = "N", hide_short_help = true)]
+    jobs: usize,
+    /// Write a page of results to this file, such as results/proxy/leo.md
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    out: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -71,25 +111,43 @@ pub(super) fn run(args: &ProxyBenchArgs) -> Exit {
         Ok(stop) => stop,
         Err(error) => return give_up(&output, &error),
     };
+    let made = Made::begin();
+    let mut missing = |what: &str| output.text(what);
     let mut tell = |run: &ProxyRun| {
         print(&output, "proxy", run);
         output.text(&line(run));
     };
-    match bench.run(&stop, &mut tell) {
-        Ok(runs) => conclude(&runs, &output),
+    match bench.run(&stop, &mut missing, &mut tell) {
+        Ok(runs) => {
+            let table = proxy_table(&runs);
+            output.data(&table);
+            if let Some(file) = &args.out
+                && let Err(failure) = made.write(file, &page(&bench, &made, &runs, &table))
+            {
+                return fanfare_command::give_up(&output, &failure);
+            }
+            end(runs.iter().all(|run| run.why.is_empty()), &output)
+        }
         Err(error) => ended_early(&output, &error, &stop),
     }
 }
 
-fn way(name: &str) -> Way {
-    match name {
-        "tcp-cubic" => Way::Tcp("cubic"),
-        "tcp-bbr" => Way::Tcp("bbr"),
-        "norm-fixed" => Way::Norm("fixed"),
-        "quic-cubic" => Way::Quic("cubic"),
-        "quic-bbr" => Way::Quic("bbr"),
-        // The command line takes no other name.
-        _ => Way::Norm("auto"),
+impl Named {
+    const fn road(self) -> ProxyRoad {
+        let (rate, back, delay_ms) = match self {
+            Self::Testbed => (1_000_000, 1_000_000, 242),
+            Self::Geo => (10_000_000, 2_000_000, 300),
+            Self::Leo => (50_000_000, 10_000_000, 25),
+        };
+        ProxyRoad { rate, back, delay_ms, handovers: matches!(self, Self::Leo) }
+    }
+
+    const fn losses(self) -> &'static [f64] {
+        match self {
+            Self::Testbed => &[0.1, 1.0, 10.0],
+            Self::Geo => &[0.1, 1.0],
+            Self::Leo => &[0.5],
+        }
     }
 }
 
@@ -99,61 +157,73 @@ impl ProxyBenchArgs {
             let text = format!("loss ({loss}): it is from 0 to 90 percent");
             return Err(Failure::usage("loss.invalid", text));
         }
+        let mut road = self.road.road();
+        if let Some(rate) = &self.rate {
+            road.rate = units::rate(rate)?.as_bps();
+            road.back = road.rate;
+        }
+        if let Some(back) = &self.back {
+            road.back = units::rate(back)?.as_bps();
+        }
+        road.delay_ms = self.delay.unwrap_or(road.delay_ms);
+        let losses = if self.loss.is_empty() { self.road.losses() } else { &self.loss };
+        let way = |name: &String| Way::ALL.into_iter().find(|way| way.key() == *name);
         Ok(ProxyBench {
-            rate: units::rate(&self.rate)?.as_bps(),
-            delay_ms: self.delay,
-            losses: self.loss.clone(),
-            ways: self.ways.iter().map(|name| way(name)).collect(),
+            road,
+            losses: losses.to_vec(),
+            ways: self.ways.iter().filter_map(way).collect(),
+            connections: self.connections.clone(),
+            echo: self.echo,
             seconds: self.seconds,
             repetitions: self.repetitions,
+            jobs: self.jobs,
             fanfare: fanfare(),
         })
     }
 }
 
 fn line(run: &ProxyRun) -> String {
-    let ProxyRun { way, loss, goodput_bps, steady_bps, first_s, why, .. } = run;
+    let ProxyRun { way, loss, connections, seed, goodput_bps, steady_bps, first_s, why, .. } = run;
     let first = first_s.map_or_else(|| "-".to_owned(), |first| format!("{first:.1} s"));
-    match why.is_empty() {
+    let told = match why.is_empty() {
         true => format!(
-            "{way}, {loss} % loss: {:.0} kbit/s, {:.0} after 20 s, first MB in {first}",
+            "{:.0} kbit/s, {:.0} after 20 s, first MB in {first}",
             goodput_bps / 1e3,
             steady_bps / 1e3
         ),
-        false => format!("{way}, {loss} % loss: not whole: {why}"),
-    }
+        false => format!("not whole: {why}"),
+    };
+    format!("{way}, {loss} % loss, {connections} at once, seed {seed}: {told}")
 }
 
-fn conclude(runs: &[ProxyRun], output: &Output) -> Exit {
-    let mut table = Table::new(&["way", "loss %", "kbit/s", "after 20 s", "first MB s", "whole"]);
-    let mut cells: Vec<(f64, &str)> = Vec::new();
-    for run in runs {
-        if !cells.contains(&(run.loss, &run.way)) {
-            cells.push((run.loss, &run.way));
+/// The road, what the columns are, and the table.
+fn page(bench: &ProxyBench, made: &Made, runs: &[ProxyRun], table: &str) -> String {
+    let ProxyRoad { rate, back, delay_ms, handovers } = bench.road;
+    let rates = match rate == back {
+        true => format!("{} Mbit/s", rate as f64 / 1e6),
+        false => format!("{} Mbit/s down and {} up", rate as f64 / 1e6, back as f64 / 1e6),
+    };
+    let handovers = match handovers {
+        true => {
+            "Every 15 s nothing passes for 100 ms (packets wait), and then the\ndelay is 10 ms more or \
+             less, within 10 ms of that. "
         }
-    }
-    for (loss, way) in cells {
-        let of_it = |run: &&ProxyRun| run.loss == loss && run.way == way;
-        let all: Vec<&ProxyRun> = runs.iter().filter(of_it).collect();
-        let whole: Vec<&&ProxyRun> = all.iter().filter(|run| run.why.is_empty()).collect();
-        let kilo = |of: fn(&ProxyRun) -> f64| {
-            format!("{:.0}", median(whole.iter().map(|run| of(run)).collect()) / 1e3)
-        };
-        let firsts: Vec<f64> = whole.iter().filter_map(|run| run.first_s).collect();
-        table.row(vec![
-            way.to_owned(),
-            loss.to_string(),
-            kilo(|run| run.goodput_bps),
-            kilo(|run| run.steady_bps),
-            if firsts.is_empty() { "-".to_owned() } else { format!("{:.1}", median(firsts)) },
-            format!("{} of {}", whole.len(), all.len()),
-        ]);
-    }
-    output.data(&table.to_string());
-    end(runs.iter().all(|run| run.why.is_empty()), output)
-}
-
-fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied().unwrap_or(0.0)
+        false => "",
+    };
+    let late = runs.iter().map(|run| run.late_p99_ms).fold(0.0, f64::max);
+    format!(
+        "# curl over a road of {rates}, {delay_ms} ms\n\n\
+         *For readers of [proxy](../proxy.md).* {}\n\n\
+         {rates}, {delay_ms} ms one way, loss in both directions, a drop-tail queue of one product of rate\n\
+         and round trip. {handovers}Each run takes {} s, with its start. Seeds 1 to {}. Figures are \
+         medians,\nand in brackets the least and the most.\n\n\
+         `of NORM` is the rate after 20 s over that of a stream of NORM without a proxy (`fanfare pipe`) \
+         with\nthe same control. `of CUBIC` and `of BBR` are whole runs over those of TCP, with as many \
+         downloads.\n`of one` is all downloads at once over a single one. `whole` is how many runs were \
+         whole.\n\n{table}\n\
+         In the worst run one packet in a hundred was handed over more than {late:.1} ms late.\n",
+        made.line(),
+        bench.seconds,
+        bench.repetitions
+    )
 }

@@ -33,7 +33,7 @@ pub(super) fn run(args: &ReproduceArgs) -> Exit {
         links::NAME => links::run(args, &output),
         scale::NAME => scale::run(args, &output),
         p3::NAME => p3::run(args, &output),
-        unicast::NAME => unicast::run(args, &output),
+        unicast::NAME | unicast::DYNAMIC => unicast::run(args, &output),
         _ => transfers::run(args, &output),
     }
 }

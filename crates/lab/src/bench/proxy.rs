@@ -1,274 +1,275 @@
 //! `curl` over a bad road: directly, by TCP, and through both sides of the proxy.
 //!
-//! - `web`: a server whose answers do not end
+//! - `way`: how the bytes come, and the programs for it; `web`: a server whose answers do not end
+//! - `echo`: keys typed by ssh beside them
+//! - `row`: what a run gave; `table`: all of them
 
+mod echo;
+mod row;
+mod table;
+mod way;
 mod web;
 
+pub use row::ProxyRun;
+pub use table::proxy_table;
+pub use way::Way;
+
 use std::{
+    collections::VecDeque,
+    fs,
     io::Read,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::{Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
-use serde::Serialize;
-
+use super::median;
 use crate::{
     error::{LabError, Refusal},
-    host::Host,
     lab::{
         Lab,
-        road::{self, Road},
+        road::{self, Course, QUEUE_LEAST, Road},
     },
     process::Process,
     stop::Stop,
     system::{privileges, scratch::Scratch},
 };
-use web::{PORT, Web};
+use echo::Terminal;
+use row::Counted;
+pub(super) use way::Ends;
+pub(super) use web::Web;
 
-/// The far side's port.
-const LINK: u16 = 7001;
-const SOCKS: &str = "127.0.0.1:7000";
-/// A link is there within this time, or the run is not whole: a handshake over 10 % loss.
-const LINKED: Duration = Duration::from_secs(20);
-/// The first part of a run is its start.
-const START: Duration = Duration::from_secs(20);
-/// What "the first" is reckoned for, bytes.
-const FIRST: u64 = 1_000_000;
+/// Keys are typed for so long before there is a download.
+const ALONE: Duration = Duration::from_secs(30);
+/// Beside a download keys are typed once it has begun, and until just before it ends.
+const BEGUN: Duration = Duration::from_secs(5);
+/// A link is dialled, ssh logs in and keys are typed before a download: so much longer than it.
+const BEFORE: Duration = Duration::from_secs(180);
 
-/// How the bytes come.
+/// A road between two hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// TCP with this congestion control, without a proxy.
-    Tcp(&'static str),
-    /// The proxy by NORM, with this congestion control.
-    Norm(&'static str),
-    /// The proxy by QUIC, with this congestion control.
-    Quic(&'static str),
-}
-
-impl Way {
-    /// All that are measured unless somebody chooses.
-    pub const ALL: [Self; 5] = [
-        Self::Tcp("cubic"),
-        Self::Tcp("bbr"),
-        Self::Norm("auto"),
-        Self::Quic("cubic"),
-        Self::Quic("bbr"),
-    ];
-
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> String {
-        match self {
-            Self::Tcp(control) => format!("TCP {control}"),
-            Self::Norm(control) => format!("proxy, NORM {control}"),
-            Self::Quic(control) => format!("proxy, QUIC {control}"),
-        }
-    }
+pub struct ProxyRoad {
+    /// What a download has, bit/s.
+    pub rate: u64,
+    /// What an upload has, bit/s.
+    pub back: u64,
+    /// One way, in milliseconds.
+    pub delay_ms: u32,
+    /// Every 15 s nothing passes for 100 ms, and the delay is 10 ms more or less after that.
+    pub handovers: bool,
 }
 
 /// What is to be measured.
 #[derive(Debug, Clone)]
 pub struct ProxyBench {
-    /// The road's rate, bit/s.
-    pub rate: u64,
-    /// One way, in milliseconds.
-    pub delay_ms: u32,
+    /// The road.
+    pub road: ProxyRoad,
     /// Shares that are lost in either direction, percent.
     pub losses: Vec<f64>,
     /// How.
     pub ways: Vec<Way>,
+    /// How many downloads at once, each number by itself.
+    pub connections: Vec<u32>,
+    /// Whether keys are typed by ssh, too.
+    pub echo: bool,
     /// How long each run takes.
     pub seconds: u32,
     /// How often each is measured, with another seed each time.
     pub repetitions: u32,
+    /// Side by side at most.
+    pub jobs: usize,
     /// The programs that are measured.
     pub fanfare: PathBuf,
 }
 
-/// One run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ProxyRun {
-    /// How the bytes came.
-    pub way: String,
-    /// The road's loss, percent.
-    pub loss: f64,
-    /// Which one.
-    pub seed: u64,
-    /// Bits per second from when `curl` was started until it was stopped.
-    pub goodput_bps: f64,
-    /// The same without the first 20 s.
-    pub steady_bps: f64,
-    /// Seconds until the first 1 MB was there.
-    pub first_s: Option<f64>,
-    /// Why it was not whole, if it was not.
-    pub why: String,
+/// One run that is to be made.
+#[derive(Debug, Clone, Copy)]
+struct Planned {
+    way: Way,
+    loss: f64,
+    connections: u32,
+    seed: u64,
 }
 
 impl ProxyBench {
-    /// Measures, one run after another.
+    /// Measures. What cannot be measured here is told.
     ///
     /// # Errors
     /// What is missing or refused, or that the user stopped it.
     pub fn run(
         &self,
         stop: &Stop,
-        tell: &mut dyn FnMut(&ProxyRun),
+        missing: &mut dyn FnMut(&str),
+        tell: &mut (dyn FnMut(&ProxyRun) + Send),
     ) -> Result<Vec<ProxyRun>, LabError> {
         privileges::check()?;
+        if self.echo && !echo::is_possible() {
+            let text = "program (sshd): not found. Install the packages ssh and openssh-server";
+            return Err(LabError::new(Refusal::Missing, "lab.missing", text));
+        }
         crate::lab::clear_leftovers()?;
         let scratch = Scratch::with_large_pages(&std::env::temp_dir())?;
         let key = |name| road::key(&self.fanfare, &scratch.path().join(name));
         let keys = [key("near")?, key("far")?];
-        let mut runs = Vec::new();
+        let measure = |number: usize, planned: Planned| {
+            let own = scratch.path().join(number.to_string());
+            let failed = |error| LabError::system(own.display(), &error);
+            fs::create_dir_all(&own).map_err(failed)?;
+            self.measure(planned, (scratch.path(), &own), &keys)
+        };
+        side_by_side(self.jobs, self.planned(missing), stop, measure, tell)
+    }
+
+    /// All runs: of each seed all ways, so that all meet the same minutes.
+    fn planned(&self, missing: &mut dyn FnMut(&str)) -> Vec<Planned> {
+        let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+        let known = known.unwrap_or_default();
+        let has =
+            |way: &Way| way.kernel().is_none_or(|name| known.split_whitespace().any(|k| k == name));
+        for way in self.ways.iter().filter(|way| !has(way)) {
+            missing(&format!("{} is left out: this kernel does not have it", way.name()));
+        }
+        let mut planned = Vec::new();
         for seed in 1..=u64::from(self.repetitions) {
             for &loss in &self.losses {
-                for &way in &self.ways {
-                    if stop.is_set() {
-                        return Ok(runs);
-                    }
-                    let measured = self.measure(way, loss, seed, (scratch.path(), &keys))?;
-                    tell(&measured);
-                    runs.push(measured);
+                for &way in self.ways.iter().filter(|way| has(way)) {
+                    let at_once = self.connections.iter();
+                    let at_once = at_once.filter(|many| way.has_connections() || **many == 1);
+                    planned.extend(at_once.map(|&connections| Planned {
+                        way,
+                        loss,
+                        connections,
+                        seed,
+                    }));
                 }
             }
         }
-        Ok(runs)
+        planned
     }
 
-    fn road(&self, loss: f64) -> Road {
-        let queue = Road::product(self.rate, self.delay_ms).max(10);
-        Road { rate: self.rate, delay_ms: self.delay_ms, loss, queue }
+    pub(super) fn road(&self, loss: f64, seed: u64) -> Road {
+        let ProxyRoad { rate, back, delay_ms, handovers } = self.road;
+        let course = if handovers { Course::Handovers(seed) } else { Course::Still };
+        let lasts = BEFORE + Duration::from_secs(self.seconds.into());
+        let queue = Road::product(rate, delay_ms).max(QUEUE_LEAST);
+        Road { rate, back, delay_ms, loss, queue, course, lasts }
     }
 
     /// The program beside the one that is measured.
-    fn proxy(&self) -> PathBuf {
+    pub(super) fn proxy(&self) -> PathBuf {
         self.fanfare.with_file_name("fanfare-proxy")
     }
 
     fn measure(
         &self,
-        way: Way,
-        loss: f64,
-        seed: u64,
-        (directory, keys): (&Path, &[String; 2]),
+        planned: Planned,
+        (directory, own): (&Path, &Path),
+        keys: &[String; 2],
     ) -> Result<ProxyRun, LabError> {
-        let lab = Lab::up(&self.road(loss).scenario()?, seed)?;
+        let Planned { way, loss, connections, seed } = planned;
+        let lab = Lab::up(&self.road(loss, seed).scenario()?, seed)?;
         let [near, far] = lab.hosts() else {
             let text = "road: it has not two hosts. Report this";
             return Err(LabError::new(Refusal::System, "bench.road", text));
         };
-        let control = if let Way::Tcp(control) = way { control } else { "cubic" };
-        let web = Web::start(far, control)?;
-        let daemons = self.daemons(way, near, far, (directory, keys))?;
-        let mut curl = near.command("curl");
-        curl.args(["--silent", "--output", "-"]).arg("--max-time").arg(self.seconds.to_string());
-        if !daemons.is_empty() {
-            curl.args(["--socks5-hostname", SOCKS]);
+        let ends = Ends { bench: self, way, near, far, directory, own, keys };
+        let web = Web::start(far, way.kernel().unwrap_or("cubic"))?;
+        let echoes = self.echo && way.has_connections();
+        let sshd = if echoes { Some(echo::serve(&ends)?) } else { None };
+        let daemons = ends.daemons()?;
+        let mut run = ProxyRun::new(way.name(), loss, connections, seed);
+        match ends.is_ready() {
+            false => "there was no link".clone_into(&mut run.why),
+            true => self.downloads(&ends, echoes, &mut run)?,
         }
-        curl.arg(format!("http://{}:{PORT}/", far.address()));
-        let ready = daemons.is_empty() || self.is_linked(near);
-        let counted = if ready { count(curl) } else { Err("there was no link".to_owned()) };
-        drop((daemons, web));
-        lab.down()?;
-        Ok(self.row(way, loss, seed, counted))
+        drop((daemons, sshd, web));
+        run.late_p99_ms = lab.down()?.lateness.p99_ms;
+        Ok(run)
     }
 
-    fn row(
-        &self,
-        way: Way,
-        loss: f64,
-        seed: u64,
-        counted: Result<Vec<(f64, u64)>, String>,
-    ) -> ProxyRun {
-        let mut run = ProxyRun {
-            way: way.name(),
-            loss,
-            seed,
-            goodput_bps: 0.0,
-            steady_bps: 0.0,
-            first_s: None,
-            why: String::new(),
-        };
-        match counted {
-            Err(why) => run.why = why,
-            Ok(counted) => {
-                let all = counted.last().map_or(0, |(_, bytes)| *bytes);
-                let start = START.as_secs_f64();
-                let begun = counted.iter().take_while(|(at, _)| *at <= start).last();
-                let begun = begun.map_or(0, |(_, bytes)| *bytes);
-                let seconds = f64::from(self.seconds);
-                run.goodput_bps = all as f64 * 8.0 / seconds;
-                run.steady_bps = (all - begun) as f64 * 8.0 / (seconds - start).max(1.0);
-                run.first_s = counted.iter().find(|(_, bytes)| *bytes >= FIRST).map(|(at, _)| *at);
-                if all == 0 {
-                    "nothing came".clone_into(&mut run.why);
+    /// All downloads of a run at once, with what is typed before and beside them.
+    fn downloads(&self, ends: &Ends<'_>, echoes: bool, run: &mut ProxyRun) -> Result<(), LabError> {
+        let mut terminal = None;
+        if echoes {
+            match Terminal::open(ends) {
+                Ok(open) => terminal = Some(open),
+                Err(why) => {
+                    run.why = why;
+                    return Ok(());
                 }
             }
         }
-        run
-    }
-
-    /// Both sides of the proxy, where there is one.
-    fn daemons(
-        &self,
-        way: Way,
-        near: &Host,
-        far: &Host,
-        (directory, keys): (&Path, &[String; 2]),
-    ) -> Result<Vec<Process>, LabError> {
-        let (carrier, quic, cc) = match way {
-            Way::Tcp(_) => return Ok(Vec::new()),
-            Way::Norm(control) => ("norm", "cubic", control),
-            Way::Quic(control) => ("quic", control, "auto"),
-        };
-        let limit = (self.rate * 4).to_string();
-        let common = |command: &mut Command, name: &str| {
-            command.arg("--identity").arg(directory.join(name));
-            command.args(["--quic-cc", quic, "--cc", cc, "--limit", &limit, "--quiet"]);
-        };
-        let address = far.address();
-        let mut server = far.command(self.proxy());
-        server.args(["proxy", "server", "--listen", &format!("0.0.0.0:{LINK}")]);
-        server.args(["--accept", &format!("near={}", keys[0])]);
-        server.args(["--allow", &format!("{address}:{PORT}")]);
-        common(&mut server, "far");
-        let mut client = near.command(self.proxy());
-        client.args(["proxy", "client", "--listen", SOCKS, "--carrier", carrier]);
-        client.args(["--peer", &format!("far={address}:{LINK},{}", keys[1])]);
-        client.args(["--socket".as_ref(), directory.join("near.sock").as_os_str()]);
-        common(&mut client, "near");
-        let start = |command| Process::start(command, Stdio::null(), Stdio::null());
-        let failed = |error| LabError::system("fanfare-proxy", &error);
-        Ok(vec![start(server).map_err(failed)?, start(client).map_err(failed)?])
-    }
-
-    /// Whether a connection through the proxy is there in time.
-    fn is_linked(&self, near: &Host) -> bool {
-        let begun = Instant::now();
-        while begun.elapsed() < LINKED {
-            // Port 1 is refused by the policy: an answer proves the link.
-            let mut asked = near.command("curl");
-            asked.args(["--silent", "--max-time", "10", "--socks5-hostname", SOCKS]);
-            let code = asked.arg("http://192.0.2.1:1/").status().ok().and_then(|s| s.code());
-            // 97: the proxy has refused; 7: nobody listens yet; 28: no answer in time.
-            let refused = code == Some(97);
-            if refused && begun.elapsed() > Duration::from_secs(2) {
-                return true;
-            }
-            thread::sleep(Duration::from_millis(200));
+        if let Some(terminal) = &mut terminal {
+            run.echo_alone_ms = terminal.types(ALONE);
         }
-        false
+        let mut commands = Vec::new();
+        let mut beside: Vec<Process> = Vec::new();
+        for _ in 0..run.connections {
+            let (command, process) = ends.download()?;
+            commands.push(command);
+            beside.extend(process);
+        }
+        let counted: Vec<Result<Counted, String>> = thread::scope(|scope| {
+            let all: Vec<_> =
+                commands.into_iter().map(|command| scope.spawn(|| count(command))).collect();
+            if let Some(terminal) = &mut terminal {
+                thread::sleep(BEGUN);
+                let longest = Duration::from_secs(self.seconds.into());
+                run.echo_beside_ms = terminal.types(longest.saturating_sub(BEGUN * 2));
+            }
+            let failed = || Err("its thread has failed".to_owned());
+            all.into_iter().map(|one| one.join().unwrap_or_else(|_| failed())).collect()
+        });
+        drop(beside);
+        match counted.into_iter().collect::<Result<Vec<Counted>, String>>() {
+            Ok(each) => run.count(&each, self.seconds),
+            Err(why) => run.why = why,
+        }
+        Ok(())
     }
 }
 
+/// Makes all runs that are planned, so many at a time. They are given in the order of the plan, and told as
+/// they end.
+pub(super) fn side_by_side<P: Send, R: Send>(
+    jobs: usize,
+    planned: Vec<P>,
+    stop: &Stop,
+    measure: impl Fn(usize, P) -> Result<R, LabError> + Sync,
+    tell: &mut (dyn FnMut(&R) + Send),
+) -> Result<Vec<R>, LabError> {
+    let planned: VecDeque<(usize, P)> = planned.into_iter().enumerate().collect();
+    let (planned, done) = (Mutex::new(planned), Mutex::new((Vec::new(), tell)));
+    let work = || -> Result<(), LabError> {
+        while !stop.is_set() {
+            let next = planned.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let Some((number, planned)) = next else { return Ok(()) };
+            let run = measure(number, planned)?;
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            (done.1)(&run);
+            done.0.push((number, run));
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| match worker.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })?;
+    let (mut runs, _) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    runs.sort_by_key(|(number, _)| *number);
+    Ok(runs.into_iter().map(|(_, run)| run).collect())
+}
+
 /// Seconds and bytes, as they came.
-fn count(mut curl: Command) -> Result<Vec<(f64, u64)>, String> {
+fn count(mut command: Command) -> Result<Counted, String> {
     let said = |error: std::io::Error| error.to_string();
     let begun = Instant::now();
-    let child = curl.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
     let mut child = child.map_err(said)?;
     let (mut counted, mut bytes) = (Vec::new(), 0);
     let mut buffer = vec![0; 64 << 10];

@@ -77,7 +77,7 @@ pub(super) fn run(
     (rate, busy, repetition): (u32, bool, u32),
     stop: &Stop,
 ) -> Result<P3Row, LabError> {
-    let road = Road { rate: u64::from(rate) * 1000, delay_ms: DELAY_MS, loss: 0.0, queue: QUEUE };
+    let road = Road::even(u64::from(rate) * 1000, DELAY_MS, 0.0, QUEUE);
     let lab = Lab::up(&road.scenario()?, u64::from(repetition) + 1)?;
     let [near, far] = lab.hosts() else {
         return Err(LabError::new(Refusal::System, "lab.road", "road: it has not two hosts"));

@@ -13,12 +13,15 @@ pub(crate) enum Library {
     Udt,
     Srt,
     UsrSctp,
+    /// Its own programs.
+    Ngtcp2,
 }
 
 impl Library {
     /// The compiled program, and the library's version.
     pub(crate) fn prepare(self, tools: &Tools) -> Result<(PathBuf, String), LabError> {
         let (name, flags, header, package) = match self {
+            Self::Ngtcp2 => return ngtcp2(),
             Self::Kernel => ("unicast_tcp.cpp", "-std=c++17 -pthread", "", "g++"),
             Self::Udt => {
                 ("unicast_udt.cpp", "-std=c++17 -DUDT_PEER -ludt -pthread", "udt.h", "libudt-dev")
@@ -53,6 +56,16 @@ impl Library {
         };
         Ok((program, version))
     }
+}
+
+/// Its client, where both of its programs are.
+fn ngtcp2() -> Result<(PathBuf, String), LabError> {
+    let packages = [("gtlsclient", "ngtcp2-client"), ("gtlsserver", "ngtcp2-server")];
+    for (program, package) in packages {
+        build::present(program, package)?;
+    }
+    let version = build::package_version("ngtcp2-client");
+    Ok((PathBuf::from("gtlsclient"), format!("ngtcp2-client {version}")))
 }
 
 /// The kernel's version: TCP is its.

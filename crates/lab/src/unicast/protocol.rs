@@ -21,13 +21,17 @@ pub enum Protocol {
     Srt,
     /// QUIC by quinn: our proxy with a QUIC stream for each connection.
     Quinn,
+    /// QUIC by ngtcp2: HTTP/3 by its own programs, with CUBIC.
+    Ngtcp2,
+    /// The same with BBR.
+    Ngtcp2Bbr,
     /// Our proxy with NORM.
     Fanfare,
 }
 
 impl Protocol {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Cubic,
         Self::Bbr,
         Self::Reno,
@@ -35,6 +39,8 @@ impl Protocol {
         Self::Udt,
         Self::Srt,
         Self::Quinn,
+        Self::Ngtcp2,
+        Self::Ngtcp2Bbr,
         Self::Fanfare,
     ];
 
@@ -49,6 +55,8 @@ impl Protocol {
             Self::Udt => "udt",
             Self::Srt => "srt",
             Self::Quinn => "quinn",
+            Self::Ngtcp2 => "ngtcp2",
+            Self::Ngtcp2Bbr => "ngtcp2-bbr",
             Self::Fanfare => "fanfare",
         }
     }
@@ -58,6 +66,7 @@ impl Protocol {
             Self::Sctp => Library::UsrSctp,
             Self::Udt => Library::Udt,
             Self::Srt => Library::Srt,
+            Self::Ngtcp2 | Self::Ngtcp2Bbr => Library::Ngtcp2,
             _ => Library::Kernel,
         }
     }
@@ -71,6 +80,15 @@ impl Protocol {
         }
     }
 
+    /// QUIC's congestion control, where ngtcp2's own programs are measured.
+    pub(super) const fn ngtcp2(self) -> Option<&'static str> {
+        match self {
+            Self::Ngtcp2 => Some("cubic"),
+            Self::Ngtcp2Bbr => Some("bbr"),
+            _ => None,
+        }
+    }
+
     /// What the paper says of it (4.5.2): it has pictures, and only words for most.
     pub(super) const fn published(self) -> &'static str {
         match self {
@@ -79,7 +97,7 @@ impl Protocol {
                 "RPC slowest at 15 %, most varied at 10 %; one way excellent with loss; two way good"
             }
             Self::Sctp => "two way good",
-            Self::Quinn => {
+            Self::Quinn | Self::Ngtcp2 | Self::Ngtcp2Bbr => {
                 "RPC worse than the handshake; one way excellent with loss; two way best (its QUIC)"
             }
             Self::Reno | Self::Udt | Self::Srt | Self::Fanfare => "",
@@ -117,6 +135,9 @@ pub enum Pattern {
 impl Pattern {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Handshake, Self::Rpc, Self::OneWay, Self::TwoWay];
+
+    /// Those that take long enough to see a road change.
+    pub(super) const TRANSFERS: [Self; 2] = [Self::OneWay, Self::TwoWay];
 
     /// Its name.
     #[must_use]

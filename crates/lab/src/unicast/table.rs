@@ -1,6 +1,6 @@
 //! The matrix for people and for programs, with the paper's words beside.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use super::{
     protocol::{Pattern, Protocol},
@@ -49,18 +49,29 @@ const fn title(pattern: Pattern) -> &'static str {
     }
 }
 
-pub(super) fn markdown(rows: &[UnicastRow]) -> String {
+pub(super) fn markdown(rows: &[UnicastRow], name: &str, changing: bool) -> String {
     let mut losses: Vec<u32> = rows.iter().map(|row| row.loss).collect();
     losses.sort_unstable();
     losses.dedup();
-    let mut text =
-        "# Unicast over a bad road\n\n*For people who choose a protocol for a road with \
-                    loss and delay. Made by `fanfare lab reproduce\ns002-unicast`.*\n\n512 kbit/s, \
-                    250 ms one way, a queue of 21 packets, loss both ways. Medians. In brackets \
-                    stands\nhow many runs were whole, where not all were. A run of more than 160 s \
-                    is missing, as in the paper.\n"
-            .to_owned();
+    let runs = rows.iter().map(|row| row.repetition).collect::<BTreeSet<u32>>().len();
+    let (title_of_road, changes) = match changing {
+        true => (
+            "a bad road that changes",
+            " Every 10 s the road changes, to\n256 kbit/s and 500 ms and back: 384 kbit/s are its mean.",
+        ),
+        false => ("a bad road", ""),
+    };
+    let mut text = format!(
+        "# Unicast over {title_of_road}\n\n*For people who choose a protocol for a road with \
+         loss and delay. Made by `fanfare lab reproduce\n{name}`.*\n\n512 kbit/s, \
+         250 ms one way, a queue of 21 packets, loss both ways.{changes}\nMedians of {runs} runs. In \
+         brackets stands how many were whole, where not all were. A run of more\nthan 160 s is missing, \
+         as in the paper.\n"
+    );
     for pattern in Pattern::ALL {
+        if rows.iter().all(|row| row.pattern != pattern) {
+            continue;
+        }
         let heads: String = losses.iter().map(|loss| format!(" {loss} % |")).collect();
         let bars = "---|".repeat(losses.len());
         let _ = write!(text, "\n## {}\n\n| protocol |{heads}\n|---|{bars}\n", title(pattern));
@@ -111,10 +122,11 @@ mod tests {
             why: String::new(),
         };
         let rows = [row(0, Some(20.0)), row(1, None), row(2, Some(16.0))];
-        let text = markdown(&rows);
+        let text = markdown(&rows, "s002-unicast", false);
         assert!(text.contains("| bbr | 400 (2 of 3) |"), "{text}");
         assert!(text.contains("| CTCP | one way excellent"), "{text}");
         assert!(!text.contains("| cubic | 4"), "{text}");
+        assert!(text.contains("Medians of 3 runs.") && !text.contains("Handshake"), "{text}");
         assert!(csv(&rows).contains("bbr,one-way,5,1,,"));
     }
 }

@@ -10,13 +10,17 @@ use std::{
 use serde::Deserialize;
 
 use super::{
+    ngtcp2::Site,
     protocol::{Pattern, Protocol},
     row::UnicastRow,
 };
 use crate::{
     error::{LabError, Refusal},
     host::Host,
-    lab::{Lab, road::Road},
+    lab::{
+        Lab,
+        road::{Course, Road},
+    },
     process::Process,
     stop::Stop,
 };
@@ -24,13 +28,15 @@ use crate::{
 /// The road of the paper (4.5.1): 512 kbit/s, 250 ms, which is taken as one way.
 const RATE: u64 = 512_000;
 const DELAY_MS: u32 = 250;
+/// There and back, while the road does not change.
+pub(super) const ROUND_TRIP: Duration = Duration::from_millis(2 * DELAY_MS as u64);
 /// A queue of one product of rate and round trip, in packets of 1,500 bytes. The paper does not say.
 const QUEUE: u64 = Road::product(RATE, DELAY_MS);
 /// A file of the paper, bytes.
 pub(super) const FILE: u64 = 1_000_000;
 /// What takes longer is missing, as in the paper.
 const LONGEST: Duration = Duration::from_secs(160);
-const PORT: &str = "5000";
+pub(super) const PORT: &str = "5000";
 const LINK: u16 = 7001;
 /// A server listens after so long, and a link is dialled.
 const SETTLE: Duration = Duration::from_millis(700);
@@ -49,6 +55,8 @@ pub(super) struct Ready {
     /// Directory of the keys `near` and `far`, and the keys.
     pub(super) keys: PathBuf,
     pub(super) shown: [String; 2],
+    /// Of ngtcp2's server.
+    pub(super) site: Option<Site>,
 }
 
 /// What a client says.
@@ -62,10 +70,14 @@ struct Said {
 pub(super) fn run(
     ready: &Ready,
     (loss, repetition): (u32, u32),
-    patterns: &[Pattern],
+    changing: bool,
     stop: &Stop,
 ) -> Result<Vec<UnicastRow>, LabError> {
-    let road = Road { rate: RATE, delay_ms: DELAY_MS, loss: loss.into(), queue: QUEUE };
+    let patterns: &[Pattern] = if changing { &Pattern::TRANSFERS } else { &Pattern::ALL };
+    let course = if changing { Course::Turns } else { Course::Still };
+    let lasts = LINKED + LONGEST * Pattern::ALL.len() as u32;
+    let road = Road::even(RATE, DELAY_MS, loss.into(), QUEUE);
+    let road = Road { course, lasts, ..road };
     let lab = Lab::up(&road.scenario()?, u64::from(repetition) + 1)?;
     let [near, far] = lab.hosts() else {
         return Err(LabError::new(Refusal::System, "lab.road", "road: it has not two hosts"));
@@ -73,9 +85,15 @@ pub(super) fn run(
     let failed = |error| LabError::system("unicast_peer", &error);
     // Behind the proxy, TCP does not cross the road.
     let protocol = ready.protocol.carrier().map_or(ready.protocol.name(), |_| "cubic");
-    let mut server = far.command(&ready.peer);
-    server.args([protocol, "server", PORT]);
-    let server = Process::start(server, Stdio::null(), Stdio::null()).map_err(failed)?;
+    let server = match (&ready.site, ready.protocol.ngtcp2()) {
+        (Some(site), Some(control)) => site.serve(far, control),
+        _ => {
+            let mut server = far.command(&ready.peer);
+            server.args([protocol, "server", PORT]);
+            Process::start(server, Stdio::null(), Stdio::null())
+        }
+    };
+    let server = server.map_err(failed)?;
     let daemons = daemons(ready, near, far)?;
     thread::sleep(SETTLE);
     let linked = daemons.is_empty() || is_linked(ready, (near, far), stop);
@@ -113,16 +131,21 @@ fn client(
     stop: &Stop,
 ) -> Result<Result<f64, String>, LabError> {
     let failed = |error| LabError::system("unicast_peer", &error);
+    let ended = |elapsed: Duration| match (elapsed > LONGEST, stop.is_set()) {
+        (true, _) => Some("longer than 160 s"),
+        (_, true) => Some("stopped"),
+        _ => None,
+    };
+    if let (Some(site), Some(control)) = (&ready.site, ready.protocol.ngtcp2()) {
+        return site.measure(hosts, (control, pattern), &ended).map_err(failed);
+    }
     let command = command(ready, hosts, pattern);
     let mut process = Process::start(command, Stdio::piped(), Stdio::null()).map_err(failed)?;
     let (out, _) = process.outputs();
     let begun = Instant::now();
     while process.try_end().map_err(failed)?.is_none() {
-        if begun.elapsed() > LONGEST {
-            return Ok(Err("longer than 160 s".to_owned()));
-        }
-        if stop.is_set() {
-            return Ok(Err("stopped".to_owned()));
+        if let Some(why) = ended(begun.elapsed()) {
+            return Ok(Err(why.to_owned()));
         }
         thread::sleep(LOOK);
     }

@@ -78,7 +78,12 @@ pub(super) fn hop(fields: &Fields<'_>, base: Hop, traces: &mut TraceFiles<'_>) -
     };
     let mtu = fields.read("mtu", units::size).map_or(base.mtu, |mtu| mtu as usize);
     let queue = fields.table("queue").and_then(|queue| queues::read(&queue, link.delay));
-    Hop { link, mtu, queue: queue.unwrap_or(base.queue) }
+    let held = fields.flag("held").unwrap_or(base.held);
+    if held && link.rate.is_none() {
+        let why = "needs a rate: without one nothing waits. Write rate = \"1Mbps\", too";
+        fields.get("held").into_iter().for_each(|value| fields.wrong("held", value, why));
+    }
+    Hop { link, mtu, queue: queue.unwrap_or(base.queue), held }
 }
 
 /// A path of its own for each pair knows one queue: drop-tail in bytes.
@@ -89,6 +94,8 @@ pub(super) fn pairwise(fields: &Fields<'_>, hop: Hop) -> Hop {
         Queue::DropTail(Limit::Bytes(queue_bytes)) => {
             let mtu = fields.get("mtu");
             mtu.into_iter().for_each(|value| fields.wrong("mtu", value, why));
+            let held = fields.get("held");
+            held.into_iter().for_each(|value| fields.wrong("held", value, why));
             Hop { link: Link { queue_bytes, ..hop.link }, ..hop }
         }
         _ => {

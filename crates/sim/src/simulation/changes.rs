@@ -25,8 +25,9 @@ impl Simulation {
             Change::Uplink(from, link) => self.network.set_uplink(from, link),
             Change::Hop(from, to, hop) => {
                 if let Some(fabric) = &mut self.fabric {
-                    fabric.set_hop(from, to, hop);
+                    fabric.set_hop(self.now, from, to, hop);
                 }
+                self.enter_steps();
             }
             Change::Inject { to, source, bytes } => self.inject(to, source, &bytes),
             Change::Tamper { like, to, source, patches } => {

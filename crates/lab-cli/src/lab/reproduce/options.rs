@@ -46,15 +46,15 @@ const HELP: Help = Help::new(&[
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct ReproduceArgs {
-    /// s000-table1, s000-table2, s000-table3, s002-links, s002-scale, s002-unicast, s002-p3,
-    /// s002-harness, s003, s003-gigabit, company or islands
+    /// s000-table1, s000-table2, s000-table3, s002-links, s002-scale, s002-unicast,
+    /// s002-unicast-dynamic, s002-p3, s002-harness, s003, s003-gigabit, company or islands
     pub(super) name: String,
     /// Systems, with commas [default: all that are installed]
     ///
     /// fanfare, norm, openpgm, jgroups, uftp, udpcast and tcp. For company: fanfare, nats, mqtt and
     /// zeromq-norm. For s002-harness also mqtt-0, mqtt-2, redis, redis-streams, rabbitmq, cyclonedds
     /// and zenoh. For s000-table3: fanfare and norm. For s002-unicast: cubic, bbr, reno, sctp, udt, srt,
-    /// quinn and fanfare.
+    /// quinn, ngtcp2, ngtcp2-bbr and fanfare.
     #[arg(long, value_name = "NAMES")]
     pub(super) systems: Option<String>,
     /// Cells, with commas [default: all, or a selection]

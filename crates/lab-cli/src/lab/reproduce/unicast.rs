@@ -1,4 +1,4 @@
-//! `fanfare lab reproduce s002-unicast`: eight protocols between two hosts over one bad road.
+//! `fanfare lab reproduce s002-unicast`: protocols between two hosts over one bad road.
 
 use fanfare_command::{Exit, Failure, Output};
 use fanfare_lab::{LabError, Protocol, Unicast, UnicastRow};
@@ -11,6 +11,8 @@ use crate::{
 
 /// What it is called among experiments.
 pub(super) const NAME: &str = "s002-unicast";
+/// The same over a road that changes.
+pub(super) const DYNAMIC: &str = "s002-unicast-dynamic";
 /// The paper's losses, percent.
 const LOSSES: [u32; 4] = [0, 5, 10, 15];
 /// Of the short form.
@@ -30,7 +32,7 @@ pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
     };
     let result = unicast.run(&stop, &mut missing, &mut |row| output.text(&row.line()));
     let broken = result.map(|rows| rows.iter().any(UnicastRow::is_broken));
-    conclude(broken, &unicast.trials.out.join(format!("{NAME}.md")), &stop, output)
+    conclude(broken, &unicast.trials.out.join(format!("{}.md", unicast.name())), &stop, output)
 }
 
 fn unicast(args: &ReproduceArgs) -> Result<Unicast, Failure> {
@@ -50,6 +52,7 @@ fn unicast(args: &ReproduceArgs) -> Result<Unicast, Failure> {
         protocols: chosen("systems", args.systems.as_deref(), &Protocol::ALL)?,
         losses,
         repetitions: args.repetitions(),
+        changing: args.name == DYNAMIC,
         trials: args.trials("results/unicast"),
     })
 }

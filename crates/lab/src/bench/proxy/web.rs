@@ -23,13 +23,13 @@ const CHUNK: usize = 64 << 10;
 const HEAD_MAX: usize = 4096;
 
 /// Serves until it is dropped.
-pub(super) struct Web {
+pub(in crate::bench) struct Web {
     stop: Arc<AtomicBool>,
 }
 
 impl Web {
     /// On this host; its connections have this congestion control.
-    pub(super) fn start(host: &Host, control: &'static str) -> Result<Self, LabError> {
+    pub(in crate::bench) fn start(host: &Host, control: &'static str) -> Result<Self, LabError> {
         let failed = |error| LabError::system("web server", &error);
         let listener = host.enter(|| TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)))?;
         let listener = listener.map_err(failed)?;

@@ -1,0 +1,190 @@
+//! How the bytes come, and the programs that bring them.
+
+use std::{
+    fs::File,
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{ProxyBench, echo, web};
+use crate::{error::LabError, host::Host, process::Process};
+
+/// The far side's port.
+const LINK: u16 = 7001;
+/// Where the near side listens.
+pub(super) const SOCKS: &str = "127.0.0.1:7000";
+/// A link is there within this time, or the run is not whole: a handshake over 10 % loss.
+const LINKED: Duration = Duration::from_secs(20);
+/// A port of NORM without a proxy.
+const NATIVE: u16 = 6085;
+
+/// How the bytes come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// TCP with this congestion control, without a proxy.
+    Tcp(&'static str),
+    /// NORM with this congestion control, without a proxy: a stream of `fanfare pipe`.
+    Native(&'static str),
+    /// The proxy by NORM, with this congestion control.
+    Norm(&'static str),
+    /// The proxy by QUIC, with this congestion control.
+    Quic(&'static str),
+}
+
+impl Way {
+    /// All that can be measured.
+    pub const ALL: [Self; 13] = [
+        Self::Tcp("cubic"),
+        Self::Tcp("bbr"),
+        Self::Native("auto"),
+        Self::Native("ecn"),
+        Self::Native("loss-tolerant"),
+        Self::Native("norm"),
+        Self::Norm("auto"),
+        Self::Norm("ecn"),
+        Self::Norm("loss-tolerant"),
+        Self::Norm("norm"),
+        Self::Norm("fixed"),
+        Self::Quic("cubic"),
+        Self::Quic("bbr"),
+    ];
+
+    /// As options name it.
+    #[must_use]
+    pub fn key(self) -> String {
+        match self {
+            Self::Tcp(control) => format!("tcp-{control}"),
+            Self::Native(control) => format!("native-{control}"),
+            Self::Norm(control) => format!("norm-{control}"),
+            Self::Quic(control) => format!("quic-{control}"),
+        }
+    }
+
+    /// As tables name it.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Self::Tcp(control) => format!("TCP {control}"),
+            Self::Native(control) => format!("NORM {control}, no proxy"),
+            Self::Norm(control) => format!("proxy, NORM {control}"),
+            Self::Quic(control) => format!("proxy, QUIC {control}"),
+        }
+    }
+
+    /// The kernel's congestion control that it needs.
+    pub(in crate::bench) const fn kernel(self) -> Option<&'static str> {
+        match self {
+            Self::Tcp(control) => Some(control),
+            _ => None,
+        }
+    }
+
+    /// Whether one program asks for each connection: the others are one stream.
+    pub(super) const fn has_connections(self) -> bool {
+        !matches!(self, Self::Native(_))
+    }
+
+    const fn is_proxied(self) -> bool {
+        matches!(self, Self::Norm(_) | Self::Quic(_))
+    }
+}
+
+/// Two hosts, and what is needed to start a way between them.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::bench) struct Ends<'a> {
+    pub(in crate::bench) bench: &'a ProxyBench,
+    pub(in crate::bench) way: Way,
+    pub(in crate::bench) near: &'a Host,
+    pub(in crate::bench) far: &'a Host,
+    /// Where the keys `near` and `far` are.
+    pub(in crate::bench) directory: &'a Path,
+    /// Of this run alone.
+    pub(in crate::bench) own: &'a Path,
+    pub(in crate::bench) keys: &'a [String; 2],
+}
+
+impl Ends<'_> {
+    /// What runs all the time: both sides of the proxy, where there is one.
+    pub(in crate::bench) fn daemons(&self) -> Result<Vec<Process>, LabError> {
+        let (carrier, quic, cc) = match self.way {
+            Way::Tcp(_) | Way::Native(_) => return Ok(Vec::new()),
+            Way::Norm(control) => ("norm", "cubic", control),
+            Way::Quic(control) => ("quic", control, "auto"),
+        };
+        let limit = (self.bench.road.rate * 4).to_string();
+        let common = |command: &mut Command, name: &str| {
+            command.arg("--identity").arg(self.directory.join(name));
+            command.args(["--quic-cc", quic, "--cc", cc, "--limit", &limit, "--quiet"]);
+        };
+        let address = self.far.address();
+        let mut server = self.far.command(self.bench.proxy());
+        server.args(["proxy", "server", "--listen", &format!("0.0.0.0:{LINK}")]);
+        server.args(["--accept", &format!("near={}", self.keys[0])]);
+        for port in [web::PORT, echo::PORT] {
+            server.args(["--allow", &format!("{address}:{port}")]);
+        }
+        common(&mut server, "far");
+        let mut client = self.near.command(self.bench.proxy());
+        client.args(["proxy", "client", "--listen", SOCKS, "--carrier", carrier]);
+        client.args(["--peer", &format!("far={address}:{LINK},{}", self.keys[1])]);
+        client.args(["--socket".as_ref(), self.own.join("near.sock").as_os_str()]);
+        common(&mut client, "near");
+        let start = |command| Process::start(command, Stdio::null(), Stdio::null());
+        let failed = |error| LabError::system("fanfare-proxy", &error);
+        Ok(vec![start(server).map_err(failed)?, start(client).map_err(failed)?])
+    }
+
+    /// Whether a connection can be asked for in time.
+    pub(in crate::bench) fn is_ready(&self) -> bool {
+        !self.way.is_proxied() || self.is_linked()
+    }
+
+    fn is_linked(&self) -> bool {
+        let begun = Instant::now();
+        while begun.elapsed() < LINKED {
+            // Port 1 is refused by the policy: an answer proves the link.
+            let mut asked = self.near.command("curl");
+            asked.args(["--silent", "--max-time", "10", "--socks5-hostname", SOCKS]);
+            let code = asked.arg("http://192.0.2.1:1/").status().ok().and_then(|s| s.code());
+            // 97: the proxy has refused; 7: nobody listens yet; 28: no answer in time.
+            let refused = code == Some(97);
+            if refused && begun.elapsed() > Duration::from_secs(2) {
+                return true;
+            }
+            thread::sleep(Duration::from_millis(200));
+        }
+        false
+    }
+
+    /// What writes the bytes to its output, and the program that must run beside it.
+    pub(in crate::bench) fn download(&self) -> Result<(Command, Option<Process>), LabError> {
+        if let Way::Native(control) = self.way {
+            return self.stream(control);
+        }
+        let mut curl = self.near.command("curl");
+        curl.args(["--silent", "--output", "-"]);
+        curl.arg("--max-time").arg(self.bench.seconds.to_string());
+        if self.way.is_proxied() {
+            curl.args(["--socks5-hostname", SOCKS]);
+        }
+        curl.arg(format!("http://{}:{}/", self.far.address(), web::PORT));
+        Ok((curl, None))
+    }
+
+    fn stream(&self, control: &str) -> Result<(Command, Option<Process>), LabError> {
+        let failed = |error| LabError::system("fanfare", &error);
+        let group = format!("{}:{NATIVE}", self.near.address());
+        let limit = (self.bench.road.rate * 4).to_string();
+        let mut sender = self.far.command(&self.bench.fanfare);
+        sender.args(["pipe", "send", "--unicast", "--group", &group, "--expect", "1"]);
+        sender.args(["--cc", control, "--rate", &limit, "--quiet"]);
+        let endless = File::open("/dev/zero").map_err(failed)?;
+        let sender = Process::start_from(sender, endless, Stdio::null(), Stdio::null());
+        let mut receiver = self.near.command("timeout");
+        receiver.arg(self.bench.seconds.to_string()).arg(&self.bench.fanfare);
+        receiver.args(["pipe", "recv", "--unicast", "--group", &group, "--quiet"]);
+        Ok((receiver, Some(sender.map_err(failed)?)))
+    }
+}
