@@ -4,7 +4,7 @@ use std::{
     net::SocketAddr,
     sync::{
         Arc, Mutex, PoisonError,
-        mpsc::{self, RecvTimeoutError, Sender},
+        mpsc::{self, RecvTimeoutError, SyncSender},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -17,8 +17,11 @@ use crate::{
     transfer::{Kind, Transfer},
 };
 
-/// The page is renewed so often: what is wrong shows within two seconds, and receivers tell once a second.
+/// The page is renewed so often, and at once when something came that says who is late, and why: that is to
+/// show within two seconds.
 const RENEWED: Duration = Duration::from_millis(500);
+/// Such lines. The first one comes once a second, the others seldom.
+const NEWS: [&str; 3] = ["receivers", "reported", "failed"];
 /// Open pages get the end within this, or not at all.
 const END_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -27,8 +30,8 @@ const END_PATIENCE: Duration = Duration::from_secs(1);
 pub struct TransferPage {
     shared: Arc<Shared>,
     server: Server,
-    /// Ends the thread when it is dropped.
-    running: Option<Sender<()>>,
+    /// Wakes the thread, and ends it when it is dropped.
+    running: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -47,11 +50,12 @@ impl TransferPage {
         let server = Server::start(address, access, Arc::clone(&board))?;
         let (transfer, begun) = (Mutex::new(transfer), Instant::now());
         let shared = Arc::new(Shared { transfer, board, begun });
-        let (running, stopped) = mpsc::channel();
+        // A thread that is awake looks at all that has come: one word is enough.
+        let (running, stopped) = mpsc::sync_channel(1);
         let own = Arc::clone(&shared);
         let thread = thread::Builder::new().name("watch-clock".to_owned()).spawn(move || {
             let mut second = 0;
-            while stopped.recv_timeout(RENEWED) == Err(RecvTimeoutError::Timeout) {
+            while stopped.recv_timeout(RENEWED) != Err(RecvTimeoutError::Disconnected) {
                 own.renew(&mut second);
             }
         });
@@ -63,7 +67,12 @@ impl TransferPage {
     pub fn tell(&self, line: &str) {
         if let Ok(line) = serde_json::from_str::<Value>(line) {
             let now = self.shared.begun.elapsed();
+            let is_news = NEWS.iter().any(|event| line["event"] == *event);
             self.shared.lock().on_line(now, line);
+            if let (true, Some(running)) = (is_news, &self.running) {
+                // It has been told already.
+                let _ = running.try_send(());
+            }
         }
     }
 

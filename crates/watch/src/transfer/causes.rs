@@ -18,6 +18,8 @@ const LOSS_FACTOR: f64 = 3.0;
 const SHARED_MIN: usize = 3;
 /// Overruns count so long: receivers tell of them once a second.
 const OVERRUN_SPAN: Duration = Duration::from_secs(5);
+/// A path that limits the rate for a moment has met other traffic. One that does so for long is narrow.
+const NARROW_AFTER: Duration = Duration::from_secs(5);
 /// Receivers are asked every two seconds, and less often when there are many.
 const SILENT_AFTER: Duration = Duration::from_secs(10);
 
@@ -32,6 +34,8 @@ pub(super) struct Scene<'m> {
     pub(super) flowing: bool,
     /// What limits the rate: code and receiver.
     pub(super) limit: Option<(&'m str, Option<u64>)>,
+    /// Since when it is that.
+    pub(super) limit_since: Duration,
     pub(super) missing: &'m [String],
 }
 
@@ -53,13 +57,11 @@ impl Scene<'_> {
                 found.push(self.slow_machine(*id, one));
             } else if self.is_lossy(*id, one, middle) {
                 found.push(self.lossy_path(*id, one, middle));
-            } else if self.limit == Some(("path", Some(*id))) && self.receivers.len() > 1 {
+            } else if self.is_narrow(*id) {
                 found.push(self.narrow_path(*id));
             }
-            if one.moved.is_some_and(|moved| self.now > moved + SILENT_AFTER) {
-                found.push(self.silent(*id, one));
-            }
         }
+        found.extend(self.all_silent());
         found.extend(self.missing.iter().map(|name| self.missing(name)));
         found
     }
@@ -81,6 +83,26 @@ impl Scene<'_> {
         let alone = one.loss >= LOSS_MIN && one.loss > LOSS_FACTOR * middle;
         alone
             || (self.limit == Some(("loss", Some(id))) && one.loss >= LOSS_MIN && middle < LOSS_MIN)
+    }
+
+    /// Those who have not got further. When most have not, they have not been asked, or it is not their fault.
+    fn all_silent(&self) -> Vec<Alert> {
+        // Whose disk is full gets no further, and why is said.
+        let open = |one: &Receiver| self.flowing && !one.is_settled() && one.reported.is_empty();
+        let waited =
+            |one: &Receiver| one.moved.is_some_and(|moved| self.now > moved + SILENT_AFTER);
+        let all = self.receivers.iter().filter(|(_, one)| open(one));
+        let silent: Vec<(&u64, &Receiver)> = all.clone().filter(|(_, one)| waited(one)).collect();
+        let total = all.count();
+        if total >= SHARED_MIN && silent.len() * 2 > total {
+            return Vec::new();
+        }
+        silent.into_iter().map(|(id, one)| self.silent(*id, one)).collect()
+    }
+
+    fn is_narrow(&self, id: u64) -> bool {
+        let lasts = self.now >= self.limit_since + NARROW_AFTER;
+        self.limit == Some(("path", Some(id))) && self.receivers.len() > 1 && lasts
     }
 
     fn alert(&self, cause: &'static str, severity: Severity, id: u64, words: Words) -> Alert {

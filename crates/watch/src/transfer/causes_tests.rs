@@ -5,7 +5,8 @@ fn scene<'m>(
     limit: Option<(&'m str, Option<u64>)>,
 ) -> Scene<'m> {
     let now = Duration::from_secs(60);
-    Scene { now, receivers, total: Some(1 << 30), flowing: true, limit, missing: &[] }
+    let limit_since = Duration::from_secs(50);
+    Scene { now, receivers, total: Some(1 << 30), flowing: true, limit, limit_since, missing: &[] }
 }
 
 /// Thirty receivers that get on, at the sender's side 60 s after the start.
@@ -61,6 +62,30 @@ fn what_limits_the_rate_is_evidence() {
     assert_eq!(causes(&scene(&all, Some(("overrun", Some(4))))), [named("slow-machine", 4)]);
     assert_eq!(causes(&scene(&all, Some(("path", Some(4))))), [named("narrow-path", 4)]);
     assert_eq!(causes(&scene(&all, Some(("queue", Some(4))))), []);
+}
+
+#[test]
+fn a_path_that_limits_the_rate_for_a_moment_is_not_narrow() {
+    let all = thirty();
+    let limit_since = Duration::from_secs(56);
+    let moment = Scene { limit_since, ..scene(&all, Some(("path", Some(4)))) };
+    assert_eq!(causes(&moment), []);
+}
+
+#[test]
+fn where_most_get_no_further_nobody_is_called_silent() {
+    let mut all = thirty();
+    all.values_mut().for_each(|one| one.moved = Some(Duration::from_secs(48)));
+    assert_eq!(causes(&scene(&all, None)), []);
+}
+
+#[test]
+fn whose_disk_is_full_is_not_called_silent_too() {
+    let mut all = thirty();
+    let full = all.get_mut(&9).unwrap();
+    full.reported.insert("disk-full".to_owned(), ("image.iso".to_owned(), 1));
+    full.moved = Some(Duration::from_secs(20));
+    assert_eq!(causes(&scene(&all, None)), [named("disk-full", 9)]);
 }
 
 #[test]

@@ -41,6 +41,8 @@ pub struct Transfer {
     pub(super) start: Value,
     /// The last line `progress`.
     pub(super) progress: Value,
+    /// Since when the same limits the rate.
+    limit_since: Duration,
     pub(super) receivers: BTreeMap<u64, Receiver>,
     pub(super) expected: Option<u64>,
     missing: Vec<String>,
@@ -66,6 +68,7 @@ impl Transfer {
             phase: "preparing",
             start: Value::Null,
             progress: Value::Null,
+            limit_since: Duration::ZERO,
             receivers: BTreeMap::new(),
             expected: None,
             missing: Vec::new(),
@@ -113,6 +116,7 @@ impl Transfer {
             total: self.total(),
             flowing: self.phase == "sending",
             limit: limiting["code"].as_str().map(|code| (code, limiting["id"].as_u64())),
+            limit_since: self.limit_since,
             missing,
         };
         let mut found = scene.find();
@@ -173,6 +177,13 @@ impl Transfer {
     fn on_progress(&mut self, now: Duration, line: Value) {
         if self.kind == Kind::Receive && self.result.is_none() {
             self.phase = "receiving";
+        }
+        let limit = |line: &Value| {
+            let limiting = &line["limiting"];
+            (limiting["code"].as_str().map(str::to_owned), limiting["id"].as_u64())
+        };
+        if limit(&line) != limit(&self.progress) {
+            self.limit_since = now;
         }
         self.progress = line;
         self.done.push_back((now, self.done()));

@@ -28,6 +28,9 @@ export class Stream {
       const last = this.points.at(-1)?.[0] ?? 0;
       this.#begun = Date.now() / 1000 - last;
     });
+    source.addEventListener('alive', () => {
+      this.#heard = Date.now();
+    });
     source.addEventListener('end', () => {
       this.ended = true;
       source.close();
