@@ -18,13 +18,12 @@ import org.jgroups.Message;
 import org.jgroups.Receiver;
 import org.jgroups.protocols.FRAG2;
 import org.jgroups.protocols.MERGE3;
-import org.jgroups.protocols.MFC;
 import org.jgroups.protocols.PING;
+import org.jgroups.protocols.RATE_LIMITER;
 import org.jgroups.protocols.TCP;
 import org.jgroups.protocols.TCPPING;
 import org.jgroups.protocols.TP;
 import org.jgroups.protocols.UDP;
-import org.jgroups.protocols.UFC;
 import org.jgroups.protocols.UNICAST3;
 import org.jgroups.protocols.pbcast.GMS;
 import org.jgroups.protocols.pbcast.NAKACK2;
@@ -35,6 +34,11 @@ public final class JGroupsCompany {
     private static final int PORT = 7800;
     /** One packet of the radio each. */
     private static final int FRAGMENT = 1300;
+    /** Half of the radio's rate, in bytes of content, each 100 ms: without a limit a long message fills its queue
+     * at once, and all that it loses is asked for by all. Repairs do not count. */
+    private static final int LIMIT_PERIOD_MS = 100, LIMIT_BYTES = 300_000 / 8 * LIMIT_PERIOD_MS / 1000;
+    /** Between two requests for the same: what waits in the radio's queue is no loss. */
+    private static final long REPAIR_MS = 2000;
 
     /** JGroups' own stacks. Nobody is put out of the group for being out of sight: no failure detection. */
     private static JChannel channel(boolean udp, String address, String all) throws Exception {
@@ -46,6 +50,8 @@ public final class JGroupsCompany {
             own.setMulticastAddress(InetAddress.getByName("239.255.77.10"));
             own.setMulticastPort(45590);
             own.setMulticastTTL(1);
+            // Each message its own packet: a bundle beyond the MTU would be lost with any of its fragments.
+            own.setBundlerType("no-bundler");
             discovery = new PING();
         } else {
             transport.setBindPort(PORT);
@@ -57,11 +63,17 @@ public final class JGroupsCompany {
         membership.setJoinTimeout(3000);
         membership.printLocalAddress(false);
         NAKACK2 repair = new NAKACK2();
+        repair.setXmitInterval(REPAIR_MS);
+        // To who asked: to all, answers to 23 are sent 23 times to each.
+        repair.useMcastXmit(false);
+        RATE_LIMITER limiter = new RATE_LIMITER();
+        limiter.setValue("time_period", LIMIT_PERIOD_MS);
+        limiter.setValue("max_bytes", LIMIT_BYTES);
         // Until all have it: else whoever misses the last message waits for the minute's gossip of STABLE.
         repair.setResendLastSeqnoMaxTimes(Integer.MAX_VALUE);
         Protocol[] stack = {
-            transport, discovery, new MERGE3(), repair, new UNICAST3(), new STABLE(), membership, new UFC(),
-            new MFC(), new FRAG2().setFragSize(FRAGMENT),
+            transport, discovery, new MERGE3(), repair, new UNICAST3().setXmitInterval(REPAIR_MS), new STABLE(),
+            membership, new FRAG2().setFragSize(FRAGMENT), limiter,
         };
         return new JChannel(stack);
     }

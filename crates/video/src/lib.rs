@@ -32,6 +32,7 @@ pub use about::About;
 pub use choice::Chooser;
 pub use demand::Demand;
 pub use ladder::Rendition;
+pub use pace::Pace;
 pub use segment::Segment;
 pub use shelf::Shelf;
 pub use want::Want;

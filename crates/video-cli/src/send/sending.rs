@@ -11,7 +11,7 @@ use fanfare_node::{
     messaging::{Filter, Options, Subscription, Topic},
     proto::Bitrate,
 };
-use fanfare_video::{About, Demand, Segment, Want, pace::pace, topics};
+use fanfare_video::{About, Demand, Pace, Segment, Want, topics};
 
 use super::{
     encoder::{Encoded, Encoder},
@@ -47,8 +47,9 @@ pub(crate) struct Sending<'a> {
     latest: Vec<Option<(Encoded, bool)>>,
     /// Renditions for whose next segment somebody waits.
     awaited: Vec<usize>,
+    pace: Pace,
     /// How fast it may send now, bit/s.
-    pace: Option<u64>,
+    ceiling: Option<u64>,
 }
 
 impl<'a> Sending<'a> {
@@ -64,7 +65,8 @@ impl<'a> Sending<'a> {
             wanted: vec![false; plan.ladder.len()],
             latest: plan.ladder.iter().map(|_| None).collect(),
             awaited: Vec::new(),
-            pace: None,
+            pace: Pace::default(),
+            ceiling: None,
             group,
             plan,
             output,
@@ -149,10 +151,10 @@ impl<'a> Sending<'a> {
         let rates = self.plan.ladder.iter().enumerate();
         let used = rates.filter(|(place, _)| self.demand.wants(now, *place));
         let used = used.map(|(_, rendition)| rendition.rate).sum();
-        let pace = pace(used, self.demand.carries(), self.newest);
-        if pace != self.pace {
-            self.pace = pace;
-            self.group.set_ceiling(pace.map(Bitrate::bps))?;
+        let ceiling = self.pace.of(used, self.demand.carries(), self.newest);
+        if ceiling != self.ceiling {
+            self.ceiling = ceiling;
+            self.group.set_ceiling(ceiling.map(Bitrate::bps))?;
         }
         Ok(())
     }
@@ -211,7 +213,7 @@ impl<'a> Sending<'a> {
         self.tell_about()?;
         self.set_pace()?;
         let begun_ms = self.begun_ms + u64::from(number) * self.plan.segment.as_millis() as u64;
-        let pace_kbps = self.pace.map_or(0, |bps| u32::try_from(bps / 1000).unwrap_or(0));
+        let pace_kbps = self.ceiling.map_or(0, |bps| u32::try_from(bps / 1000).unwrap_or(0));
         let segment = Segment { life: self.life, number, duration_ms, begun_ms, pace_kbps };
         let options = Options {
             priority: FIRST.saturating_sub(1 + rendition as u8),
