@@ -128,7 +128,8 @@ fn run_all(work: &Mutex<Work<'_>>) {
             Ok(row) if row.late_ms() > LATE_MAX_MS && attempt + 1 < ATTEMPTS => None,
             ended => Some(ended),
         });
-        let gone = || LabError::new(Refusal::System, "lab.trial", "trial: did not run. Report this");
+        let gone =
+            || LabError::new(Refusal::System, "lab.trial", "trial: did not run. Report this");
         let mut work = lock();
         match ended.unwrap_or_else(|| Err(gone())).and_then(|row| work.file.add(row)) {
             Ok(row) => {

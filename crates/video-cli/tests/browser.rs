@@ -124,7 +124,8 @@ fn base64(text: &str) -> Vec<u8> {
 
 #[test]
 fn base_64_comes_back_as_bytes() {
-    for (text, bytes) in [("", &b""[..]), ("Zg==", b"f"), ("Zm8=", b"fo"), ("Zm9vYmE/", b"fooba?")] {
+    for (text, bytes) in [("", &b""[..]), ("Zg==", b"f"), ("Zm8=", b"fo"), ("Zm9vYmE/", b"fooba?")]
+    {
         assert_eq!(base64(text), bytes);
     }
 }

@@ -15,13 +15,16 @@ const CALM: Duration = Duration::from_secs(4);
 const CALM_MAX: Duration = Duration::from_secs(120);
 /// A try has failed when the rendition is left within so long.
 const TRIAL: Duration = Duration::from_secs(15);
-/// Without a segment for so many of its durations something is wrong: they come evenly, and half of one is
-/// more than repairs take.
-const SILENT: f64 = 1.5;
+/// Without a segment for so many of its durations something is wrong: they come evenly, and the rest is
+/// more than repairs take, or an encoder on a busy machine. With 1.5 one run in four left its rendition
+/// without need.
+const SILENT: f64 = 1.8;
 /// What came at nearly the sender's pace was held up by that, and not by the path.
 const AT_PACE: f64 = 0.85;
-/// Of the newest measurement in the mean: two or three segments.
+/// Of the newest measurement in the mean, where it is less: two or three segments. A path that brought a
+/// segment soon can do so, and few segments go fast enough to tell: what is more counts for most.
 const GAIN: f64 = 0.4;
+const GAIN_UP: f64 = 0.7;
 
 /// Chooses a rendition, by its place in the ladder.
 #[derive(Debug)]
@@ -76,6 +79,7 @@ impl Chooser {
         let carries = match self.carries {
             None => seen,
             Some(known) if held_back && known > seen => known,
+            Some(known) if seen > known => known + GAIN_UP * (seen - known),
             Some(known) => known + GAIN * (seen - known),
         };
         // What is worse than thought counts at once.

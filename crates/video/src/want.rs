@@ -35,9 +35,12 @@ mod tests {
 
     #[test]
     fn a_word_comes_back_as_it_was_and_nonsense_does_not() {
-        for (name, rendition, carries_kbps) in
-            [("gate", "400k", Some(1200)), ("gate", "400k", None), ("gate", "", None), ("", "", None)]
-        {
+        for (name, rendition, carries_kbps) in [
+            ("gate", "400k", Some(1200)),
+            ("gate", "400k", None),
+            ("gate", "", None),
+            ("", "", None),
+        ] {
             let (name, rendition) = (name.to_owned(), rendition.to_owned());
             let want = Want { name, rendition, carries_kbps };
             assert_eq!(Want::parse(&want.encode()), Some(want));

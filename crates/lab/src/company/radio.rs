@@ -23,14 +23,8 @@ pub enum Radio {
 
 impl Radio {
     /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Moving,
-        Self::Fixed,
-        Self::Clear,
-        Self::LossTen,
-        Self::LossTwenty,
-        Self::LossThirty,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Moving, Self::Fixed, Self::Clear, Self::LossTen, Self::LossTwenty, Self::LossThirty];
     /// Those of the table.
     pub const MEASURED: [Self; 2] = [Self::Moving, Self::Fixed];
 

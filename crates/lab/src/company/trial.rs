@@ -155,7 +155,8 @@ impl<'a> Trial<'a> {
                 tally.on_published(next, zero.elapsed());
                 let text = client::text(next, planned.bytes);
                 let client = &mut voices[planned.publisher];
-                if let Err(error) = client.publish(&planned.topic(), &text) {
+                if let Err(error) = client.publish(&planned.topic(), &text, planned.kind.priority())
+                {
                     why = format!("v{} has ended ({error})", planned.publisher + 1);
                 }
                 next += 1;
@@ -217,10 +218,8 @@ type Seen = (Snapshot, Usage);
 /// What all programs together have used.
 fn used(voices: &mut [MessagingClient], server: Option<&Program>) -> Usage {
     let server = server.map(Program::usage_of_group);
-    let add = |all: Usage, one: Usage| Usage {
-        cpu: all.cpu + one.cpu,
-        memory: all.memory + one.memory,
-    };
+    let add =
+        |all: Usage, one: Usage| Usage { cpu: all.cpu + one.cpu, memory: all.memory + one.memory };
     voices.iter_mut().map(MessagingClient::used).chain(server).fold(Usage::default(), add)
 }
 

@@ -47,7 +47,8 @@ impl RecordFile {
         let line = serde_json::to_string(&row).map_err(|error| failed(error.into()))?;
         let file = OpenOptions::new().create(true).append(true).open(&self.path);
         // A line that a crash has cut off stays alone.
-        let cut = fs::read(&self.path).is_ok_and(|text| text.last().is_some_and(|end| *end != b'\n'));
+        let cut =
+            fs::read(&self.path).is_ok_and(|text| text.last().is_some_and(|end| *end != b'\n'));
         let text = format!("{}{line}\n", if cut { "\n" } else { "" });
         file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
         self.rows.push(row.clone());
@@ -56,7 +57,11 @@ impl RecordFile {
 
     /// Whether it has been run: on this radio, by this version of this system, with this seed, for this
     /// long and by as many.
-    pub(super) fn has(&self, company: &Company, (radio, system, version): (&str, &str, &str)) -> bool {
+    pub(super) fn has(
+        &self,
+        company: &Company,
+        (radio, system, version): (&str, &str, &str),
+    ) -> bool {
         self.rows.iter().any(|row| {
             is_of(row, company)
                 && row.seed() == company.seed

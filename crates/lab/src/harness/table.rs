@@ -90,8 +90,7 @@ fn beside_the_best(cells: &[HarnessCell]) -> String {
         much, ms | |\n|---|---|--:|--:|---|--:|--:|---|\n"
         .to_owned();
     for ours in cells.iter().filter(|cell| cell.is_ours()) {
-        let others =
-            || cells.iter().filter(|cell| cell.radio == ours.radio && !cell.is_ours());
+        let others = || cells.iter().filter(|cell| cell.radio == ours.radio && !cell.is_ours());
         for (n, cut) in CUTS.iter().enumerate() {
             let share = |cell: &HarnessCell| cell.shares[n].median;
             let p95 = |cell: &HarnessCell| cell.p95s[n].median;

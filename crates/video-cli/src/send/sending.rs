@@ -137,7 +137,8 @@ impl<'a> Sending<'a> {
     /// Who waits for something to show does not wait for the next segment where the newest was not sent.
     fn catch_up(&mut self) -> Result<(), Failure> {
         for rendition in std::mem::take(&mut self.awaited) {
-            if let Some((segment, _)) = self.latest[rendition].take_if(|(_, published)| !*published) {
+            if let Some((segment, _)) = self.latest[rendition].take_if(|(_, published)| !*published)
+            {
                 let published = self.publish(&segment)?;
                 self.latest[rendition] = Some((segment, published));
             }

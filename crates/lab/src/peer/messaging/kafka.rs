@@ -116,7 +116,12 @@ impl Kafka {
     /// Its directory, as a broker of a new cluster finds it.
     fn format(&self, settings: &Path) -> Result<(), LabError> {
         let mut command = Command::new("java");
-        command.args(["-XX:TieredStopAtLevel=1", "-cp", &self.class_path, "kafka.tools.StorageTool"]);
+        command.args([
+            "-XX:TieredStopAtLevel=1",
+            "-cp",
+            &self.class_path,
+            "kafka.tools.StorageTool",
+        ]);
         command.args(["format", "--cluster-id", CLUSTER, "--config"]).arg(settings);
         let done = command.output();
         let why = match done {

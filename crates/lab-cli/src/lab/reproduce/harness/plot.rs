@@ -86,12 +86,7 @@ pub(super) fn delays(cells: &[HarnessCell]) -> Result<String, DrawError> {
             .y_label_area_size(40)
             .build_cartesian_2d(TIMES.log_scale(), 0.0..100.0)?;
         let light = plotters::style::BLACK.mix(0.08);
-        chart
-            .configure_mesh()
-            .light_line_style(WHITE)
-            .bold_line_style(light)
-            .x_desc("s")
-            .draw()?;
+        chart.configure_mesh().light_line_style(WHITE).bold_line_style(light).x_desc("s").draw()?;
         for (number, cell) in of(cells, radio).into_iter().enumerate() {
             let (colour, width) = colour(number, cell);
             let sample =

@@ -84,7 +84,8 @@ fn figures(sent: &[Event], heard: &[(Vec<Event>, Option<u64>)], air: u64) -> Vec
     }
     delays.sort_by(f64::total_cmp);
     let (together, late) = heard.split_at(heard.len().saturating_sub(1));
-    let seconds = |start: &(Vec<Event>, Option<u64>)| start.1.map_or(f64::NAN, |ms| ms as f64 / 1e3);
+    let seconds =
+        |start: &(Vec<Event>, Option<u64>)| start.1.map_or(f64::NAN, |ms| ms as f64 / 1e3);
     let mut starts: Vec<f64> = together.iter().map(seconds).collect();
     starts.sort_by(f64::total_cmp);
     vec![
@@ -102,9 +103,8 @@ fn figures(sent: &[Event], heard: &[(Vec<Event>, Option<u64>)], air: u64) -> Vec
 /// Whether a player that begins a second after its first segment waits for a later one.
 fn stalls_of(segments: &[&Event]) -> bool {
     let Some(first) = segments.iter().min_by_key(|event| event.number) else { return true };
-    let shown = |event: &Event| {
-        first.at_ms + BUFFER + event.begun_ms.saturating_sub(first.begun_ms)
-    };
+    let shown =
+        |event: &Event| first.at_ms + BUFFER + event.begun_ms.saturating_sub(first.begun_ms);
     segments.iter().any(|event| event.at_ms > shown(event))
 }
 
@@ -114,7 +114,14 @@ mod tests {
 
     fn segment(number: u32, at_ms: u64) -> Event {
         let begun_ms = 100_000 + u64::from(number) * 1000;
-        Event { event: "segment".to_owned(), number, bytes: 1000, begun_ms, at_ms, ..Event::default() }
+        Event {
+            event: "segment".to_owned(),
+            number,
+            bytes: 1000,
+            begun_ms,
+            at_ms,
+            ..Event::default()
+        }
     }
 
     #[test]

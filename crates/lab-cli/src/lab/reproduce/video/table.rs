@@ -45,7 +45,8 @@ fn markdown(measured: &[Measured]) -> String {
                 count => format!(" (not in {count} of {})", runs.len()),
             };
             let digits = if name.ends_with("ms") { 0 } else { 2 };
-            let end = |value: Option<&f64>| value.map(|v| format!("{v:.digits$}")).unwrap_or_default();
+            let end =
+                |value: Option<&f64>| value.map(|v| format!("{v:.digits$}")).unwrap_or_default();
             let (least, most) = (end(values.first()), end(values.last()));
             let median = MedianOf::of(values).text(digits);
             let _ = writeln!(text, "| {name} | {median}{missing} | {least} | {most} |");
@@ -73,7 +74,8 @@ mod tests {
     #[test]
     fn a_figure_that_a_run_lacks_is_said_and_not_counted() {
         let case = &super::super::CASES[2];
-        let runs = [1.0, 2.0, 3.0].map(|t| RunLine { seed: 1, figures: vec![t, f64::NAN, t / 2.0] });
+        let runs =
+            [1.0, 2.0, 3.0].map(|t| RunLine { seed: 1, figures: vec![t, f64::NAN, t / 2.0] });
         let measured = [Measured { case, runs: runs.into() }];
         let text = markdown(&measured);
         assert!(text.contains("| 2.00 ± 2.48 | 1.00 | 3.00 |"), "{text}");
