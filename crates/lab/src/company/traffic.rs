@@ -29,14 +29,6 @@ impl Kind {
             Self::Document => 512 << 10,
         }
     }
-    /// Who reports a position does not let it wait behind a document of its own, which takes 14 s.
-    pub(super) fn priority(self) -> u8 {
-        match self {
-            Self::Position => 7,
-            Self::Sensor => 4,
-            Self::Document => 1,
-        }
-    }
     /// First time, and between two.
     fn times(self) -> (Duration, Duration) {
         let (first, every) = match self {

@@ -155,8 +155,7 @@ impl<'a> Trial<'a> {
                 tally.on_published(next, zero.elapsed());
                 let text = client::text(next, planned.bytes);
                 let client = &mut voices[planned.publisher];
-                if let Err(error) = client.publish(&planned.topic(), &text, planned.kind.priority())
-                {
+                if let Err(error) = client.publish(&planned.topic(), &text) {
                     why = format!("v{} has ended ({error})", planned.publisher + 1);
                 }
                 next += 1;

@@ -7,7 +7,7 @@ use crate::{
     host::Host,
     lab::Lab,
     peer::messaging::{
-        client::{self, Arrival, ArrivalLog, MessagingClient, PRIORITY},
+        client::{self, Arrival, ArrivalLog, MessagingClient},
         fanfare,
         norm::Pace,
     },
@@ -169,7 +169,7 @@ impl Trial<'_> {
             // With a number that no message has.
             let text = client::text(usize::MAX - greeting, GREETING);
             // A program that is gone shows with its first message.
-            course.published += usize::from(sender.publish(TOPIC, &text, PRIORITY).is_ok());
+            course.published += usize::from(sender.publish(TOPIC, &text).is_ok());
             self.pause(GREETING_EVERY)?;
         }
         heard.try_iter().for_each(|arrival| course.on_arrival(arrival));
@@ -194,7 +194,7 @@ impl Trial<'_> {
             }
             while sends && course.has_room() {
                 let text = client::text(course.messages, self.situation.size);
-                if let Err(error) = sender.publish(TOPIC, &text, PRIORITY) {
+                if let Err(error) = sender.publish(TOPIC, &text) {
                     return Ok(format!("the sender has ended ({error})"));
                 }
                 course.published += 1;

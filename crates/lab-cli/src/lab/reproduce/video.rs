@@ -2,35 +2,23 @@
 //!
 //! - `fall`: a line that falls and comes back, beside `control` traffic
 //! - `crowd`: many viewers on one medium; `beginning`: one that comes when the source has gone
-//! - `programs`: what they say; `table`: medians and intervals
+//! - `course`: what all have in common; `programs`: what they say; `table`: medians and intervals
 
 mod beginning;
 mod control;
+mod course;
 mod crowd;
 mod fall;
 mod programs;
 mod table;
 
-use std::time::Duration;
-
 use fanfare_command::{Exit, Failure, Output};
-use fanfare_lab::{Lab, Stop};
-use fanfare_sim::Scenario;
 
 use super::options::{ReproduceArgs, conclude};
-use crate::ending::{failure, give_up, stop};
+use crate::ending::{give_up, stop};
+use course::Case;
+pub(super) use course::NAME;
 use table::{Measured, RunLine};
-
-/// What it is called among experiments.
-pub(super) const NAME: &str = "s002-video";
-
-/// A kind of run: its name, its figures, and what makes them.
-struct Case {
-    name: &'static str,
-    about: &'static str,
-    figures: &'static [&'static str],
-    run: fn(u64, &Stop) -> Result<Vec<f64>, Failure>,
-}
 
 const CASES: [Case; 3] = [
     Case {
@@ -104,28 +92,6 @@ fn chosen(cells: Option<&str>) -> Result<Vec<&'static Case>, Failure> {
 
 fn fanfare_lab_error(error: &std::io::Error) -> Failure {
     Failure::new(Exit::Resource, "lab.table", format!("file (the table): {error}"))
-}
-
-/// The lab of a scenario.
-fn lab(text: &str, seed: u64) -> Result<Lab, Failure> {
-    let none = |file: &str| Err(format!("{file} is not part of it. Report this"));
-    let scenario = Scenario::parse_for_laboratory(text, &none).map_err(|mistakes| {
-        let all: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
-        broken(&all.join("; "))
-    })?;
-    Lab::up(&scenario, seed).map_err(|error| failure(&error))
-}
-
-/// Until so long after the lab came up.
-fn pause(lab: &Lab, stop: &Stop, until: Duration) -> Result<(), Failure> {
-    match stop.wait(until.saturating_sub(lab.elapsed())) {
-        true => Err(Failure::new(Exit::Interrupted, "lab.interrupted", "interrupted".to_owned())),
-        false => Ok(()),
-    }
-}
-
-fn broken(what: &str) -> Failure {
-    Failure::new(Exit::Failed, "lab.experiment", format!("scenario (video): {what}. Report this"))
 }
 
 #[cfg(test)]

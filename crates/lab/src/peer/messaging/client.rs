@@ -19,9 +19,6 @@ use std::{
 /// Around the number of a message in its text: what comes is known by it, however it is wrapped.
 const MARK: u8 = b'@';
 
-/// Of messages of which none is before others: what a node takes by itself.
-pub(crate) const PRIORITY: u8 = 5;
-
 /// The text of a message: its number, and as many bytes as it is to have.
 pub(crate) fn text(number: usize, bytes: usize) -> String {
     let mut text = format!("@{number}@");
@@ -148,15 +145,13 @@ impl MessagingClient {
         self
     }
 
-    /// Publishes; a program that is gone says nothing any more. Most systems have no priorities.
-    pub(crate) fn publish(&mut self, topic: &str, text: &str, priority: u8) -> io::Result<()> {
+    /// Publishes; a program that is gone says nothing any more.
+    pub(crate) fn publish(&mut self, topic: &str, text: &str) -> io::Result<()> {
         let line = match self.format {
             RequestFormat::Words => format!("{topic} {text}\n"),
             RequestFormat::Dots => format!("{} {text}\n", topic.replace('/', ".")),
             RequestFormat::Requests => {
-                let request = serde_json::json!({
-                    "do": "publish", "topic": topic, "text": text, "priority": priority,
-                });
+                let request = serde_json::json!({"do": "publish", "topic": topic, "text": text});
                 format!("{request}\n")
             }
         };
@@ -219,7 +214,7 @@ mod tests {
         let (arrivals, heard) = channel();
         let hearing = ArrivalLog { host: 3, arrivals };
         let mut client = MessagingClient::of_program(Command::new("cat"), &log, hearing).unwrap();
-        client.publish("position/v4", &text(9, 20), PRIORITY).unwrap();
+        client.publish("position/v4", &text(9, 20)).unwrap();
         let (host, number, _) = heard.recv().unwrap();
         assert_eq!((host, number), (3, 9));
         drop(client);

@@ -10,7 +10,10 @@ use std::{
 use fanfare_command::Failure;
 use fanfare_lab::{Host, Stop};
 
-use super::{lab, pause, programs::Running};
+use super::{
+    course::{broken, lab, pause},
+    programs::Running,
+};
 
 /// The neighbour begins; the source goes; the late one comes; all ends.
 const BEGINS: Duration = Duration::from_secs(3);
@@ -35,7 +38,7 @@ pub(super) const FIGURES: [&str; 3] = [
 /// One run.
 pub(super) fn run(seed: u64, stop: &Stop) -> Result<Vec<f64>, Failure> {
     let lab = lab(SCENARIO, seed)?;
-    let [s, n, late] = lab.hosts() else { return Err(super::broken("it has not three hosts")) };
+    let [s, n, late] = lab.hosts() else { return Err(broken("it has not three hosts")) };
     let send = ["send", "test", "--name", "gate", "--renditions", "400k", "--rate", "6M"];
     let sender = Running::start(s, &send)?;
     pause(&lab, stop, BEGINS)?;
@@ -46,7 +49,7 @@ pub(super) fn run(seed: u64, stop: &Stop) -> Result<Vec<f64>, Failure> {
     let segments = neighbour.events().into_iter().filter(|event| event.is_segment());
     let numbers: Vec<u32> = segments.map(|event| event.number).collect();
     let (Some(first), held) = (numbers.iter().min().copied(), numbers.len()) else {
-        return Err(super::broken("the neighbour has nothing"));
+        return Err(broken("the neighbour has nothing"));
     };
     let began = Instant::now();
     let viewer = Running::start(late, &["serve"])?;

@@ -6,8 +6,8 @@ use fanfare_command::Failure;
 use fanfare_lab::Stop;
 
 use super::{
+    course::{broken, lab, pause},
     fall::percentile,
-    lab, pause,
     programs::{Event, Running},
 };
 
@@ -40,7 +40,7 @@ pub(super) const FIGURES: [&str; 8] = [
 /// One run.
 pub(super) fn run(seed: u64, stop: &Stop) -> Result<Vec<f64>, Failure> {
     let lab = lab(SCENARIO, seed)?;
-    let host = |name: &str| lab.host(name).ok_or_else(|| super::broken("a host is missing"));
+    let host = |name: &str| lab.host(name).ok_or_else(|| broken("a host is missing"));
     let send = ["send", "test", "--name", "gate", "--renditions", "1500k", "--rate", "6M"];
     let sender = Running::start(host("s")?, &send)?;
     pause(&lab, stop, BEGIN)?;

@@ -8,7 +8,7 @@ use fanfare_lab::{Lab, Stop};
 
 use super::{
     control::Control,
-    lab, pause,
+    course::{broken, lab, pause},
     programs::{Event, Running, now_ms},
 };
 
@@ -53,7 +53,7 @@ pub(super) const FIGURES: [&str; 11] = [
 /// One run.
 pub(super) fn run(seed: u64, stop: &Stop) -> Result<Vec<f64>, Failure> {
     let lab: Lab = lab(SCENARIO, seed)?;
-    let [s, v] = lab.hosts() else { return Err(super::broken("it has not two hosts")) };
+    let [s, v] = lab.hosts() else { return Err(broken("it has not two hosts")) };
     let zero_ms = now_ms() - lab.elapsed().as_millis() as u64;
     let zero = Instant::now() - lab.elapsed();
     let send = ["send", "test", "--name", "gate", "--renditions", "64k,400k", "--rate", "900k"];
