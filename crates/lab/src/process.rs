@@ -206,7 +206,7 @@ mod tests {
             .unwrap();
         process.measure();
         let (alone, all) = (process.usage().memory, process.usage_of_group().memory);
-        assert!(alone > 0 && all >= 2 * alone, "{alone} {all}");
+        assert!(alone > 0 && all > alone, "{alone} {all}");
     }
 
     #[test]
