@@ -125,6 +125,19 @@ fn mistakes<E>(rows: &[Row], page: impl Fn(&str) -> Result<String, E>) -> Vec<St
         {
             say("stands without a page, or without a figure of ours");
         }
+        if matches!(&*row.state, "stands" | "short")
+            && (row.command.is_empty() || row.peer.is_empty())
+        {
+            say("does not say which command makes it, or what its peer does today");
+        }
+        if row.paper.is_empty() {
+            say("does not say what the paper says");
+        }
+        for file in row.command.split(' ').filter(|word| word.starts_with("scenarios/")) {
+            if !Path::new(file).exists() {
+                say(&format!("its command names {file}, which is not there"));
+            }
+        }
         if row.page.is_empty() {
             continue;
         }
@@ -220,6 +233,10 @@ mod tests {
         assert!(found(ONE, "14.29 99.99").contains("1 rows"));
         let short = ONE.replace("\"stands\"", "\"short\"");
         assert!(found(&short, "14.29 99.99").contains("does not say why"));
+        let bare = ONE.replace("command = \"x\"\n", "");
+        assert!(found(&bare, "14.29 99.99").contains("which command makes it"));
+        let gone = ONE.replace("\"x\"", "\"fanfare sim table scenarios/none.toml\"");
+        assert!(found(&gone, "14.29 99.99").contains("names scenarios/none.toml"));
         let vague = ONE.replace("\"stands\"", "\"fine\"");
         assert!(found(&vague, "14.29 99.99").contains("its state is none"));
         assert!(parse("[[row]]\nsytem = \"x\"\n").is_err());

@@ -31,6 +31,12 @@ impl Age {
             false => self.then.saturating_sub(self.heard.since(begun)),
         }
     }
+
+    /// Whether it was published after `begun` for sure: what is told may be too young by less than
+    /// [`AGE_TOLD_FROM`].
+    pub(crate) fn is_after(self, begun: Time) -> bool {
+        self.heard > begun + self.then + AGE_TOLD_FROM
+    }
 }
 
 /// What a datagram says of the age of its `which`th message; nothing said is new.
@@ -101,6 +107,8 @@ mod tests {
             [at(50), at(80), at(100), at(110)].map(|begun| age.before(begun)),
             [s(0), s(10), s(30), s(40)]
         );
+        // It may be 38 s old, and no older.
+        assert!(age.is_after(at(61)) && !age.is_after(at(62)));
     }
 
     #[test]

@@ -43,9 +43,13 @@ pub(crate) struct Point {
 
 impl Subscribed {
     fn wants(&self, message: &Description, at: Point) -> bool {
-        // To who came later than the publisher, all before its coming is history.
-        let begun = self.begun.get(&at.source);
-        let back = begun.map_or(at.back, |newest| (newest + 1).saturating_sub(at.index));
+        // To who came later than the publisher, all before its coming is history. What was published
+        // after that is none, also where others told of it before anything of it was heard.
+        let back = match self.begun.get(&at.source) {
+            Some(newest) => (newest + 1).saturating_sub(at.index),
+            None if at.age.is_after(self.since) => 0,
+            None => at.back,
+        };
         self.subscription.wants(message, (back, at.age.before(self.since)))
     }
 

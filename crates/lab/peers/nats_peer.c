@@ -1,10 +1,11 @@
 /* Publishes lines and prints what is published, over NATS with JetStream (cnats): one of the systems
  * beside which groups are measured.
  *
- *   nats_peer SERVER NAME SUBJECT...          subjects as subscriptions have them: position.*
+ *   nats_peer SERVER NAME stream|core SUBJECT...          subjects as subscriptions have them: position.*
  *
- * Reads "SUBJECT TEXT" lines and prints the texts that come. A stream takes each message once, and each
- * client has a durable consumer for each subject: nothing is lost that the stream holds. */
+ * Reads "SUBJECT TEXT" lines and prints the texts that come. `stream`: JetStream. A stream takes each message
+ * once, and each client has a durable consumer for each subject: nothing is lost that the stream holds. `core`:
+ * NATS alone, which tells those that are connected and keeps nothing. */
 #include <nats/nats.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +18,12 @@
 enum { PING_MS = 10000, RETRY_MS = 1000, ANSWER_MS = 4000, BYTES_PER_MS = 8, ACK_WAIT_S = 30, LONG_ACK_WAIT_S = 60 };
 
 static void on_message(natsConnection *server, natsSubscription *subscription, natsMsg *message, void *user) {
-    (void)server, (void)subscription, (void)user;
+    (void)server, (void)subscription;
     fwrite(natsMsg_GetData(message), 1, (size_t)natsMsg_GetDataLength(message), stdout);
     putchar('\n');
-    natsMsg_Ack(message, NULL);
+    if (user != NULL) {
+        natsMsg_Ack(message, NULL);
+    }
     natsMsg_Destroy(message);
 }
 
@@ -61,7 +64,7 @@ static void subscribe(jsCtx *context, const char *name, const char *subject, int
         options.Config.AckWait = wait * 1000000000;
         options.ManualAck = true;
         natsSubscription *subscription = NULL;
-        if (js_Subscribe(&subscription, context, subject, on_message, NULL, NULL, &options, NULL) == NATS_OK) {
+        if (js_Subscribe(&subscription, context, subject, on_message, context, NULL, &options, NULL) == NATS_OK) {
             return;
         }
         nats_Sleep(RETRY_MS);
@@ -83,12 +86,13 @@ static void publish(jsCtx *context, const char *subject, const char *text, const
 }
 
 int main(int count, char **arguments) {
-    if (count < 4) {
-        fprintf(stderr, "usage: nats_peer SERVER NAME SUBJECT...\n");
+    if (count < 5) {
+        fprintf(stderr, "usage: nats_peer SERVER NAME stream|core SUBJECT...\n");
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 1 << 20);
     const char *name = arguments[2];
+    int keeps = strcmp(arguments[3], "stream") == 0;
     natsOptions *options = NULL;
     natsConnection *server = NULL;
     jsCtx *context = NULL;
@@ -107,9 +111,16 @@ int main(int count, char **arguments) {
     if (natsConnection_JetStream(&context, server, NULL) != NATS_OK) {
         return 1;
     }
-    make_stream(context);
-    for (int number = 3; number < count; number++) {
-        subscribe(context, name, arguments[number], number);
+    if (keeps) {
+        make_stream(context);
+    }
+    for (int number = 4; number < count; number++) {
+        natsSubscription *subscription = NULL;
+        if (keeps) {
+            subscribe(context, name, arguments[number], number);
+        } else if (natsConnection_Subscribe(&subscription, server, arguments[number], on_message, NULL) != NATS_OK) {
+            return 1;
+        }
     }
     puts("ready");
     char *line = NULL, id[96];
@@ -123,7 +134,11 @@ int main(int count, char **arguments) {
         }
         *text++ = '\0';
         snprintf(id, sizeof id, "%s-%lu", name, number);
-        publish(context, line, text, id);
+        if (keeps) {
+            publish(context, line, text, id);
+        } else {
+            natsConnection_PublishString(server, line, text);
+        }
     }
     return 0;
 }

@@ -1,7 +1,8 @@
-/* Publishes lines and prints what is published, over ZeroMQ's PUB and SUB on NORM (libzmq with libnorm): one
- * of the systems beside which groups are measured.
+/* Publishes lines and prints what is published, over ZeroMQ's PUB and SUB on NORM (libzmq with libnorm) or on TCP:
+ * one of the systems beside which groups are measured.
  *
  *   zmq_peer INTERFACE GROUP:PORT ID TOPIC...     topics are beginnings: position/
+ *   zmq_peer tcp PORT,ADDRESS,ADDRESS,... ID TOPIC...       all members; the one with number ID is this one
  *
  * Reads "TOPIC TEXT" lines and prints the texts that come.
  *
@@ -19,6 +20,9 @@ enum { PIECE = 1800, HEADER = 200, PUBLISHERS_MAX = 256, TEXT_MAX = 1 << 20 };
 
 static char **topics;
 static char place[128];
+/* By TCP: the port, and all members. */
+static char *members;
+static unsigned own;
 
 /* What has come of a publisher's present text: pieces come in its order, or not at all. */
 static struct {
@@ -55,6 +59,13 @@ static void on_piece(const char *message, size_t length) {
     }
 }
 
+static void go(int result) {
+    if (result != 0) {
+        fprintf(stderr, "%s: %s\n", place, zmq_strerror(zmq_errno()));
+        exit(1);
+    }
+}
+
 static void *listen_to(void *context) {
     void *socket = zmq_socket(context, ZMQ_SUB);
     int all = 0;
@@ -62,9 +73,16 @@ static void *listen_to(void *context) {
     for (char **topic = topics; *topic != NULL; topic++) {
         zmq_setsockopt(socket, ZMQ_SUBSCRIBE, *topic, strlen(*topic));
     }
-    if (zmq_connect(socket, place) != 0) {
-        fprintf(stderr, "%s: %s\n", place, zmq_strerror(zmq_errno()));
-        exit(1);
+    if (members == NULL) {
+        go(zmq_connect(socket, place));
+    } else {
+        char *rest = NULL, *port = strtok_r(members, ",", &rest), *member;
+        for (unsigned number = 1; (member = strtok_r(NULL, ",", &rest)) != NULL; number++) {
+            snprintf(place, sizeof place, "tcp://%s:%s", member, port);
+            if (number != own) {
+                go(zmq_connect(socket, place));
+            }
+        }
     }
     puts("ready");
     zmq_msg_t message;
@@ -92,16 +110,19 @@ int main(int count, char **arguments) {
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 1 << 20);
-    snprintf(place, sizeof place, "norm://%s,%s;%s", arguments[3], arguments[1], arguments[2]);
+    if (strcmp(arguments[1], "tcp") == 0) {
+        own = (unsigned)atoi(arguments[3]);
+        members = arguments[2];
+        snprintf(place, sizeof place, "tcp://*:%u", (unsigned)atoi(members));
+    } else {
+        snprintf(place, sizeof place, "norm://%s,%s;%s", arguments[3], arguments[1], arguments[2]);
+    }
     topics = arguments + 4;
     void *context = zmq_ctx_new();
     void *socket = zmq_socket(context, ZMQ_PUB);
     int all = 0;
     zmq_setsockopt(socket, ZMQ_SNDHWM, &all, sizeof all);
-    if (zmq_connect(socket, place) != 0) {
-        fprintf(stderr, "%s: %s\n", place, zmq_strerror(zmq_errno()));
-        return 1;
-    }
+    go(members == NULL ? zmq_connect(socket, place) : zmq_bind(socket, place));
     pthread_t listener;
     pthread_create(&listener, NULL, listen_to, context);
     char *line = NULL;

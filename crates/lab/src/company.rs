@@ -20,6 +20,7 @@ pub use plan::Company;
 pub use radio::Radio;
 pub use table::CompanyRow;
 pub(crate) use tally::Cut;
+pub(crate) use trial::Trial;
 
 use crate::{
     error::{LabError, Refusal},
@@ -29,7 +30,6 @@ use crate::{
     trials::{self},
 };
 use std::{sync::Mutex, thread};
-use trial::Trial;
 
 /// Vehicles, as in the simulated company.
 pub const VEHICLES: usize = 24;
@@ -46,7 +46,7 @@ pub enum CompanyProgress<'a> {
 }
 
 /// A system that can be run.
-type Prepared = (MessagingSystem, Box<dyn MessagingSoftware>);
+pub(crate) type Prepared = (MessagingSystem, Box<dyn MessagingSoftware>);
 
 impl Company {
     /// Runs all of it, and writes the tables.
@@ -64,10 +64,7 @@ impl Company {
     }
 
     /// Runs all of it.
-    ///
-    /// # Errors
-    /// When the lab cannot be, a named system is missing, or `stop` was set.
-    pub(crate) fn measure(
+    fn measure(
         &self,
         stop: &Stop,
         tell: &mut (dyn FnMut(CompanyProgress<'_>) + Send),
@@ -107,7 +104,11 @@ impl Company {
         Ok(rows)
     }
 
-    fn prepare(
+    /// Finds or compiles all systems.
+    ///
+    /// # Errors
+    /// A named one is missing.
+    pub(crate) fn prepare(
         &self,
         tell: &mut (dyn FnMut(CompanyProgress<'_>) + Send),
     ) -> Result<Vec<Prepared>, LabError> {
@@ -122,11 +123,28 @@ impl Company {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
+pub(crate) mod tests {
+    use std::{path::PathBuf, time::Duration};
 
     use super::*;
+    use crate::trials::Trials;
     use fanfare_sim::Scenario;
+
+    /// A minute of six vehicles on the fixed radio.
+    pub(crate) fn company() -> Company {
+        Company {
+            systems: vec![MessagingSystem::Nats],
+            leave_out_missing: false,
+            radios: vec![Radio::Fixed],
+            vehicles: 6,
+            duration: Duration::from_secs(60),
+            rest: Duration::from_secs(30),
+            seed: 1,
+            trials: Trials { out: PathBuf::new(), jobs: 1, fanfare: PathBuf::new() },
+        }
+    }
+
+    pub(crate) use super::table::tests::{of_version, row};
 
     #[test]
     fn all_radios_are_networks_of_all_vehicles() {

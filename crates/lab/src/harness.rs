@@ -3,33 +3,37 @@
 //!
 //! Driver and StatServer of the paper are `peer::messaging` and `company` here: what a system does on
 //! a host, and what is published when. This repeats that with other seeds, and makes medians.
+//!
+//! - `record`: the file of all trials, which are not run again
+//! - `cell`: what the repetitions of a system on a radio say together
+//! - `table`: all cells for people and for programs; `published`: the paper's figures
 
-use std::{collections::BTreeMap, fmt::Write as _, ops::Range};
+mod cell;
+mod published;
+mod record;
+mod table;
 
-use crate::{
-    company::{Company, CompanyProgress, CompanyRow, Cut},
-    error::LabError,
-    stop::Stop,
-    trials::versions,
+pub use cell::{HarnessCell, MedianOf};
+
+use std::{
+    ops::Range,
+    sync::{Mutex, PoisonError},
+    thread,
 };
 
-/// The paper's Table 5.4: mean latency of positions within 5 s, within 10 s, and of all, in ms.
-const PUBLISHED: [(&str, [&str; 3]); 7] = [
-    ("fanfare", ["95 (DisService, reliable)", "95", "8755"]),
-    ("nats", ["1832", "5206", "13,998"]),
-    ("zeromq-norm", ["105", "222", "27,266"]),
-    ("redis", ["1883", "3859", "50,874"]),
-    ("redis-streams", ["1883 (its channels)", "3859", "50,874"]),
-    ("rabbitmq", ["2219", "4425", "15,750"]),
-    ("cyclonedds", ["4174 (OpenDDS)", "5005", "5068"]),
-];
+use crate::{
+    company::{Company, CompanyProgress, CompanyRow, Prepared, Trial},
+    error::{LabError, Refusal},
+    peer::messaging::MessagingSystem,
+    stop::Stop,
+    system::privileges,
+};
+use record::RecordFile;
 
-/// What is left out, and why: said in the table, so that nobody looks for it.
-const LEFT_OUT: &str = "Left out: Kafka (its packages are in Maven only, and its driver is not written), \
-    JGroups and ZeroMQ over TCP (as messages; JGroups is there for files), NATS without JetStream, \
-    TamTam, Edgware, GDEM, RTI-DDS and OpenDDS (no package, or none that may be used); priorities, \
-    failures of nodes and brokers, partitions, CPU and memory; the LAN, the cooperative radio and \
-    several companies, which are in the simulator's tables.";
+/// A trial in which the emulator was later than that, in one packet of a hundred, is run again, so often in
+/// all: it is half of the time that a full packet has the air, and more than most delays of a good radio.
+const LATE_MAX_MS: f64 = 10.0;
+const ATTEMPTS: u32 = 2;
 
 /// A comparison with several seeds.
 #[derive(Debug, Clone)]
@@ -40,132 +44,122 @@ pub struct Harness {
     pub repetitions: Range<u32>,
 }
 
+/// Trials that wait, and those that have been.
+struct Work<'a> {
+    waiting: Vec<Trial<'a>>,
+    file: RecordFile,
+    failure: Option<LabError>,
+    tell: &'a mut (dyn FnMut(CompanyProgress<'_>) + Send),
+}
+
 impl Harness {
-    /// Runs all of it, and writes the tables.
+    /// Runs what has not been run, and writes the tables of all that has been.
     ///
     /// # Errors
-    /// As [`Company::run`].
+    /// When the lab cannot be, a named system is missing, a record cannot be kept, or `stop` was set.
     pub fn run(
         &self,
         stop: &Stop,
         tell: &mut (dyn FnMut(CompanyProgress<'_>) + Send),
-    ) -> Result<Vec<CompanyRow>, LabError> {
-        let mut rows = Vec::new();
-        for repetition in self.repetitions.clone() {
-            let company = Company { seed: u64::from(repetition) + 1, ..self.company.clone() };
-            rows.extend(company.measure(stop, tell)?);
-        }
-        self.company.trials.write("harness", &self.markdown(&rows), &csv(&rows))?;
-        Ok(rows)
+    ) -> Result<Vec<HarnessCell>, LabError> {
+        privileges::check()?;
+        let file = RecordFile::open(&self.company.trials.out)?;
+        let fleets = self.company.prepare(tell)?;
+        let seed = |number: u32| Company { seed: u64::from(number) + 1, ..self.company.clone() };
+        let companies: Vec<Company> = self.repetitions.clone().map(seed).collect();
+        let waiting = self.trials(&companies, &fleets, &file, stop);
+        let work = Mutex::new(Work { waiting, file, failure: None, tell });
+        thread::scope(|scope| {
+            for _ in 0..self.company.trials.jobs() {
+                scope.spawn(|| run_all(&work));
+            }
+        });
+        let Work { file, failure, .. } = work.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let cells = cell::cells(&file.of(&self.company));
+        self.company.trials.write(
+            "harness",
+            &table::markdown(self, &cells, file.rows()),
+            &table::csv(&file.of(&self.company)),
+        )?;
+        failure.map_or(Ok(cells), Err)
     }
 
-    fn markdown(&self, rows: &[CompanyRow]) -> String {
-        let Company { vehicles, duration, rest, .. } = &self.company;
-        let mut text = format!(
-            "# harness\n\n{vehicles} vehicles on one radio of 600 kbit/s, real programs in the laboratory: \
-             positions of 128 bytes from all to all every 10 s for {} s, then {} s until the end; sensor \
-             data of 128 KiB from one to three at 30 s, a document of 512 KiB from one to two at 60 s if \
-             that is before the end. Medians of {} repetitions, least and most in brackets. Made by `fanfare \
-             lab reproduce s002-harness`.\n\n\
-             Seed 002 ran for 20 minutes over a moving company; its latencies (Table 5.4, in ms) stand \
-             beside ours. Shares are of all pairs of a position and another vehicle. `late` is the \
-             emulator's own lateness, 99th percentile: where it is much, latencies are upper bounds.\n\n",
-            duration.as_secs(),
-            rest.as_secs(),
-            self.repetitions.len(),
-        );
-        text += "| radio | system | within 5 s, % | at the end, % | mean within 5 s, ms | seed 002 | \
-                 95 % within 5 s, ms | mean within 10 s, ms | seed 002 | mean of all, ms | seed 002 | \
-                 sensor, % | documents, % | air, bytes | late, ms |\n\
-                 |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
-        for ((radio, system), cell) in cells(rows) {
-            row(&mut text, (radio, system), &cell);
+    /// Those that are to be run, in an order that is by chance, and the same each time.
+    fn trials<'a>(
+        &self,
+        companies: &'a [Company],
+        fleets: &'a [Prepared],
+        file: &RecordFile,
+        stop: &'a Stop,
+    ) -> Vec<Trial<'a>> {
+        let mut trials = Vec::new();
+        for company in companies {
+            for radio in &self.company.radios {
+                for (system, fleet) in fleets {
+                    let key = (radio.name(), system.name(), fleet.version());
+                    if !file.has(company, key) {
+                        let order = order(company.seed, key);
+                        let trial = Trial::new(company, *radio, *system, &**fleet, stop);
+                        trials.push((order, trial));
+                    }
+                }
+            }
         }
-        text += &versions(rows.iter().map(|row| (row.system(), row.version())));
-        for row in rows.iter().filter(|row| row.is_broken()) {
-            let (system, radio, seed) = (row.system(), row.radio(), row.seed());
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "\n{system} on the {radio} radio, seed {seed}: {}.", row.why());
-        }
-        let _ = writeln!(text, "\n{LEFT_OUT}");
-        text
+        // The last is taken first, and so the first repetition is.
+        trials.sort_by(|(one, _), (other, _)| other.cmp(one));
+        trials.into_iter().map(|(_, trial)| trial).collect()
     }
 }
 
-/// Rows of one radio and system, in the order in which they were measured.
-fn cells(rows: &[CompanyRow]) -> Vec<((&str, &str), Vec<&CompanyRow>)> {
-    let mut order = Vec::new();
-    let mut found: BTreeMap<(&str, &str), Vec<&CompanyRow>> = BTreeMap::new();
-    for row in rows {
-        let key = (row.radio(), row.system());
-        if !found.contains_key(&key) {
-            order.push(key);
+fn order(seed: u64, (radio, system, _): (&str, &str, &str)) -> (u64, [u8; 32]) {
+    (seed, *blake3::hash(format!("{seed} {radio} {system}").as_bytes()).as_bytes())
+}
+
+/// One worker: trials until none is left, or one could not be.
+fn run_all(work: &Mutex<Work<'_>>) {
+    let lock = || work.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        let next = {
+            let mut work = lock();
+            if work.failure.is_some() { None } else { work.waiting.pop() }
+        };
+        let Some(trial) = next else { return };
+        let ended = (0..ATTEMPTS).find_map(|attempt| match trial.run() {
+            Ok(row) if row.late_ms() > LATE_MAX_MS && attempt + 1 < ATTEMPTS => None,
+            ended => Some(ended),
+        });
+        let gone =
+            || LabError::new(Refusal::System, "lab.trial", "trial: did not run. Report this");
+        let mut work = lock();
+        match ended.unwrap_or_else(|| Err(gone())).and_then(|row| work.file.add(row)) {
+            Ok(row) => {
+                let work = &mut *work;
+                (work.tell)(CompanyProgress::Ended(&row));
+            }
+            Err(error) => work.failure = work.failure.take().or(Some(error)),
         }
-        found.entry(key).or_default().push(row);
-    }
-    order.into_iter().map(|key| (key, found.remove(&key).unwrap_or_default())).collect()
-}
-
-fn row(text: &mut String, (radio, system): (&str, &str), cell: &[&CompanyRow]) {
-    let cut = |which: usize, of: fn(Cut) -> f64| spread(cell, 1, |row| of(row.cuts()[which]));
-    let known = PUBLISHED.iter().find(|(name, _)| *name == system);
-    let published = known.map_or([""; 3], |(_, figures)| *figures);
-    let long = |which: usize| spread(cell, 0, |row| row.long()[which]);
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "| {radio} | {system} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
-        cut(0, |cut| cut.share),
-        cut(2, |cut| cut.share),
-        cut(0, |cut| cut.mean_ms),
-        published[0],
-        cut(0, |cut| cut.p95_ms),
-        cut(1, |cut| cut.mean_ms),
-        published[1],
-        cut(2, |cut| cut.mean_ms),
-        published[2],
-        long(0),
-        long(1),
-        spread(cell, 0, |row| row.bytes() as f64),
-        spread(cell, 2, CompanyRow::late_ms),
-    );
-}
-
-/// The median, and the least and the most where there are several.
-fn spread(cell: &[&CompanyRow], digits: usize, of: impl Fn(&CompanyRow) -> f64) -> String {
-    let mut all: Vec<f64> = cell.iter().map(|row| of(row)).collect();
-    all.sort_by(f64::total_cmp);
-    let (Some(least), Some(most)) = (all.first(), all.last()) else { return String::new() };
-    let median = f64::midpoint(all[(all.len() - 1) / 2], all[all.len() / 2]);
-    match all.len() {
-        1 => format!("{median:.digits$}"),
-        _ => format!("{median:.digits$} [{least:.digits$}-{most:.digits$}]"),
     }
 }
 
-fn csv(rows: &[CompanyRow]) -> String {
-    let cuts = ["5s", "10s", "all"];
-    let columns = cuts.map(|cut| format!("share_{cut},mean_ms_{cut},p95_ms_{cut}")).join(",");
-    let mut text =
-        format!("radio,system,version,seed,{columns},sensor,documents,bytes,late_ms,why\n");
-    for row in rows {
-        let cuts = row
-            .cuts()
-            .map(|Cut { share, mean_ms, p95_ms }| format!("{share:.3},{mean_ms:.1},{p95_ms:.1}"));
-        let [sensor, documents] = row.long();
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "{},{},{:?},{},{},{sensor:.1},{documents:.1},{},{:.3},{:?}",
-            row.radio(),
-            row.system(),
-            row.version(),
-            row.seed(),
-            cuts.join(","),
-            row.bytes(),
-            row.late_ms(),
-            row.why()
-        );
+/// Whether a row is of our own program.
+fn is_ours(row: &CompanyRow) -> bool {
+    row.system() == MessagingSystem::Fanfare.name()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_systems_is_another_for_each_seed_and_the_same_each_time() {
+        let systems = MessagingSystem::ALL.map(MessagingSystem::name);
+        let ordered = |seed| {
+            let mut all = systems.to_vec();
+            all.sort_by_key(|system| order(seed, ("fixed", system, "1")));
+            all
+        };
+        assert_eq!(ordered(1), ordered(1));
+        assert_ne!(ordered(1), ordered(2));
+        assert_ne!(ordered(1), systems);
     }
-    text
 }

@@ -125,6 +125,24 @@ impl Process {
             self.usage.memory = memory;
         }
     }
+    /// What it and all in its group use that runs now: a server that a script starts is the script's child.
+    pub(crate) fn usage_of_group(&self) -> Usage {
+        let group = self.group.as_raw_nonzero().to_string();
+        let of = |entry: fs::DirEntry| {
+            let read = |name| fs::read_to_string(entry.path().join(name)).ok();
+            let stat = read("stat")?;
+            // State and parent are before it.
+            let fields = stat.rsplit_once(')')?.1;
+            let is_of = fields.split_whitespace().nth(2) == Some(&group);
+            let memory = || read("status").as_deref().and_then(peak_memory).unwrap_or(0);
+            is_of.then(|| (cpu_seconds(&stat).unwrap_or(0.0), memory()))
+        };
+        let all = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(of);
+        all.fold(Usage::default(), |sum, (cpu, memory)| Usage {
+            cpu: sum.cpu + cpu,
+            memory: sum.memory + memory,
+        })
+    }
     /// What it had used when that was looked for last.
     pub(crate) fn usage(&self) -> Usage {
         self.usage
@@ -176,6 +194,19 @@ mod tests {
         assert_eq!(cpu_seconds("nonsense"), None);
         assert_eq!(peak_memory("VmPeak:  9 kB\nVmHWM:\t  1024 kB\n"), Some(1 << 20));
         assert_eq!(peak_memory("nothing"), None);
+    }
+
+    #[test]
+    fn what_a_script_has_started_counts_for_its_group() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 60 & sleep 60 & echo up; wait"]);
+        let mut process = Process::start(command, Stdio::piped(), Stdio::null()).unwrap();
+        let (output, _) = process.outputs();
+        io::BufRead::read_line(&mut io::BufReader::new(output.unwrap()), &mut String::new())
+            .unwrap();
+        process.measure();
+        let (alone, all) = (process.usage().memory, process.usage_of_group().memory);
+        assert!(alone > 0 && all > alone, "{alone} {all}");
     }
 
     #[test]

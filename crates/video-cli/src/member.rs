@@ -8,9 +8,14 @@ use fanfare_keys::follow;
 use fanfare_node::{
     GroupSpec, Network,
     group::{Group, GroupOptions},
-    proto::{Bitrate, SenderConfig},
+    proto::{Bitrate, Duration, SenderConfig},
     seal::Form,
 };
+
+/// The greatest round trip before one is measured. Requests for repairs wait up to four of it: with the
+/// 250 ms of other senders, 13 of 20 viewers that began together had their first segment 1.2 to 1.7 s
+/// after its last packet. On a longer path the first requests are early, until it is measured.
+const GRTT_INITIAL: Duration = Duration::from_millis(100);
 
 /// Options of a member of the group.
 #[derive(Debug, Args)]
@@ -56,7 +61,7 @@ impl MemberArgs {
         units::bytes("cache", &self.cache)
     }
     /// How long.
-    pub(crate) fn keep(&self) -> Result<fanfare_node::proto::Duration, Failure> {
+    pub(crate) fn keep(&self) -> Result<Duration, Failure> {
         units::time("keep", &self.keep)
     }
 
@@ -73,7 +78,8 @@ impl MemberArgs {
         if let Some(path) = &self.key {
             network = network.sealed(follow::keys(std::slice::from_ref(path), Form::Long)?);
         }
-        let sender = SenderConfig { rate: self.rate()?, ..SenderConfig::default() };
+        let (rate, grtt_initial) = (self.rate()?, GRTT_INITIAL);
+        let sender = SenderConfig { rate, grtt_initial, ..SenderConfig::default() };
         let mut options = GroupOptions::default();
         options.config.repair_rate = units::rate_of("repair rate", &self.repair_rate)?;
         options.config.cache_bytes = self.cache()?;

@@ -3,10 +3,17 @@
 //! They need ffmpeg, which `cargo xtask packages` installs. Programs meet on the loopback interface, in
 //! a group and at ports of this process.
 
+mod browser;
 mod node;
 
+use browser::Browser;
 use node::{Node, fetch, have};
-use std::{fs, process::Command, time::Duration};
+use std::{
+    fs,
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
 
 /// What a viewer waits at most: the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -44,6 +51,50 @@ fn two_viewers_have_the_same_bytes_and_ffmpeg_plays_them_as_hls_and_as_dash() {
         assert!(pictures >= least && sounds >= least, "{list}: {pictures}, {sounds}: {said}");
         assert!(!said.contains("non monotonically"), "{list}: {said}");
     }
+    drop(sender);
+}
+
+/// So long it must play without a stall.
+const PLAYED: Duration = Duration::from_secs(6);
+/// Positions of the film, stalls, and what colours a picture has: of bars many, of a black one few.
+const SEEN: &str = "(() => {
+    const film = document.getElementById('film'), canvas = document.createElement('canvas');
+    canvas.width = 64; canvas.height = 36;
+    const area = canvas.getContext('2d');
+    area.drawImage(film, 0, 0, 64, 36);
+    const colours = new Set(), bytes = area.getImageData(0, 0, 64, 36).data;
+    for (let n = 0; n < bytes.length; n += 4) colours.add(bytes[n] >> 5 << 6 | bytes[n + 1] >> 5 << 3 | bytes[n + 2] >> 5);
+    return [film.currentTime, Number(document.body.dataset.stalls), colours.size, film.readyState];
+})()";
+
+#[test]
+fn a_browser_plays_six_seconds_of_a_viewers_node_through_hls_js_without_a_stall() {
+    have("ffmpeg");
+    let sender = Node::send(4, &["test", "--name", "gate", "--renditions", "64k,200k"]);
+    let viewer = Node::serve(4, &[]);
+    viewer.wait_for_segment("", 2, PATIENCE);
+    let Some(mut browser) = Browser::open(&format!("http://{}/", viewer.address())) else {
+        eprintln!("skipped: Chromium is not installed (apt install chromium)");
+        return;
+    };
+    let mut seen = || -> [f64; 4] {
+        let value = browser.evaluate(SEEN);
+        [0, 1, 2, 3].map(|place| value[place].as_f64().unwrap_or_default())
+    };
+    assert!(node::until(PATIENCE, || seen()[0] > 0.0), "{:?}", seen());
+    // As fast as it was filmed. A machine that is busy at the beginning has more than one try.
+    let (mut begun, mut first) = (Instant::now(), seen());
+    let plays = node::until(PATIENCE, || {
+        let now = seen();
+        if now[1] != first[1] || begun.elapsed() > PLAYED.mul_f64(1.25) {
+            (begun, first) = (Instant::now(), now);
+        }
+        now[0] >= first[0] + PLAYED.as_secs_f64()
+    });
+    let [_, stalls, colours, _] = seen();
+    assert!(plays && colours >= 12.0, "{stalls} stalls, {colours} colours");
+    let picture = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser.png");
+    assert!(browser.screenshot(&picture) > 20_000, "{}", picture.display());
     drop(sender);
 }
 

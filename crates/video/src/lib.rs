@@ -8,7 +8,7 @@
 //! - [`ladder`]: renditions by their rates; [`encoding`]: what ffmpeg is told to make of a source
 //! - [`about`]: what a stream is, with the beginning of each rendition's files; [`segment`]: a piece of
 //!   a rendition as a message; [`want`]: which rendition a viewer wants; `topics`: where they go
-//! - [`demand`]: which renditions anybody wants
+//! - [`demand`]: which renditions anybody wants; [`pace`]: how fast their segments are sent
 //! - [`shelf`]: what a node has of a stream
 //! - [`hls`] and [`dash`]: playlists of it; `hls` also reads those of ffmpeg; [`track`]: picture and
 //!   sound apart, as DASH wants them
@@ -21,6 +21,7 @@ pub mod demand;
 pub mod encoding;
 pub mod hls;
 pub mod ladder;
+pub mod pace;
 pub mod segment;
 pub mod shelf;
 pub mod topics;
@@ -31,6 +32,7 @@ pub use about::About;
 pub use choice::Chooser;
 pub use demand::Demand;
 pub use ladder::Rendition;
+pub use pace::Pace;
 pub use segment::Segment;
 pub use shelf::Shelf;
 pub use want::Want;

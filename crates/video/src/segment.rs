@@ -1,7 +1,7 @@
 //! A segment of a rendition as a message.
 //!
 //! ```text
-//! "FNVS" | version 1 (8) | reserved (24) | life (64) | number (32) | duration ms (32)
+//! "FNVS" | version 1 (8) | pace, kbit/s (24) | life (64) | number (32) | duration ms (32)
 //! begun, ms since 1970 (64) | the segment as a file
 //! ```
 
@@ -9,6 +9,8 @@ const MAGIC: [u8; 4] = *b"FNVS";
 const VERSION: u8 = 1;
 /// Bytes before the file.
 pub const HEAD: usize = 32;
+/// What the pace's field holds.
+const PACE_MAX: u32 = 0xff_ffff;
 
 /// What a message says of its segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub struct Segment {
     pub duration_ms: u32,
     /// By the sender's clock, when its first picture was taken: milliseconds since 1970.
     pub begun_ms: u64,
+    /// At which pace it was sent, kbit/s, at most 16 Gbit/s; 0: as fast as the sender may.
+    pub pace_kbps: u32,
 }
 
 impl Segment {
@@ -29,7 +33,8 @@ impl Segment {
     pub fn encode(&self, file: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(HEAD + file.len());
         out.extend(MAGIC);
-        out.extend([VERSION, 0, 0, 0]);
+        out.push(VERSION);
+        out.extend(&self.pace_kbps.min(PACE_MAX).to_be_bytes()[1..]);
         out.extend(self.life.to_be_bytes());
         out.extend(self.number.to_be_bytes());
         out.extend(self.duration_ms.to_be_bytes());
@@ -48,8 +53,9 @@ impl Segment {
         let long = |at: usize| head[at..at + 8].try_into().map(u64::from_be_bytes).ok();
         let short = |at: usize| head[at..at + 4].try_into().map(u32::from_be_bytes).ok();
         let (life, number) = (long(8)?, short(16)?);
-        let (duration_ms, begun_ms) = (short(20)?, long(24)?);
-        (duration_ms > 0).then_some((Self { life, number, duration_ms, begun_ms }, file))
+        let (duration_ms, begun_ms, pace_kbps) = (short(20)?, long(24)?, short(4)? & PACE_MAX);
+        let segment = Self { life, number, duration_ms, begun_ms, pace_kbps };
+        (duration_ms > 0).then_some((segment, file))
     }
 }
 
@@ -59,9 +65,12 @@ mod tests {
 
     #[test]
     fn a_segment_comes_back_as_it_was_and_a_truncated_one_does_not() {
-        let segment = Segment { life: 9, number: 3, duration_ms: 960, begun_ms: 1_790_000_000_000 };
+        let (begun_ms, pace_kbps) = (1_790_000_000_000, 70_000);
+        let segment = Segment { life: 9, number: 3, duration_ms: 960, begun_ms, pace_kbps };
         let bytes = segment.encode(b"moof");
         assert_eq!(Segment::parse(&bytes), Some((segment, &b"moof"[..])));
+        let fast = Segment { pace_kbps: u32::MAX, ..segment };
+        assert_eq!(Segment::parse(&fast.encode(b"")).unwrap().0.pace_kbps, 0xff_ffff);
         assert!((0..HEAD).all(|end| Segment::parse(&bytes[..end]).is_none()));
         assert_eq!(Segment::parse(&[0; 40]), None);
     }

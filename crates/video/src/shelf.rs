@@ -132,7 +132,7 @@ pub(crate) mod tests {
 
     pub(crate) fn segment(number: u32) -> Segment {
         let begun_ms = 1_790_000_000_000 + u64::from(number) * 1000;
-        Segment { life: 7, number, duration_ms: 1000, begun_ms }
+        Segment { life: 7, number, duration_ms: 1000, begun_ms, pace_kbps: 0 }
     }
     /// A shelf with these segments: rendition and number.
     pub(crate) fn shelf(held: &[(usize, u32)]) -> Shelf<u32> {

@@ -5,6 +5,7 @@
 //! - `links`: kinds of links; `scale`: what monitors cost
 //! - `unicast`: protocols between two hosts; `p3`: what a link says of its rate
 //! - `islands`: a file to islands that relays join
+//! - `video`: video to a group
 //! - `plot`: the tables of transfers as pictures
 
 mod company;
@@ -18,6 +19,7 @@ mod scale;
 mod tactical;
 mod transfers;
 mod unicast;
+mod video;
 
 use fanfare_command::{Exit, Output};
 
@@ -34,6 +36,7 @@ pub(super) fn run(args: &ReproduceArgs) -> Exit {
         scale::NAME => scale::run(args, &output),
         p3::NAME => p3::run(args, &output),
         unicast::NAME | unicast::DYNAMIC => unicast::run(args, &output),
+        video::NAME => video::run(args, &output),
         _ => transfers::run(args, &output),
     }
 }

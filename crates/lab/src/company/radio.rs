@@ -13,11 +13,18 @@ pub enum Radio {
     Fixed,
     /// All hear all, and lose nothing: what does not arrive here is the fault of how a system is set.
     Clear,
+    /// All hear all, and lose one packet in ten.
+    LossTen,
+    /// One in five.
+    LossTwenty,
+    /// Three in ten.
+    LossThirty,
 }
 
 impl Radio {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Moving, Self::Fixed, Self::Clear];
+    pub const ALL: [Self; 6] =
+        [Self::Moving, Self::Fixed, Self::Clear, Self::LossTen, Self::LossTwenty, Self::LossThirty];
     /// Those of the table.
     pub const MEASURED: [Self; 2] = [Self::Moving, Self::Fixed];
 
@@ -28,6 +35,9 @@ impl Radio {
             Self::Moving => "moving",
             Self::Fixed => "fixed",
             Self::Clear => "clear",
+            Self::LossTen => "loss-10",
+            Self::LossTwenty => "loss-20",
+            Self::LossThirty => "loss-30",
         }
     }
 
@@ -37,6 +47,9 @@ impl Radio {
             Self::Moving => "path_loss = { company = true, limit = 139 }",
             Self::Fixed => "loss = \"5 %\"",
             Self::Clear => "",
+            Self::LossTen => "loss = \"10 %\"",
+            Self::LossTwenty => "loss = \"20 %\"",
+            Self::LossThirty => "loss = \"30 %\"",
         };
         format!(
             "[scenario]\nname = \"company-{}\"\nduration = \"{}s\"\n\

@@ -5,16 +5,18 @@ use super::{
     tally::{Cut, Share},
 };
 use crate::trials::versions;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
 /// One system on one radio.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CompanyRow {
     pub(super) radio: String,
     pub(super) system: String,
     pub(super) version: String,
     pub(super) seconds: u64,
     pub(super) seed: u64,
+    pub(super) vehicles: usize,
     /// Bytes of all messages.
     pub(super) content: u64,
     /// Positions, sensor data, documents.
@@ -27,7 +29,17 @@ pub struct CompanyRow {
     pub(super) drops: u64,
     pub(super) late_ms: f64,
     pub(super) why: String,
+    /// Processor seconds of all programs, from the first message to the end.
+    pub(super) cpu: f64,
+    /// The most memory of each program, of all together, bytes.
+    pub(super) memory: u64,
+    /// Every message, and what each recipient had of it.
+    pub(super) messages: Vec<RawMessage>,
 }
+
+/// A message as it went: its topic, when it was published, and after how long each of those that are to
+/// have it had it, in the order of their numbers; `None`: never. All in ms.
+pub(crate) type RawMessage = (String, u64, Vec<Option<u64>>);
 
 impl CompanyRow {
     /// In a line.
@@ -75,6 +87,28 @@ impl CompanyRow {
     }
     pub(crate) fn late_ms(&self) -> f64 {
         self.late_ms
+    }
+    /// Processor seconds of all programs.
+    pub(crate) fn cpu(&self) -> f64 {
+        self.cpu
+    }
+    /// Memory of all programs, bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        self.memory
+    }
+    /// How many vehicles there were.
+    pub(crate) fn vehicles(&self) -> usize {
+        self.vehicles
+    }
+    /// How long messages were published, seconds.
+    pub(crate) fn seconds(&self) -> u64 {
+        self.seconds
+    }
+    /// After how long each position came, in seconds, and how many should have come.
+    pub(crate) fn delays(&self) -> (Vec<f64>, usize) {
+        let positions = self.messages.iter().filter(|(topic, ..)| topic.starts_with("position"));
+        let all: Vec<Option<u64>> = positions.flat_map(|(.., delays)| delays.clone()).collect();
+        (all.iter().flatten().map(|ms| *ms as f64 / 1e3).collect(), all.len())
     }
     pub(crate) fn why(&self) -> &str {
         &self.why
@@ -169,4 +203,39 @@ pub(super) fn csv(rows: &[CompanyRow]) -> String {
         );
     }
     text
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A row of the fixed radio, of which these shares came.
+    pub(crate) fn row(system: &str, seed: u64, shares: [f64; 3]) -> CompanyRow {
+        CompanyRow {
+            radio: "fixed".to_owned(),
+            system: system.to_owned(),
+            version: "1".to_owned(),
+            seconds: 60,
+            seed,
+            vehicles: 6,
+            content: 128,
+            shares: [Share::default(); 3],
+            cuts: shares.map(|share| Cut { share, mean_ms: 15.0, p95_ms: 20.0 }),
+            again: 0,
+            packets: 1,
+            bytes: 1000,
+            drops: 0,
+            late_ms: 0.1,
+            why: String::new(),
+            cpu: 0.5,
+            memory: 1 << 20,
+            messages: vec![
+                ("position/v1".to_owned(), 0, vec![Some(10), None, Some(20)]),
+                ("sensor/v6".to_owned(), 5, vec![Some(9)]),
+            ],
+        }
+    }
+    pub(crate) fn of_version(row: CompanyRow, version: &str) -> CompanyRow {
+        CompanyRow { version: version.to_owned(), ..row }
+    }
 }

@@ -1,10 +1,14 @@
 //! What has arrived, at whom, and how late.
 
-use super::traffic::{Kind, Planned};
+use super::{
+    table::RawMessage,
+    traffic::{Kind, Planned},
+};
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
 
 /// What came of messages of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Share {
     /// Pairs of a message and a vehicle that is to have it.
     pub(super) pairs: u64,
@@ -24,7 +28,7 @@ impl Share {
 }
 
 /// What came of positions within a time.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Cut {
     /// Of all pairs, in percent.
     pub(crate) share: f64,
@@ -70,6 +74,18 @@ impl<'a> Tally<'a> {
                 entry.insert(delay);
             }
         }
+    }
+
+    /// All of it.
+    pub(super) fn raw(&self) -> Vec<RawMessage> {
+        let ms = |time: Duration| time.as_millis() as u64;
+        let raw = |(message, planned): (usize, &Planned)| {
+            let delay = |vehicle| self.delays.get(&(message, vehicle)).copied().map(ms);
+            let delays = planned.recipients(self.vehicles).map(delay).collect();
+            let at = self.published.get(message).copied().flatten();
+            (planned.topic(), ms(at.unwrap_or(planned.at)), delays)
+        };
+        self.plan.iter().enumerate().map(raw).collect()
     }
 
     /// What came of one kind within a time.
@@ -133,5 +149,8 @@ mod tests {
         let all = tally.cut(Kind::Position, second(60));
         assert_eq!((all.mean_ms, all.p95_ms), (4000.0, 6000.0));
         assert!((all.share - 200.0 / 69.0).abs() < 1e-9);
+        let (topic, at, delays) = &tally.raw()[0];
+        assert_eq!((topic.as_str(), *at, delays.len()), ("position/v1", 10_000, 23));
+        assert_eq!(delays[..3], [Some(2000), Some(6000), None]);
     }
 }

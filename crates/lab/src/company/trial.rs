@@ -9,10 +9,14 @@ use crate::{
     emulator::snapshot::Snapshot,
     error::{LabError, Refusal},
     lab::Lab,
-    peer::messaging::{
-        HostSlot, MessagingSoftware, MessagingSystem,
-        client::{self, Arrival, ArrivalLog, MessagingClient},
+    peer::{
+        messaging::{
+            HostSlot, MessagingSoftware, MessagingSystem,
+            client::{self, Arrival, ArrivalLog, MessagingClient},
+        },
+        program::Program,
     },
+    process::Usage,
     reproduce::Campaign,
     stop::Stop,
     trials,
@@ -37,7 +41,8 @@ const LOOK: Duration = Duration::from_millis(200);
 const IN_TIME: Duration = Duration::from_secs(5);
 
 /// What is to be tried.
-pub(super) struct Trial<'a> {
+#[derive(Debug)]
+pub(crate) struct Trial<'a> {
     company: &'a Company,
     radio: Radio,
     carrier: MessagingSystem,
@@ -46,7 +51,7 @@ pub(super) struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         company: &'a Company,
         radio: Radio,
         carrier: MessagingSystem,
@@ -57,7 +62,10 @@ impl<'a> Trial<'a> {
     }
 
     /// Runs it.
-    pub(super) fn run(&self) -> Result<CompanyRow, LabError> {
+    ///
+    /// # Errors
+    /// The lab cannot be, or a program does not start.
+    pub(crate) fn run(&self) -> Result<CompanyRow, LabError> {
         let directory = self.directory();
         let run = || self.run_in(&directory);
         trials::in_directory(&directory, self.stop, run, |row| !row.why.is_empty())
@@ -76,17 +84,17 @@ impl<'a> Trial<'a> {
         for (number, host) in hosts.iter().enumerate() {
             let wants = traffic::wants(number);
             let server = &hosts[0];
-            let post = HostSlot { host, number, server, wants: &wants, directory };
+            let post = HostSlot { host, number, server, hosts, wants: &wants, directory };
             let hearing = ArrivalLog { host: number, arrivals: arrivals.clone() };
             voices.push(self.fleet.start(post, hearing)?);
         }
         self.pause()?;
-        let before = lab.snapshot()?;
+        let before = (lab.snapshot()?, used(&mut voices, server.as_ref()));
         let vehicles = self.company.vehicles;
         let plan = traffic::plan(vehicles, self.company.duration);
         let mut tally = Tally::new(&plan, vehicles);
         let why = self.publish(&plan, &mut voices, &heard, &mut tally)?;
-        let after = lab.snapshot()?;
+        let after = (lab.snapshot()?, used(&mut voices, server.as_ref()));
         let gone = server.as_mut().is_some_and(|server| server.has_closed());
         let ended = client::ended(&mut voices);
         drop(voices);
@@ -102,7 +110,8 @@ impl<'a> Trial<'a> {
 
     fn directory(&self) -> PathBuf {
         let base = Campaign::scratch_base();
-        base.join(format!("fanfare-company-{}-{}-{}", std::process::id(), self.radio, self.carrier))
+        let (id, seed) = (std::process::id(), self.company.seed);
+        base.join(format!("fanfare-company-{id}-{}-{}-{seed}", self.radio, self.carrier))
     }
 
     fn lab(&self) -> Result<Lab, LabError> {
@@ -169,7 +178,7 @@ impl<'a> Trial<'a> {
         &self,
         plan: &[Planned],
         tally: &Tally<'_>,
-        (before, after): (&Snapshot, &Snapshot),
+        ((before, used_before), (after, used)): (&Seen, &Seen),
         why: String,
     ) -> CompanyRow {
         let sent = |at: &Snapshot| {
@@ -185,6 +194,7 @@ impl<'a> Trial<'a> {
             version: self.fleet.version().to_owned(),
             seconds: self.company.duration.as_secs(),
             seed: self.company.seed,
+            vehicles: self.company.vehicles,
             content: plan.iter().map(|planned| planned.bytes as u64).sum(),
             shares: Kind::ALL.map(|kind| tally.share(kind, IN_TIME)),
             cuts: [IN_TIME, 2 * IN_TIME, Duration::MAX].map(|cut| tally.cut(Kind::Position, cut)),
@@ -194,8 +204,22 @@ impl<'a> Trial<'a> {
             drops: after.links.iter().map(|link| link.dropped).sum(),
             late_ms: after.lateness.p99_ms,
             why,
+            cpu: used.cpu - used_before.cpu,
+            memory: used.memory,
+            messages: tally.raw(),
         }
     }
+}
+
+/// What the network has carried, and what programs have used.
+type Seen = (Snapshot, Usage);
+
+/// What all programs together have used.
+fn used(voices: &mut [MessagingClient], server: Option<&Program>) -> Usage {
+    let server = server.map(Program::usage_of_group);
+    let add =
+        |all: Usage, one: Usage| Usage { cpu: all.cpu + one.cpu, memory: all.memory + one.memory };
+    voices.iter_mut().map(MessagingClient::used).chain(server).fold(Usage::default(), add)
 }
 
 fn interrupted() -> LabError {

@@ -30,7 +30,13 @@ pub(crate) fn zeromq(tools: &Tools) -> Result<PathBuf, LabError> {
 
 /// The class path of the program over JGroups.
 pub(crate) fn jgroups(tools: &Tools) -> Result<String, LabError> {
-    let jar = tools.fetched(JAR, URL, HASH)?;
+    let (jar, _) = jgroups_jar(tools)?;
     let classes = tools.classes("JGroupsMessages.java", JGROUPS, &jar)?;
     Ok(format!("{}:{}", classes.display(), jar.display()))
+}
+
+/// The jar, and its version.
+pub(crate) fn jgroups_jar(tools: &Tools) -> Result<(PathBuf, &'static str), LabError> {
+    let version = JAR.trim_start_matches("jgroups-").trim_end_matches(".jar");
+    Ok((tools.fetched(JAR, URL, HASH)?, version))
 }

@@ -4,12 +4,14 @@
 //! that is `fanfare node` and its socket, for the others a small program over the system's own
 //! library (under peers/). NATS and MQTT also need their server, on the first host.
 //!
-//! - `software`: what each can do. `client`: one started program; `fanfare`, `nats`, `mqtt`, `zeromq`: the systems; `norm`:
-//!   messages of one sender over libnorm
+//! - `software`: what each can do. `client`: one started program; `norm`: messages of one sender over
+//!   libnorm; the others: the systems
 
 pub(crate) mod client;
 mod dds;
 pub(crate) mod fanfare;
+mod jgroups;
+mod kafka;
 mod mqtt;
 mod nats;
 pub(crate) mod norm;
@@ -32,6 +34,8 @@ pub enum MessagingSystem {
     Fanfare,
     /// NATS with a stream of JetStream, its server on the first host.
     Nats,
+    /// NATS alone, its server on the first host.
+    NatsCore,
     /// MQTT with quality of service 1 (mosquitto), its server on the first host.
     Mqtt,
     /// MQTT with quality of service 0.
@@ -40,32 +44,45 @@ pub enum MessagingSystem {
     MqttTwo,
     /// ZeroMQ's PUB and SUB over NORM.
     ZeroMq,
+    /// The same over TCP, each to each.
+    ZeroMqTcp,
     /// Redis' PUBLISH and PSUBSCRIBE, its server on the first host.
     RedisChannels,
     /// Redis' streams.
     RedisStreams,
     /// RabbitMQ with a topic exchange, its server on the first host.
     RabbitMq,
+    /// Kafka, its broker on the first host.
+    Kafka,
     /// DDS (Cyclone DDS).
     Dds,
     /// Zenoh, as peers.
     Zenoh,
+    /// JGroups over UDP, by multicast.
+    JGroupsUdp,
+    /// JGroups over TCP, each to each.
+    JGroupsTcp,
 }
 
 impl MessagingSystem {
     /// All of them, in the order of tables.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 16] = [
         Self::Fanfare,
         Self::Nats,
+        Self::NatsCore,
         Self::MqttZero,
         Self::Mqtt,
         Self::MqttTwo,
         Self::ZeroMq,
+        Self::ZeroMqTcp,
         Self::RedisChannels,
         Self::RedisStreams,
         Self::RabbitMq,
+        Self::Kafka,
         Self::Dds,
         Self::Zenoh,
+        Self::JGroupsUdp,
+        Self::JGroupsTcp,
     ];
     /// Those that `company` measures.
     pub const COMPANY: [Self; 4] = [Self::Fanfare, Self::Nats, Self::Mqtt, Self::ZeroMq];
@@ -76,15 +93,20 @@ impl MessagingSystem {
         match self {
             Self::Fanfare => "fanfare",
             Self::Nats => "nats",
+            Self::NatsCore => "nats-core",
             Self::Mqtt => "mqtt",
             Self::MqttZero => "mqtt-0",
             Self::MqttTwo => "mqtt-2",
             Self::ZeroMq => "zeromq-norm",
+            Self::ZeroMqTcp => "zeromq-tcp",
             Self::RedisChannels => "redis",
             Self::RedisStreams => "redis-streams",
             Self::RabbitMq => "rabbitmq",
+            Self::Kafka => "kafka",
             Self::Dds => "cyclonedds",
             Self::Zenoh => "zenoh",
+            Self::JGroupsUdp => "jgroups-udp",
+            Self::JGroupsTcp => "jgroups-tcp",
         }
     }
 
@@ -95,16 +117,21 @@ impl MessagingSystem {
     pub(crate) fn prepare(self, tools: &Tools) -> Result<Box<dyn MessagingSoftware>, LabError> {
         match self {
             Self::Fanfare => fanfare::prepare(tools),
-            Self::Nats => nats::prepare(tools),
+            Self::Nats => nats::prepare(tools, true),
+            Self::NatsCore => nats::prepare(tools, false),
             Self::Mqtt => mqtt::prepare(tools, 1),
             Self::MqttZero => mqtt::prepare(tools, 0),
             Self::MqttTwo => mqtt::prepare(tools, 2),
-            Self::ZeroMq => zeromq::prepare(tools),
+            Self::ZeroMq => zeromq::prepare(tools, zeromq::Carrier::Norm),
+            Self::ZeroMqTcp => zeromq::prepare(tools, zeromq::Carrier::Tcp),
             Self::RedisChannels => redis::prepare(tools, redis::Kind::Channels),
             Self::RedisStreams => redis::prepare(tools, redis::Kind::Streams),
             Self::RabbitMq => rabbitmq::prepare(tools),
+            Self::Kafka => kafka::prepare(tools),
             Self::Dds => dds::prepare(tools),
             Self::Zenoh => zenoh::prepare(),
+            Self::JGroupsUdp => jgroups::prepare(tools, jgroups::Carrier::Udp),
+            Self::JGroupsTcp => jgroups::prepare(tools, jgroups::Carrier::Tcp),
         }
     }
 }

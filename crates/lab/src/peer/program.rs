@@ -99,6 +99,9 @@ impl Program {
     pub(crate) fn usage(&self) -> Usage {
         self.process.usage()
     }
+    pub(crate) fn usage_of_group(&self) -> Usage {
+        self.process.usage_of_group()
+    }
     pub(crate) fn code(&self) -> Option<i32> {
         self.code
     }

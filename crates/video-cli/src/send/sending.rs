@@ -9,8 +9,9 @@ use fanfare_command::{Exit, Failure, Output, interrupt};
 use fanfare_node::{
     group::{Body, Group, GroupEvent, Watch},
     messaging::{Filter, Options, Subscription, Topic},
+    proto::Bitrate,
 };
-use fanfare_video::{About, Demand, Segment, Want, topics};
+use fanfare_video::{About, Demand, Pace, Segment, Want, topics};
 
 use super::{
     encoder::{Encoded, Encoder},
@@ -42,6 +43,13 @@ pub(crate) struct Sending<'a> {
     life: u64,
     newest: u32,
     wanted: Vec<bool>,
+    /// Of each rendition the newest segment, and whether it was published.
+    latest: Vec<Option<(Encoded, bool)>>,
+    /// Renditions for whose next segment somebody waits.
+    awaited: Vec<usize>,
+    pace: Pace,
+    /// How fast it may send now, bit/s.
+    ceiling: Option<u64>,
 }
 
 impl<'a> Sending<'a> {
@@ -55,6 +63,10 @@ impl<'a> Sending<'a> {
             life: now_ms(),
             newest: 0,
             wanted: vec![false; plan.ladder.len()],
+            latest: plan.ladder.iter().map(|_| None).collect(),
+            awaited: Vec::new(),
+            pace: Pace::default(),
+            ceiling: None,
             group,
             plan,
             output,
@@ -71,10 +83,14 @@ impl<'a> Sending<'a> {
             }
             let has_ended = ended.is_none() && encoder.has_ended()?;
             self.describe(&encoder);
-            for segment in encoder.new_segments()? {
-                self.publish(&segment)?;
-            }
             self.withdraw()?;
+            self.set_pace()?;
+            for segment in encoder.new_segments()? {
+                let published = self.publish(&segment)?;
+                let rendition = segment.rendition;
+                self.latest[rendition] = Some((segment, published));
+            }
+            self.catch_up()?;
             if has_ended {
                 ended = Some(Instant::now());
                 self.end();
@@ -109,8 +125,39 @@ impl<'a> Sending<'a> {
             self.asked |= want.name.is_empty() || want.name == self.plan.name;
         } else if want.name == self.plan.name {
             let place = self.plan.ladder.iter().position(|one| one.name == want.rendition);
-            place.into_iter().for_each(|place| self.demand.on_want(Instant::now(), viewer, place));
+            let carries = want.carries_kbps.map(|kbps| kbps.saturating_mul(1000));
+            if let Some(place) = place
+                && self.demand.on_want(Instant::now(), viewer, (place, carries))
+            {
+                self.awaited.push(place);
+            }
         }
+    }
+
+    /// Who waits for something to show does not wait for the next segment where the newest was not sent.
+    fn catch_up(&mut self) -> Result<(), Failure> {
+        for rendition in std::mem::take(&mut self.awaited) {
+            if let Some((segment, _)) = self.latest[rendition].take_if(|(_, published)| !*published)
+            {
+                let published = self.publish(&segment)?;
+                self.latest[rendition] = Some((segment, published));
+            }
+        }
+        Ok(())
+    }
+
+    /// At a pace that every viewer's path carries.
+    fn set_pace(&mut self) -> Result<(), Failure> {
+        let now = Instant::now();
+        let rates = self.plan.ladder.iter().enumerate();
+        let used = rates.filter(|(place, _)| self.demand.wants(now, *place));
+        let used = used.map(|(_, rendition)| rendition.rate).sum();
+        let ceiling = self.pace.of(used, self.demand.carries(), self.newest);
+        if ceiling != self.ceiling {
+            self.ceiling = ceiling;
+            self.group.set_ceiling(ceiling.map(Bitrate::bps))?;
+        }
+        Ok(())
     }
 
     /// What the stream is, once ffmpeg has begun every rendition.
@@ -156,16 +203,19 @@ impl<'a> Sending<'a> {
         Ok(())
     }
 
-    fn publish(&mut self, encoded: &Encoded) -> Result<(), Failure> {
+    /// Whether it was published.
+    fn publish(&mut self, encoded: &Encoded) -> Result<bool, Failure> {
         let Encoded { rendition, number, duration_ms, ref file } = *encoded;
         self.newest = self.newest.max(number);
         if self.about.is_none() || !self.demand.wants(Instant::now(), rendition) {
-            return Ok(());
+            return Ok(false);
         }
         // The stream is described before its first segment.
         self.tell_about()?;
+        self.set_pace()?;
         let begun_ms = self.begun_ms + u64::from(number) * self.plan.segment.as_millis() as u64;
-        let segment = Segment { life: self.life, number, duration_ms, begun_ms };
+        let pace_kbps = self.ceiling.map_or(0, |bps| u32::try_from(bps / 1000).unwrap_or(0));
+        let segment = Segment { life: self.life, number, duration_ms, begun_ms, pace_kbps };
         let options = Options {
             priority: FIRST.saturating_sub(1 + rendition as u8),
             expiry: Some(self.plan.keep),
@@ -186,7 +236,7 @@ impl<'a> Sending<'a> {
             at_ms: now_ms(),
             took_ms: None,
         });
-        Ok(())
+        Ok(true)
     }
 
     /// What nobody wants any more is not repaired either, if it may still be on its way.

@@ -119,7 +119,8 @@ mod tests {
         let about =
             About { name: "gate".into(), life: 7, segment_ms: 1000, last: None, renditions };
         assert!(library.on_about(about.clone()) && !library.on_about(about));
-        let segment = Segment { life: 7, number: 3, duration_ms: 1000, begun_ms: 0 };
+        let (duration_ms, begun_ms, pace_kbps) = (1000, 0, 0);
+        let segment = Segment { life: 7, number: 3, duration_ms, begun_ms, pace_kbps };
         let body = Body::new(segment.encode(b"moof"));
         assert!(library.put("gate", "400k", segment, body.clone()));
         assert!(!library.put("gate", "9k", segment, body.clone()));

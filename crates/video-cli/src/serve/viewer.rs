@@ -133,7 +133,8 @@ impl<'a> Viewer<'a> {
             return Ok(());
         }
         if segment.number + RECENT >= newest {
-            followed.chooser.on_segment(Instant::now(), place, bytes, message.age);
+            let pace = Some(u64::from(segment.pace_kbps) * 1000).filter(|pace| *pace > 0);
+            followed.chooser.on_segment(Instant::now(), (place, bytes), message.age, pace);
         }
         if followed.taken.is_some_and(|(taken, _)| taken == place)
             && let Some(before) = followed.before.take()
@@ -218,11 +219,12 @@ impl<'a> Viewer<'a> {
         self.said = Some(Instant::now());
         let of = |(name, followed): (&String, &Followed)| {
             let rendition = followed.about.renditions[self.wanted(followed)].0.name.clone();
-            Want { name: name.clone(), rendition }
+            let carries_kbps = followed.chooser.carries().map(|bps| bps as u64 / 1000);
+            Want { name: name.clone(), rendition, carries_kbps }
         };
         let mut wants: Vec<Want> = self.streams.iter().map(of).collect();
         if wants.is_empty() {
-            wants.push(Want { name: String::new(), rendition: String::new() });
+            wants.push(Want { name: String::new(), rendition: String::new(), carries_kbps: None });
         }
         for (want, tag) in wants.into_iter().zip(0..) {
             let options = Options {

@@ -121,6 +121,20 @@ fn for_a_new_node_everything_that_others_announce_first_is_history() {
 }
 
 #[test]
+fn what_was_published_after_a_subscription_is_no_history_though_others_tell_of_it_first() {
+    let mut bus = Bus::new(3);
+    bus.subscribe(1, "#");
+    let all = Subscription::new(Filter::new("#").unwrap());
+    bus.nodes[2].0.subscribe(bus.now, Subscription { history: History::Last(0), ..all });
+    bus.run(20, &mut none);
+    // The third node hears of it by the second one first.
+    bus.publish(0, "a", b"first", Options::default());
+    bus.run(10, &mut |from, to, _| (from, to) == (0, 2));
+    bus.run(20, &mut none);
+    assert_eq!(bus.topics(2), [("a", 0)]);
+}
+
+#[test]
 fn a_newer_message_with_the_same_tag_replaces_the_older_one() {
     let mut bus = Bus::new(2);
     bus.subscribe(1, "#");

@@ -1,13 +1,19 @@
 //! `fanfare lab reproduce s002-harness`: many systems, several seeds.
+//!
+//! - `plot`: pictures; `page`: the page that compares
 
-use std::time::Duration;
+mod page;
+mod plot;
+
+use std::{fs, path::Path, time::Duration};
 
 use fanfare_command::{Exit, Failure, Output, units};
-use fanfare_lab::{Company, CompanyProgress, CompanyRow, Harness, MessagingSystem, Radio};
+use fanfare_lab::{Company, CompanyProgress, Harness, HarnessCell, MessagingSystem, Radio};
 
 use super::options::{ReproduceArgs, conclude};
 use crate::{
     choice::chosen,
+    drawing::DrawError,
     ending::{give_up, stop},
 };
 
@@ -33,8 +39,15 @@ pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
         }
         CompanyProgress::Ended(row) => output.text(&row.line()),
     });
-    let broken = result.map(|rows| rows.iter().any(CompanyRow::is_broken));
-    conclude(broken, &harness.company.trials.out.join("harness.md"), &stop, output)
+    let out = &harness.company.trials.out;
+    if let Ok(cells) = &result
+        && let Err(error) = draw(out, cells, args.html, &about(&harness.company))
+    {
+        let text = format!("plot ({}): {error}. The tables are written", out.display());
+        output.warn("lab.plot", text);
+    }
+    let broken = result.map(|cells| cells.iter().any(|cell| cell.is_ours() && cell.broken > 0));
+    conclude(broken, &out.join("harness.md"), &stop, output)
 }
 
 fn harness(args: &ReproduceArgs) -> Result<Harness, Failure> {
@@ -52,4 +65,73 @@ fn harness(args: &ReproduceArgs) -> Result<Harness, Failure> {
         trials: args.trials("results/harness"),
     };
     Ok(Harness { company, repetitions: args.repetitions() })
+}
+
+fn about(company: &Company) -> String {
+    format!(
+        "{} vehicles on one radio of 600 kbit/s, real programs: positions of 128 bytes from all to all \
+         every 10 s, sensor data of 128 KiB and a document of 512 KiB, for {} s and {} s more. Medians, and \
+         half of the interval of 95 %.",
+        company.vehicles,
+        company.duration.as_secs(),
+        company.rest.as_secs()
+    )
+}
+
+fn draw(out: &Path, cells: &[HarnessCell], html: bool, about: &str) -> Result<(), DrawError> {
+    let pictures = [plot::shares(cells)?, plot::delays(cells)?];
+    for (name, picture) in ["harness-shares.svg", "harness-delays.svg"].iter().zip(&pictures) {
+        fs::write(out.join(name), picture)?;
+    }
+    if html {
+        fs::write(out.join("harness.html"), page::page(cells, about, &pictures))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(radio: &str, system: &str, share: f64) -> HarnessCell {
+        let of = |median| fanfare_lab::MedianOf { median, interval: 1.0, runs: 3 };
+        HarnessCell {
+            radio: radio.to_owned(),
+            system: system.to_owned(),
+            shares: [of(share); 3],
+            means: [of(100.0); 3],
+            p95s: [of(300.0); 3],
+            long: [of(100.0); 2],
+            bytes: of(1e6),
+            cpu: of(2.0),
+            memory: of(64.0),
+            late: of(0.1),
+            delays: vec![0.02, 0.3],
+            pairs: 4,
+            broken: 0,
+        }
+    }
+
+    #[test]
+    fn the_page_has_each_system_of_each_radio_the_best_first_and_loads_nothing() {
+        let cells = [
+            cell("fixed", "nats", 90.0),
+            cell("fixed", "fanfare", 100.0),
+            cell("moving", "fanfare", 95.0),
+        ];
+        let pictures = [plot::shares(&cells).unwrap(), plot::delays(&cells).unwrap()];
+        assert!(pictures.iter().all(|svg| svg.matches("radio: ").count() == 2), "{pictures:?}");
+        let page = page::page(&cells, "about", &pictures);
+        assert!(page.find(">fanfare<").unwrap() < page.find(">nats<").unwrap(), "{page}");
+        assert_eq!(page.matches("<tr class=\"ours\">").count(), 2);
+        assert!(page.contains("90.0 ± 1.0") && page.matches("<svg").count() == 2);
+        let own = page.replace("http://www.w3.org/", "");
+        assert!(!own.contains("http") && !own.contains("<script"), "{own}");
+    }
+
+    #[test]
+    fn nothing_measured_is_an_empty_page() {
+        assert!(plot::shares(&[]).is_ok() && plot::delays(&[]).is_ok());
+        assert!(page::page(&[], "", &[]).ends_with("</html>\n"));
+    }
 }

@@ -39,31 +39,32 @@ const HELP: Help = Help::new(&[
 
 /// Measure several systems over emulated networks, and write tables
 ///
-/// Each transfer of s000-table1, s000-table2, s003 and s003-gigabit is kept in the output directory,
-/// and not measured again. So the same command continues after an interruption. The others write
-/// their tables at the end, in place of those that are there. docs/reference/measuring.md explains the
+/// Each trial of s000-table1, s000-table2, s002-harness, s003 and s003-gigabit is kept in the output
+/// directory, and not measured again. So the same command continues after an interruption. The others
+/// write their tables at the end, in place of those that are there. docs/reference/measuring.md explains the
 /// method and the columns.
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct ReproduceArgs {
     /// s000-table1, s000-table2, s000-table3, s002-links, s002-scale, s002-unicast,
-    /// s002-unicast-dynamic, s002-p3, s002-harness, s003, s003-gigabit, company or islands
+    /// s002-unicast-dynamic, s002-p3, s002-harness, s002-video, s003, s003-gigabit, company or islands
     pub(super) name: String,
     /// Systems, with commas [default: all that are installed]
     ///
     /// fanfare, norm, openpgm, jgroups, uftp, udpcast and tcp. For company: fanfare, nats, mqtt and
-    /// zeromq-norm. For s002-harness also mqtt-0, mqtt-2, redis, redis-streams, rabbitmq, cyclonedds
-    /// and zenoh. For s000-table3: fanfare and norm. For s002-unicast: cubic, bbr, reno, sctp, udt, srt,
-    /// quinn, ngtcp2, ngtcp2-bbr and fanfare.
+    /// zeromq-norm. For s002-harness also nats-core, mqtt-0, mqtt-2, zeromq-tcp, redis, redis-streams,
+    /// rabbitmq, kafka, cyclonedds, zenoh, jgroups-udp and jgroups-tcp. For s000-table3: fanfare and norm.
+    /// For s002-unicast: cubic, bbr, reno, sctp, udt, srt, quinn, ngtcp2, ngtcp2-bbr and fanfare.
     #[arg(long, value_name = "NAMES")]
     pub(super) systems: Option<String>,
     /// Cells, with commas [default: all, or a selection]
     ///
     /// Such as 1024:90; a star, or nothing, stands for all of one half. For company and
-    /// s002-harness: moving, fixed and clear [default: all but clear]. For s000-table3: such as
+    /// s002-harness: moving, fixed, clear, loss-10, loss-20 and loss-30 [default: moving, fixed]. For s000-table3: such as
     /// deaf:80:1024, or all [default: 80 and 50 %, 1024 and 15360 bytes]. For s002-unicast: losses in
     /// percent [default: 0,5,10,15]. For s002-p3: rates in kbit/s [default: 100 to 100000]. For islands:
-    /// undisturbed, replaced and taken-over [default: all].
+    /// undisturbed, replaced and taken-over [default: all]. For s002-video: fall, crowd and beginning
+    /// [default: all].
     #[arg(long, value_name = "KEYS")]
     pub(super) cells: Option<String>,
     /// Size of the file, for a quick look [default: the experiment's]
@@ -89,6 +90,9 @@ pub(crate) struct ReproduceArgs {
     /// minute, fixed.
     #[arg(long)]
     pub(super) quick: bool,
+    /// For s002-harness: a page that compares, too
+    #[arg(long, hide_short_help = true)]
+    pub(super) html: bool,
     /// How long messages are published (company, s002-harness)
     #[arg(long, default_value = "300s", value_name = "TIME", hide_short_help = true)]
     pub(super) duration: String,

@@ -1,6 +1,9 @@
 //! A started program that publishes and receives messages, and the log of what it receives.
 
-use crate::{error::LabError, process::Process};
+use crate::{
+    error::LabError,
+    process::{Process, Usage},
+};
 use std::{
     fs,
     io::{self, BufRead as _, BufReader, Read, Write},
@@ -154,6 +157,13 @@ impl MessagingClient {
         };
         self.line.write_all(line.as_bytes())?;
         self.line.flush()
+    }
+
+    /// What its program has used so far.
+    pub(crate) fn used(&mut self) -> Usage {
+        let Some(process) = &mut self.process else { return Usage::default() };
+        process.measure();
+        process.usage()
     }
 
     fn has_ended(&mut self) -> bool {

@@ -1,4 +1,4 @@
-//! NATS with JetStream: its server on the first host, a client over cnats on each.
+//! NATS, with JetStream and without: its server on the first host, a client over cnats on each.
 
 use super::{
     Client, HostSlot, MessagingSoftware, Program, Tools,
@@ -22,11 +22,13 @@ const WRITE: &str = "write_deadline: \"60s\"\n";
 
 #[derive(Debug)]
 struct Nats {
+    keeps: bool,
     program: PathBuf,
     version: String,
 }
 
-pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn MessagingSoftware>, LabError> {
+/// `keeps`: by JetStream.
+pub(super) fn prepare(tools: &Tools, keeps: bool) -> Result<Box<dyn MessagingSoftware>, LabError> {
     let program = Client {
         name: "nats_peer.c",
         text: SOURCE,
@@ -38,7 +40,7 @@ pub(super) fn prepare(tools: &Tools) -> Result<Box<dyn MessagingSoftware>, LabEr
     build::present("nats-server", "nats-server")?;
     let versions = ["nats-server", "libnats-dev"].map(build::package_version).join(", cnats ");
     let version = build::with_settings(&versions, &[SOURCE, include_str!("nats.rs")]);
-    Ok(Box::new(Nats { program, version }))
+    Ok(Box::new(Nats { keeps, program, version }))
 }
 
 impl MessagingSoftware for Nats {
@@ -60,6 +62,7 @@ impl MessagingSoftware for Nats {
         give_up_soon(post.host)?;
         let mut command = post.host.command(&self.program);
         command.arg(format!("nats://{}:{PORT}", post.server.address())).arg(post.host.name());
+        command.arg(if self.keeps { "stream" } else { "core" });
         command.args(post.wants.iter().map(|first| format!("{first}.>")));
         Ok(MessagingClient::of_program(command, &post.file("log"), hearing)?.with_dots())
     }

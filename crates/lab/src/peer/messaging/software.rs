@@ -21,6 +21,8 @@ pub(crate) struct HostSlot<'a> {
     pub(crate) number: usize,
     /// The first host, on which servers are.
     pub(crate) server: &'a Host,
+    /// All hosts.
+    pub(crate) hosts: &'a [Host],
     /// First levels of the topics it wants, all of them below.
     pub(crate) wants: &'a [&'static str],
     /// For files and logs, of all hosts.
@@ -28,6 +30,12 @@ pub(crate) struct HostSlot<'a> {
 }
 
 impl HostSlot<'_> {
+    /// The addresses of all hosts, with commas.
+    pub(super) fn addresses(&self) -> String {
+        let all: Vec<String> = self.hosts.iter().map(|host| host.address().to_string()).collect();
+        all.join(",")
+    }
+
     /// The host's own file of this kind.
     pub(crate) fn file(&self, kind: &str) -> PathBuf {
         station(self.directory, self.host, kind)
@@ -114,6 +122,15 @@ pub(super) fn start_server(
     let failed = |error| LabError::system(format_args!("file ({})", file.display()), &error);
     fs::write(file, settings).map_err(failed)?;
     Program::start(command(), &directory.join("server.log"), wake_event).map(Some).map_err(failed)
+}
+
+/// Java on `host`, as small as it goes: two cores are shared by all hosts, and compiler and collector threads
+/// would fight for them.
+pub(super) fn small_java(host: &Host, class_path: &str) -> Command {
+    let mut command = host.command("java");
+    command.args(["-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]);
+    command.args(["-Djava.net.preferIPv4Stack=true", "-cp", class_path]);
+    command
 }
 
 /// A program on `host` learns within 7 s that a server does not answer its connection, instead of two
