@@ -23,16 +23,15 @@
 //! - `emulator`: the thread between them, and the `cable` of each host. `packet`, `segment`, `igmp`:
 //!   what a cable understands of frames; `tap`: where the cable ends; `clock`, `snapshot`, `lateness`:
 //!   what was counted, and whether it may be believed; `capture`: pcap.
-//! - `run`, `process`, `transfers`: the programs of a scenario; `wait`, `stop`: until what.
+//! - `run`, `transfers`: the programs of a scenario. What starts and ends programs, and what the
+//!   operating system gives, is the crate `fanfare-programs`.
 //! - `peer`: the systems that are compared; `reproduce`: the papers' tables, measured again;
 //!   `company`: messages between many, by systems that carry such; `tactical`: from one over a bad
 //!   link; `unicast`: between two hosts; `p3`: what a link says of its rate; `trials`, `name`: how
 //!   trials of all of them are run and named.
-//! - `bench`: how fast this machine is with them, without an emulator between; `payload`: the file
-//!   that `reproduce` and `bench` send.
+//! - `bench`: how fast this machine is with them, without an emulator between.
 //! - `check`: how exact the laboratory is here; `super_packet`: what `check` and `bench` send.
-//! - `control`: how other processes find a lab; `system`: what the operating system gives:
-//!   `namespace`, `tool` (`ip` and `tc`), `privileges`, `priority`, `scratch` directories.
+//! - `control`: how other processes find a lab.
 #![cfg(target_os = "linux")]
 
 mod bench;
@@ -40,25 +39,21 @@ mod check;
 mod company;
 mod control;
 mod emulator;
-mod error;
 mod harness;
 mod host;
 mod lab;
 mod name;
 mod p3;
-mod payload;
 mod peer;
-mod process;
 mod reproduce;
 mod run;
-mod stop;
 mod super_packet;
-mod system;
 mod tactical;
 mod transfers;
 mod trials;
 mod unicast;
-mod wait;
+
+use fanfare_programs::{error, payload, process, stop, system, wait};
 
 pub use bench::{
     Bench, Buffer, Condition, Delays, IslandCase, IslandRow, Islands, LinkBench, LinkRun,

@@ -5,15 +5,13 @@
 //! measured, and when, is the same for all: `reproduce` on an emulated network, `bench` on the
 //! kernel's.
 //!
-//! - `task`: what each has to do; `launch`: how one is started; `tools`: where they are found
+//! - `task`: what each has to do; `launch`: how one is started
 //! - `fanfare`, `norm`, `openpgm`, `jgroups`, `uftp`, `udpcast`, `tcp`: one system each
 //! - `unicast_peer`: protocols between two hosts
 //! - `messaging`: systems that carry messages instead of a file; `message_programs`: others, for
 //!   `bench messages`
-//! - `build`: compiles and downloads; `program`: a started program, its output and its resources;
-//!   `delivery`: all programs of one transfer, until every receiver has the file
+//! - `delivery`: all programs of one transfer, until every receiver has the file
 
-mod build;
 pub(crate) mod delivery;
 mod fanfare;
 mod jgroups;
@@ -23,10 +21,8 @@ pub(crate) mod messaging;
 mod norm;
 mod norm_stream;
 mod openpgm;
-pub(crate) mod program;
 mod task;
 mod tcp;
-mod tools;
 mod udpcast;
 mod uftp;
 mod unicast_peer;
@@ -36,12 +32,16 @@ pub(crate) use fanfare::{
     GROUP as FANFARE_GROUP, parity as fanfare_parity, rate as fanfare_rate,
     version as fanfare_version,
 };
-pub(crate) use launch::{Launch, Peer, Sign};
+use fanfare_programs::build;
+pub(crate) use fanfare_programs::{
+    program::{self, Sign},
+    tools::Tools,
+};
+pub(crate) use launch::{Launch, Peer};
 pub(crate) use norm_stream::StreamPeer;
 use std::{fmt, str::FromStr};
 pub use task::Parity;
 pub(crate) use task::{HEADERS, SEGMENT, Task};
-pub(crate) use tools::Tools;
 pub(crate) use unicast_peer::Library;
 
 /// Packets of at least so many bytes carry data: announcements, joins and requests are shorter.

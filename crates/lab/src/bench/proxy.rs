@@ -1,15 +1,18 @@
 //! `curl` over a bad road: directly, by TCP, and through both sides of the proxy.
 //!
+//! - `plan`: what is to be measured
 //! - `way`: how the bytes come, and the programs for it; `web`: a server whose answers do not end
 //! - `echo`: keys typed by ssh beside them
 //! - `row`: what a run gave; `table`: all of them
 
 mod echo;
+mod plan;
 mod row;
 mod table;
 mod way;
 mod web;
 
+pub use plan::{ProxyBench, ProxyRoad};
 pub use row::ProxyRun;
 pub use table::proxy_table;
 pub use way::Way;
@@ -18,7 +21,7 @@ use std::{
     collections::VecDeque,
     fs,
     io::Read,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
     sync::{Mutex, PoisonError},
     thread,
@@ -47,42 +50,6 @@ const ALONE: Duration = Duration::from_secs(30);
 const BEGUN: Duration = Duration::from_secs(5);
 /// A link is dialled, ssh logs in and keys are typed before a download: so much longer than it.
 const BEFORE: Duration = Duration::from_secs(180);
-
-/// A road between two hosts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProxyRoad {
-    /// What a download has, bit/s.
-    pub rate: u64,
-    /// What an upload has, bit/s.
-    pub back: u64,
-    /// One way, in milliseconds.
-    pub delay_ms: u32,
-    /// Every 15 s nothing passes for 100 ms, and the delay is 10 ms more or less after that.
-    pub handovers: bool,
-}
-
-/// What is to be measured.
-#[derive(Debug, Clone)]
-pub struct ProxyBench {
-    /// The road.
-    pub road: ProxyRoad,
-    /// Shares that are lost in either direction, percent.
-    pub losses: Vec<f64>,
-    /// How.
-    pub ways: Vec<Way>,
-    /// How many downloads at once, each number by itself.
-    pub connections: Vec<u32>,
-    /// Whether keys are typed by ssh, too.
-    pub echo: bool,
-    /// How long each run takes.
-    pub seconds: u32,
-    /// How often each is measured, with another seed each time.
-    pub repetitions: u32,
-    /// Side by side at most.
-    pub jobs: usize,
-    /// The programs that are measured.
-    pub fanfare: PathBuf,
-}
 
 /// One run that is to be made.
 #[derive(Debug, Clone, Copy)]
@@ -155,11 +122,6 @@ impl ProxyBench {
         let lasts = BEFORE + Duration::from_secs(self.seconds.into());
         let queue = Road::product(rate, delay_ms).max(QUEUE_LEAST);
         Road { rate, back, delay_ms, loss, queue, course, lasts }
-    }
-
-    /// The program beside the one that is measured.
-    pub(super) fn proxy(&self) -> PathBuf {
-        self.fanfare.with_file_name("fanfare-proxy")
     }
 
     fn measure(

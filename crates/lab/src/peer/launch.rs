@@ -6,17 +6,10 @@ use std::{
     process::Command,
 };
 
+use fanfare_programs::program::Sign;
+
 use super::task::Task;
 use crate::host::Host;
-
-/// What shows that something has happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sign {
-    /// A line with this in it, on standard output or standard error.
-    Line(&'static str),
-    /// It has ended, with exit code 0.
-    Ending,
-}
 
 /// A program that is to be started on a host.
 #[derive(Debug)]

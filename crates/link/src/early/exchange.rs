@@ -8,7 +8,7 @@ use ring::{
 use fanfare_seal::Salt;
 
 use super::{
-    DATAGRAMS_MAX,
+    came::DATAGRAMS_MAX,
     ticket::{Id, Ticket},
 };
 

@@ -25,6 +25,7 @@
 //! - [`exchange`]: datagrams with one ticket; [`register`]: tickets that others may use
 //! - [`Early`]: all of it, without clock and socket
 
+pub(crate) mod came;
 pub mod exchange;
 pub mod register;
 #[cfg(test)]
@@ -38,36 +39,11 @@ use fanfare_proto::Time;
 use fanfare_seal::{PublicKey, Salt};
 
 use crate::hello::Hello;
+pub(crate) use came::{Came, From, PART_SIZE};
 use exchange::{Exchange, Side};
 use register::Register;
 use ticket::Ticket;
 use tickets::Tickets;
-
-/// Datagrams of one exchange and direction: with QUIC's own no more than a new connection may send at
-/// once (RFC 6928, ten).
-pub(crate) const DATAGRAMS_MAX: u8 = 8;
-/// Bytes of a message in one of them: QUIC's least packet without what stands ahead.
-pub(crate) const PART_SIZE: usize = 1_000;
-
-/// What came with the first packet, or in answer to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum From {
-    /// The end that dials, in the first of its datagrams.
-    First(Hello),
-    /// The same, in a later one.
-    Later,
-    /// The end that is dialled.
-    Dialled,
-}
-
-/// A datagram that was opened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Came {
-    pub(crate) peer: PublicKey,
-    pub(crate) from: From,
-    /// Of a message; it may be empty.
-    pub(crate) part: Vec<u8>,
-}
 
 /// How often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

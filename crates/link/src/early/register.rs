@@ -7,7 +7,7 @@ use fanfare_proto::Time;
 use fanfare_seal::PublicKey;
 
 use super::{
-    Came, From,
+    came::{Came, From},
     exchange::{Exchange, Head, Side},
     ticket::{Id, Ticket},
 };

@@ -6,7 +6,8 @@ use fanfare_proto::{Time, rng::Rng};
 use fanfare_seal::{Identity, PublicKey};
 
 use super::{
-    Came, DATAGRAMS_MAX, Early, From,
+    Came, Early, From,
+    came::DATAGRAMS_MAX,
     ticket::Ticket,
     tickets::{TICKETS_MAX, Tickets},
 };

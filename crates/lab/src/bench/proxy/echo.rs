@@ -11,11 +11,9 @@ use std::{
 
 use rustix::fd::AsFd as _;
 
-use super::way::{Ends, SOCKS, Way};
+use super::way::{ECHO, Ends, SOCKS, Way};
 use crate::{error::LabError, process::Process, wait};
 
-/// The port of sshd.
-pub(super) const PORT: u16 = 2200;
 /// A key that has not come back after so long counts with this time, and no more are typed.
 const LONGEST: Duration = Duration::from_secs(30);
 /// A person's pause between two keys, at least.
@@ -34,7 +32,7 @@ pub(super) fn serve(ends: &Ends<'_>) -> Result<Process, LabError> {
     // Where sshd wants to be shut in.
     fs::create_dir_all("/run/sshd").map_err(failed)?;
     let mut sshd = ends.far.command("/usr/sbin/sshd");
-    sshd.args(["-D", "-f", "/dev/null", "-p", &PORT.to_string(), "-h"]);
+    sshd.args(["-D", "-f", "/dev/null", "-p", &ECHO.to_string(), "-h"]);
     sshd.arg(ends.own.join("host"));
     let keys = format!("AuthorizedKeysFile={}", ends.own.join("user.pub").display());
     for option in [&keys, "StrictModes=no", "UsePAM=no", "PidFile=none", "PermitRootLogin=yes"] {
@@ -56,7 +54,7 @@ impl Terminal {
     pub(super) fn open(ends: &Ends<'_>) -> Result<Self, String> {
         let told = |error: io::Error| format!("ssh: {error}");
         let mut ssh = ends.near.command("ssh");
-        ssh.arg("-i").arg(ends.own.join("user")).args(["-p", &PORT.to_string()]);
+        ssh.arg("-i").arg(ends.own.join("user")).args(["-p", &ECHO.to_string()]);
         for option in
             ["StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "ConnectionAttempts=20"]
         {

@@ -8,11 +8,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{ProxyBench, echo, web};
+use super::{plan::ProxyBench, web};
 use crate::{error::LabError, host::Host, process::Process};
 
 /// The far side's port.
 const LINK: u16 = 7001;
+/// The port of sshd there.
+pub(super) const ECHO: u16 = 2200;
 /// Where the near side listens.
 pub(super) const SOCKS: &str = "127.0.0.1:7000";
 /// A link is there within this time, or the run is not whole: a handshake over 10 % loss.
@@ -122,7 +124,7 @@ impl Ends<'_> {
         let mut server = self.far.command(self.bench.proxy());
         server.args(["proxy", "server", "--listen", &format!("0.0.0.0:{LINK}")]);
         server.args(["--accept", &format!("near={}", self.keys[0])]);
-        for port in [web::PORT, echo::PORT] {
+        for port in [web::PORT, ECHO] {
             server.args(["--allow", &format!("{address}:{port}")]);
         }
         common(&mut server, "far");

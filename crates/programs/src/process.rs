@@ -27,16 +27,16 @@ pub enum Ending {
 
 /// What a program has used.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Usage {
+pub struct Usage {
     /// User and system time, its own and its ended children's, seconds.
-    pub(crate) cpu: f64,
+    pub cpu: f64,
     /// The most memory that was resident, bytes.
-    pub(crate) memory: u64,
+    pub memory: u64,
 }
 
 /// A started program; killed, with its whole process group, when dropped.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub struct Process {
     child: Child,
     group: Pid,
     /// Can be read once it has ended.
@@ -48,7 +48,7 @@ pub(crate) struct Process {
 impl Process {
     /// Starts it in a process group of its own, so that Ctrl-C reaches only us, and all that it
     /// starts ends with it.
-    pub(crate) fn start(
+    pub fn start(
         command: Command,
         stdout: impl Into<Stdio>,
         stderr: impl Into<Stdio>,
@@ -56,7 +56,7 @@ impl Process {
         Self::start_from(command, Stdio::null(), stdout, stderr)
     }
     /// The same with an input, which [`Self::input`] gives.
-    pub(crate) fn start_with_input(
+    pub fn start_with_input(
         command: Command,
         stdout: impl Into<Stdio>,
         stderr: impl Into<Stdio>,
@@ -65,7 +65,7 @@ impl Process {
     }
 
     /// The same with this input.
-    pub(crate) fn start_from(
+    pub fn start_from(
         mut command: Command,
         stdin: impl Into<Stdio>,
         stdout: impl Into<Stdio>,
@@ -85,21 +85,21 @@ impl Process {
         }
     }
     /// Its outputs, where they are pipes and have not been taken.
-    pub(crate) fn outputs(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
+    pub fn outputs(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
         (self.child.stdout.take(), self.child.stderr.take())
     }
 
     /// Its input, if it has one and it has not been taken.
-    pub(crate) fn input(&mut self) -> Option<ChildStdin> {
+    pub fn input(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()
     }
 
     /// Can be read when it has ended and nobody has seen it yet: what to wait for.
-    pub(crate) fn end(&self) -> Option<BorrowedFd<'_>> {
+    pub fn end(&self) -> Option<BorrowedFd<'_>> {
         self.ending.is_none().then(|| self.end.as_fd())
     }
     /// How it has ended; `None` while it runs.
-    pub(crate) fn try_end(&mut self) -> io::Result<Option<Ending>> {
+    pub fn try_end(&mut self) -> io::Result<Option<Ending>> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         if self.ending.is_none() && waitid(WaitId::Pid(self.group), options)?.is_some() {
             // It is a zombie now: its times can still be read.
@@ -113,7 +113,7 @@ impl Process {
 
     /// Looks what it has used. To be called now and then: the memory of a program that has ended
     /// can no longer be read.
-    pub(crate) fn measure(&mut self) {
+    pub fn measure(&mut self) {
         if self.ending.is_some() {
             return;
         }
@@ -126,7 +126,7 @@ impl Process {
         }
     }
     /// What it and all in its group use that runs now: a server that a script starts is the script's child.
-    pub(crate) fn usage_of_group(&self) -> Usage {
+    pub fn usage_of_group(&self) -> Usage {
         let group = self.group.as_raw_nonzero().to_string();
         let of = |entry: fs::DirEntry| {
             let read = |name| fs::read_to_string(entry.path().join(name)).ok();
@@ -144,12 +144,12 @@ impl Process {
         })
     }
     /// What it had used when that was looked for last.
-    pub(crate) fn usage(&self) -> Usage {
+    pub fn usage(&self) -> Usage {
         self.usage
     }
 
     /// Sends a signal to it and to all it has started.
-    pub(crate) fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: Signal) {
         // Already gone is fine.
         let _ = kill_process_group(self.group, signal);
     }

@@ -24,7 +24,7 @@ const SHED_INTERVAL: Duration = Duration::from_millis(20);
 const AHEAD: u64 = 64 << 20;
 
 /// Writes `size` bytes of this seed.
-pub(crate) fn write(path: &Path, seed: u64, size: u64) -> io::Result<()> {
+pub fn write(path: &Path, seed: u64, size: u64) -> io::Result<()> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&seed.to_le_bytes());
     copy(&mut hasher.finalize_xof().take(size), File::create(path)?)
@@ -40,14 +40,14 @@ fn copy(from: &mut impl io::Read, to: File) -> io::Result<()> {
 /// Has the machine's host hand out as much memory as files of so many bytes in this directory will
 /// take. What a virtual machine has not used for some seconds may have been given back, and comes page
 /// by page when it is touched: files in memory were then written at an eighth of the speed.
-pub(crate) fn touch_memory(directory: &Path, bytes: u64) -> io::Result<()> {
+pub fn touch_memory(directory: &Path, bytes: u64) -> io::Result<()> {
     MemoryReserve::take(directory, bytes).map(drop)
 }
 
 /// Memory that was touched and is kept in use until others need it, so that it cannot be given back
 /// while a transfer takes its time. A file that gets shorter as others below the same mount grow.
 #[derive(Debug)]
-pub(crate) struct MemoryReserve {
+pub struct MemoryReserve {
     path: PathBuf,
     shed: Option<(Arc<AtomicBool>, JoinHandle<()>)>,
 }
@@ -63,7 +63,7 @@ impl MemoryReserve {
     }
 
     /// Takes so many, and sheds as many as others take from now on.
-    pub(crate) fn shedding(directory: &Path, bytes: u64) -> io::Result<Self> {
+    pub fn shedding(directory: &Path, bytes: u64) -> io::Result<Self> {
         let mut reserve = Self::take(directory, bytes)?;
         if bytes < WORTHWHILE || !reserve.path.exists() {
             return Ok(reserve);
@@ -99,12 +99,12 @@ impl Drop for MemoryReserve {
 }
 
 /// Whether files in this directory are in memory.
-pub(crate) fn in_memory(directory: &Path) -> io::Result<bool> {
+pub fn in_memory(directory: &Path) -> io::Result<bool> {
     Ok(rustix::fs::statfs(directory)?.f_type as u64 == TMPFS_MAGIC)
 }
 
 /// Free bytes of the mount.
-pub(crate) fn free(directory: &Path) -> io::Result<u64> {
+pub fn free(directory: &Path) -> io::Result<u64> {
     let room = rustix::fs::statvfs(directory)?;
     Ok(room.f_bavail * room.f_frsize)
 }

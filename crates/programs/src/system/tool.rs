@@ -7,11 +7,11 @@ use std::{
 };
 
 /// Runs `ip` with these arguments and this standard input; gives what it printed.
-pub(crate) fn ip(arguments: &[&str], input: &str) -> Result<String, LabError> {
+pub fn ip(arguments: &[&str], input: &str) -> Result<String, LabError> {
     output("ip", arguments, input)
 }
 /// Runs `tc` with these arguments.
-pub(crate) fn tc(arguments: &[&str]) -> Result<(), LabError> {
+pub fn tc(arguments: &[&str]) -> Result<(), LabError> {
     output("tc", arguments, "").map(drop)
 }
 
@@ -45,7 +45,7 @@ fn output(program: &str, arguments: &[&str], input: &str) -> Result<String, LabE
 }
 
 /// A program that is not installed.
-pub(crate) fn missing(program: &str, package: &str) -> LabError {
+pub fn missing(program: &str, package: &str) -> LabError {
     let text = format!("program ({program}): is not installed. Install the package {package}");
     LabError::new(Refusal::Missing, "lab.program_missing", text)
 }

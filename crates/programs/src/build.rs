@@ -1,9 +1,9 @@
 //! Compiles or downloads peers when they are first needed, and keeps them.
 
-use super::Tools;
 use crate::{
     error::{LabError, Refusal},
     system::tool,
+    tools::Tools,
 };
 use std::{
     fs, io,
@@ -12,7 +12,7 @@ use std::{
 };
 
 /// Runs a tool to its end; gives what it printed on both outputs.
-pub(super) fn output(program: &str, package: &str, arguments: &[&str]) -> Result<String, LabError> {
+pub fn output(program: &str, package: &str, arguments: &[&str]) -> Result<String, LabError> {
     let done = run(program, package, arguments)?;
     let text = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
     match done.status.success() {
@@ -35,12 +35,12 @@ fn failed(program: &str, text: &str) -> LabError {
 }
 
 /// Whether a program can be run at all, whatever it says.
-pub(super) fn present(program: &str, package: &str) -> Result<(), LabError> {
+pub fn present(program: &str, package: &str) -> Result<(), LabError> {
     run(program, package, &["--version"]).map(drop)
 }
 
 /// The version of a Debian package, or what is known of it.
-pub(super) fn package_version(package: &str) -> String {
+pub fn package_version(package: &str) -> String {
     let query = ["-W", "-f", "${Version}", package];
     output("dpkg-query", "dpkg", &query).unwrap_or_else(|_| "unknown".to_owned())
 }
@@ -48,12 +48,12 @@ pub(super) fn package_version(package: &str) -> String {
 /// A version and a hash of how the system is set and driven: figures with other settings are others.
 /// That is why `norm` and `messaging::norm` each say how libnorm is compiled: in a file of both it would not
 /// count, and it cannot move without making figures that are published another version's.
-pub(super) fn with_settings(version: &str, settings: &[&str]) -> String {
+pub fn with_settings(version: &str, settings: &[&str]) -> String {
     format!("{version} ({})", short_hash(settings.concat().as_bytes()))
 }
 
 /// The first eight hexadecimal digits of a hash: a name that changes with the content.
-pub(super) fn short_hash(bytes: &[u8]) -> String {
+pub fn short_hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex()[..8].to_owned()
 }
 
@@ -68,7 +68,7 @@ impl Tools {
 
     /// A program from `source`, compiled unless it is there already. `header` is what its package,
     /// `package`, brings.
-    pub(super) fn compiled(&self, program: &Source<'_>) -> Result<PathBuf, LabError> {
+    pub fn compiled(&self, program: &Source<'_>) -> Result<PathBuf, LabError> {
         let Source { name, text, compiler, .. } = *program;
         let stem = name.split('.').next().unwrap_or(name);
         let place = self.place(&format!("{stem}-{}", short_hash(text.as_bytes())))?;
@@ -92,7 +92,7 @@ impl Tools {
     }
 
     /// A file from the net, known by its BLAKE3.
-    pub(super) fn fetched(&self, name: &str, url: &str, hash: &str) -> Result<PathBuf, LabError> {
+    pub fn fetched(&self, name: &str, url: &str, hash: &str) -> Result<PathBuf, LabError> {
         let place = self.place(name)?;
         if fs::read(&place).is_ok_and(|bytes| blake3::hash(&bytes).to_hex().as_str() == hash) {
             return Ok(place);
@@ -113,7 +113,7 @@ impl Tools {
     }
 
     /// A directory of compiled classes.
-    pub(super) fn classes(&self, name: &str, text: &str, jar: &Path) -> Result<PathBuf, LabError> {
+    pub fn classes(&self, name: &str, text: &str, jar: &Path) -> Result<PathBuf, LabError> {
         let place = self.place(&format!("classes-{}", short_hash(text.as_bytes())))?;
         if place.exists() {
             return Ok(place);
@@ -129,15 +129,21 @@ impl Tools {
 
 /// A program of ours over a library.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Source<'a> {
-    pub(super) name: &'a str,
-    pub(super) text: &'a str,
-    pub(super) compiler: &'a str,
-    pub(super) compiler_package: &'a str,
-    pub(super) flags: &'a str,
+pub struct Source<'a> {
+    /// Its name, in the cache.
+    pub name: &'a str,
+    /// Its source.
+    pub text: &'a str,
+    /// What compiles it.
+    pub compiler: &'a str,
+    /// The package with the compiler.
+    pub compiler_package: &'a str,
+    /// What the compiler is given, by words.
+    pub flags: &'a str,
     /// What a compiler complains of when the library's package is missing.
-    pub(super) header: &'a str,
-    pub(super) package: &'a str,
+    pub header: &'a str,
+    /// The library's package.
+    pub package: &'a str,
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), LabError> {

@@ -1,6 +1,5 @@
 //! A started peer: its output with times, its resources, and its end.
 
-use super::Sign;
 use crate::{
     process::{Ending, Process, Usage},
     wait::{self, WakeEvent},
@@ -16,12 +15,21 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// What shows that something has happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    /// A line with this in it, on standard output or standard error.
+    Line(&'static str),
+    /// It has ended, with exit code 0.
+    Ending,
+}
+
 /// From SIGTERM to SIGKILL.
 const GOODBYE: Duration = Duration::from_secs(2);
 
 /// A started program; killed, with all that it has started, when dropped.
 #[derive(Debug)]
-pub(crate) struct Program {
+pub struct Program {
     process: Process,
     said: Arc<Mutex<Said>>,
     readers: Vec<JoinHandle<()>>,
@@ -41,11 +49,7 @@ struct Said {
 impl Program {
     /// Starts it. What it prints rings the bell, and goes to `log`, too, for a person who looks
     /// afterwards.
-    pub(crate) fn start(
-        command: Command,
-        log: &Path,
-        wake_event: &Arc<WakeEvent>,
-    ) -> io::Result<Self> {
+    pub fn start(command: Command, log: &Path, wake_event: &Arc<WakeEvent>) -> io::Result<Self> {
         let file = Arc::new(Mutex::new(fs::File::create(log)?));
         let mut process = Process::start(command, Stdio::piped(), Stdio::piped())?;
         let said = Arc::<Mutex<Said>>::default();
@@ -67,7 +71,7 @@ impl Program {
     }
 
     /// When the sign was first given.
-    pub(crate) fn saw(&self, sign: Sign) -> Option<Instant> {
+    pub fn saw(&self, sign: Sign) -> Option<Instant> {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         match sign {
             Sign::Line(part) => {
@@ -77,41 +81,44 @@ impl Program {
         }
     }
     /// The first line that has this in it.
-    pub(crate) fn line_with(&self, part: &str) -> Option<String> {
+    pub fn line_with(&self, part: &str) -> Option<String> {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         said.lines.iter().find(|(_, line)| line.contains(part)).map(|(_, line)| line.clone())
     }
     /// All lines that have this in them, with their times.
-    pub(crate) fn lines_with(&self, part: &str) -> Vec<(Instant, String)> {
+    pub fn lines_with(&self, part: &str) -> Vec<(Instant, String)> {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         said.lines.iter().filter(|(_, line)| line.contains(part)).cloned().collect()
     }
     /// Whether its last output has been closed: it has ended, or is about to.
-    pub(crate) fn has_closed(&self) -> bool {
+    pub fn has_closed(&self) -> bool {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).closed.is_some()
     }
     /// Its last word: why it failed, as a rule.
-    pub(crate) fn last_line(&self) -> String {
+    pub fn last_line(&self) -> String {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let line = said.lines.iter().rev().find(|(_, line)| !line.trim().is_empty());
         line.map(|(_, line)| line.trim().to_owned()).unwrap_or_default()
     }
-    pub(crate) fn usage(&self) -> Usage {
+    /// What it had used when that was looked for last.
+    pub fn usage(&self) -> Usage {
         self.process.usage()
     }
-    pub(crate) fn usage_of_group(&self) -> Usage {
+    /// What it and all in its group use now.
+    pub fn usage_of_group(&self) -> Usage {
         self.process.usage_of_group()
     }
-    pub(crate) fn code(&self) -> Option<i32> {
+    /// Its exit code, once it has ended by itself.
+    pub fn code(&self) -> Option<i32> {
         self.code
     }
     /// Can be read when it has ended and nobody has noticed yet.
-    pub(crate) fn ended(&self) -> Option<BorrowedFd<'_>> {
+    pub fn ended(&self) -> Option<BorrowedFd<'_>> {
         self.process.end()
     }
 
     /// Sees whether it has ended.
-    pub(crate) fn notice(&mut self) -> io::Result<()> {
+    pub fn notice(&mut self) -> io::Result<()> {
         self.code = self.process.try_end()?.map(|ending| match ending {
             Ending::Code(code) => code,
             Ending::Signal(number) => 128 + number,
@@ -119,12 +126,12 @@ impl Program {
         Ok(())
     }
     /// Sees what it uses. To be called now and then.
-    pub(crate) fn measure(&mut self) {
+    pub fn measure(&mut self) {
         self.process.measure();
     }
 
     /// Asks it to end, and sees to it.
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         self.measure();
         self.process.signal(Signal::TERM);
         let deadline = Instant::now() + GOODBYE;

@@ -5,7 +5,8 @@ use std::{fs, path::Path};
 
 /// linux/capability.h: networks and their namespaces; mounting their names.
 const NEEDED: [(u32, &str); 2] = [(12, "CAP_NET_ADMIN"), (21, "CAP_SYS_ADMIN")];
-pub(crate) const TUN: &str = "/dev/net/tun";
+/// The device of virtual Ethernet cables.
+pub const TUN: &str = "/dev/net/tun";
 
 /// Refuses when a right or the device is missing, and says which.
 ///

@@ -22,7 +22,7 @@ const STEM: &str = "fanfare-scratch-";
 
 /// A directory of our own; gone with all that is in it when dropped.
 #[derive(Debug)]
-pub(crate) struct Scratch {
+pub struct Scratch {
     path: PathBuf,
     /// Held while somebody is here: of the directory, and of the mount over it.
     locks: Vec<File>,
@@ -30,7 +30,7 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     /// Makes it below `above`, and takes away what processes left there that are gone.
-    pub(crate) fn make(above: &Path) -> Result<Self, LabError> {
+    pub fn make(above: &Path) -> Result<Self, LabError> {
         fs::create_dir_all(above)
             .and_then(|()| {
                 clear_leftovers(above);
@@ -49,7 +49,7 @@ impl Scratch {
     /// put into its file, which takes longer than receiving its bytes. Disks' file systems have large
     /// pages by themselves (XFS, ext4). So a mount with large pages lies over the directory, if the
     /// kernel has that (Linux 6.14).
-    pub(crate) fn with_large_pages(above: &Path) -> Result<Self, LabError> {
+    pub fn with_large_pages(above: &Path) -> Result<Self, LabError> {
         let mut scratch = Self::make(above)?;
         let path = scratch.path.clone();
         let failed =
@@ -66,13 +66,14 @@ impl Scratch {
         Ok(scratch)
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Whether the file that is sent fits, a copy for each receiver, and the memory that is kept in use
     /// for these until they take it, with which each still finds the room for its own.
-    pub(crate) fn check_room(&self, size: u64, receivers: usize) -> Result<(), LabError> {
+    pub fn check_room(&self, size: u64, receivers: usize) -> Result<(), LabError> {
         let copies = receivers as u64 + 2;
         let at = self.path.parent().unwrap_or(&self.path).display();
         let failed =

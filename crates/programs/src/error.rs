@@ -26,11 +26,12 @@ pub struct LabError {
 }
 
 impl LabError {
-    pub(crate) fn new(refusal: Refusal, code: &'static str, text: impl Into<String>) -> Self {
+    /// Of this kind, with the name for programs and the text for people.
+    pub fn new(refusal: Refusal, code: &'static str, text: impl Into<String>) -> Self {
         Self { refusal, code, text: text.into() }
     }
     /// The system said no to something that is not a matter of rights alone.
-    pub(crate) fn system(what: impl fmt::Display, error: &io::Error) -> Self {
+    pub fn system(what: impl fmt::Display, error: &io::Error) -> Self {
         let refusal = match error.kind() {
             io::ErrorKind::PermissionDenied => Refusal::Permission,
             _ => Refusal::System,

@@ -87,7 +87,7 @@ impl Namespace {
 }
 
 /// As [`Namespace::enter`], by name.
-pub(crate) fn enter<T: Send>(name: &str, inside: impl FnOnce() -> T + Send) -> Result<T, LabError> {
+pub fn enter<T: Send>(name: &str, inside: impl FnOnce() -> T + Send) -> Result<T, LabError> {
     let failed = |error: &std::io::Error| LabError::system(format!("namespace ({name})"), error);
     let file = fs::File::open(path(name)).map_err(|error| failed(&error))?;
     thread::scope(|scope| {
@@ -114,7 +114,7 @@ fn path(name: &str) -> PathBuf {
 }
 
 /// A command that runs `program` in the namespace `name`.
-pub(crate) fn command(name: &str, program: impl AsRef<std::ffi::OsStr>) -> Command {
+pub fn command(name: &str, program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new("ip");
     command.args(["netns", "exec", name]).arg(program);
     command
@@ -124,7 +124,7 @@ pub(crate) fn command(name: &str, program: impl AsRef<std::ffi::OsStr>) -> Comma
 ///
 /// # Errors
 /// When `ip` is missing or refuses.
-pub(crate) fn clear_leftovers() -> Result<Vec<String>, LabError> {
+pub fn clear_leftovers() -> Result<Vec<String>, LabError> {
     clear(|pid| !is_alive(pid))
 }
 
@@ -132,12 +132,12 @@ pub(crate) fn clear_leftovers() -> Result<Vec<String>, LabError> {
 ///
 /// # Errors
 /// As [`clear_leftovers`].
-pub(crate) fn clear_all() -> Result<Vec<String>, LabError> {
+pub fn clear_all() -> Result<Vec<String>, LabError> {
     clear(|_| true)
 }
 
 /// Removes all that this process has made, and makes no more: it ends without dropping them.
-pub(crate) fn clear_own() {
+pub fn clear_own() {
     ENDING.store(true, Ordering::SeqCst);
     // Nobody is left to be told of a failure; the next run clears what stays.
     let _ = clear(|pid| pid == std::process::id());
@@ -153,12 +153,13 @@ fn clear(is_meant: impl Fn(u32) -> bool) -> Result<Vec<String>, LabError> {
     Ok(meant)
 }
 
-pub(crate) fn is_alive(pid: u32) -> bool {
+/// Whether there is a process of this number.
+pub fn is_alive(pid: u32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
 
 /// The process id in a name of ours; `None` for a name that is not.
-pub(crate) fn owner(name: &str) -> Option<u32> {
+pub fn owner(name: &str) -> Option<u32> {
     name.strip_prefix(PREFIX)?.split_once('x')?.0.parse().ok()
 }
 

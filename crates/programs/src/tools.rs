@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 
 /// Where peers are found and made.
 #[derive(Debug, Clone)]
-pub(crate) struct Tools {
+pub struct Tools {
     /// Our own program.
-    pub(crate) fanfare: PathBuf,
+    pub fanfare: PathBuf,
     /// Where compiled and fetched peers are kept.
-    pub(crate) cache: PathBuf,
+    pub cache: PathBuf,
 }
 
 impl Tools {
     /// With peers in the user's cache.
-    pub(crate) fn of(fanfare: &Path) -> Self {
+    pub fn of(fanfare: &Path) -> Self {
         let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
         let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
         let cache = base.unwrap_or_else(std::env::temp_dir).join("fanfare/peers");

@@ -8,23 +8,28 @@ use std::{io, time::Duration};
 
 /// Wakes who waits for it, however often it is rung before that.
 #[derive(Debug)]
-pub(crate) struct WakeEvent(OwnedFd);
+pub struct WakeEvent(OwnedFd);
 
 impl WakeEvent {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// One that is not rung.
+    ///
+    /// # Errors
+    /// The system has no more descriptors.
+    pub fn new() -> io::Result<Self> {
         Ok(Self(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?))
     }
-    pub(crate) fn ring(&self) {
+    /// Wakes who waits now or next.
+    pub fn ring(&self) {
         // Full is rung, too.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
     /// From now on only what is rung from now on wakes.
-    pub(crate) fn clear(&self) {
+    pub fn clear(&self) {
         // Nothing to read is as good.
         let _ = rustix::io::read(&self.0, &mut [0; 8]);
     }
     /// Whether it was rung since it was cleared.
-    pub(crate) fn is_rung(&self) -> bool {
+    pub fn is_rung(&self) -> bool {
         let mut asked = [PollFd::new(&self.0, PollFlags::IN)];
         poll(&mut asked, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
     }
@@ -38,7 +43,7 @@ impl AsFd for WakeEvent {
 
 /// Waits until one of these can be read, at most for so long. It may return sooner: callers look
 /// themselves what has happened.
-pub(crate) fn for_any(descriptors: &[BorrowedFd<'_>], longest: Duration) {
+pub fn for_any(descriptors: &[BorrowedFd<'_>], longest: Duration) {
     let mut waited: Vec<PollFd<'_>> =
         descriptors.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
     // A time that does not fit is longer than anybody waits.

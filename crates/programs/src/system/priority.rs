@@ -11,14 +11,14 @@ const EARLY: i32 = 5;
 ///
 /// # Errors
 /// Without CAP_SYS_NICE.
-pub(crate) fn go_first() -> io::Result<()> {
+pub fn go_first() -> io::Result<()> {
     set(FIRST)
 }
 /// The same, but behind the emulator.
 ///
 /// # Errors
 /// As [`go_first`].
-pub(crate) fn go_early() -> io::Result<()> {
+pub fn go_early() -> io::Result<()> {
     set(EARLY)
 }
 
