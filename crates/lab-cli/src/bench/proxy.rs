@@ -54,16 +54,18 @@ pub(super) struct ProxyBenchArgs {
     /// The road
     #[arg(long, value_enum, value_name = "NAME", default_value_t = Named::Testbed)]
     road: Named,
-    /// Another rate down, and up unless --back says so [default: the road's]
+    /// Another rate down, and up, than the road's
+    ///
+    /// Up it is that of --back, where that is given.
     #[arg(long, value_name = "RATE")]
     rate: Option<String>,
-    /// Another rate up [default: the road's]
+    /// Another rate up than the road's
     #[arg(long, value_name = "RATE", hide_short_help = true)]
     back: Option<String>,
-    /// Another delay one way, in milliseconds [default: the road's]
+    /// Another delay one way, in milliseconds
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(0..=10_000))]
     delay: Option<u32>,
-    /// Other losses in each direction in percent, with commas [default: the road's]
+    /// Other losses each way, in percent, with commas
     #[arg(long, value_delimiter = ',', value_name = "PERCENT")]
     loss: Vec<f64>,
     /// What is measured, with commas
@@ -82,7 +84,9 @@ pub(super) struct ProxyBenchArgs {
     /// Numbers of downloads at once, with commas
     #[arg(long, default_value = "1", value_delimiter = ',', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     connections: Vec<u32>,
-    /// Type keys by ssh, too, before the download and beside it; needs sshd and nc
+    /// Type keys by ssh, too, before and beside it
+    ///
+    /// This needs sshd and nc.
     #[arg(long)]
     echo: bool,
     /// Seconds of each run
