@@ -1,16 +1,12 @@
 //! What the two ends say first: who they are this time, and whether they met before.
 //!
 //! ```text
-//! hello (34 bytes)      version 1, flags, instance (16), the other end's instance as known (16)
-//! greeting (17 bytes)   version 1, instance (16): of the end that is dialled, with its first packet
+//! hello (34 bytes)   version 1, flags, instance (16), the other end's instance as known (16)
 //! ```
 //! A process draws its instance at its start. Both ends go on with what they had when each of them is
 //! the one that the other remembers; otherwise they begin anew.
 
-use std::time::Duration;
-
 use quinn::{RecvStream, SendStream};
-use tokio::time::timeout;
 
 use crate::kind::STREAM_CONTROL;
 
@@ -19,8 +15,6 @@ pub type Instance = [u8; 16];
 
 /// This version.
 const VERSION: u8 = 1;
-/// An end that takes no greeting is not waited for longer: it has had its hello by then.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// Length of a hello.
 pub(crate) const BYTES: usize = 34;
 
@@ -73,30 +67,9 @@ impl Heard {
     }
 }
 
-/// The end that was dialled says who it is with its first packet, before it knows who has dialled: so
-/// the other end need not wait for its hello.
-pub(crate) async fn greet(connection: quinn::Connection, own: Instance) {
-    let greeted = async {
-        let mut send = connection.open_uni().await.ok()?;
-        send.write_all(&[&[VERSION], &own[..]].concat()).await.ok()?;
-        send.finish().ok()
-    };
-    // The hello follows in any case.
-    let _ = timeout(PATIENCE, greeted).await;
-}
-
-async fn greeting(connection: &quinn::Connection) -> Option<Instance> {
-    let mut recv = connection.accept_uni().await.ok()?;
-    let mut bytes = [0; 17];
-    recv.read_exact(&mut bytes).await.ok()?;
-    let known = bytes[0] == VERSION && bytes[1..] != [0; 16];
-    bytes[1..].try_into().ok().filter(|_| known)
-}
-
 /// The end that dialled speaks first. `None` when the other one is no node of ours.
 ///
-/// When it has not met this process before, there is nothing to go on with: then it does not wait for
-/// the other end's hello, which is compared later.
+/// It waits for the answer: before that nobody knows whether the other end accepts this key.
 pub(crate) async fn dialled(
     connection: &quinn::Connection,
     own: Hello,
@@ -105,16 +78,7 @@ pub(crate) async fn dialled(
     send.write_all(&[STREAM_CONTROL]).await.ok()?;
     send.write_all(&own.bytes()).await.ok()?;
     let mut heard = Heard::new(recv);
-    let stranger = async {
-        match greeting(connection).await {
-            Some(instance) if instance != own.known => instance,
-            _ => std::future::pending().await,
-        }
-    };
-    let theirs = tokio::select! {
-        hello = heard.hello() => hello?,
-        instance = stranger => Hello { instance, known: [0; 16] },
-    };
+    let theirs = heard.hello().await?;
     Some((theirs, send, heard))
 }
 

@@ -36,7 +36,6 @@ use crate::{
 const HANDSHAKES_MAX: usize = 64;
 /// A handshake ends within this time, or is given up.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-const SLOW: VarInt = VarInt::from_u32(3);
 /// Pauses between attempts to dial: at first, and at most.
 const REDIAL: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(5)];
 /// Streams of an application that may be open at once: as many connections as a proxy takes.
@@ -269,12 +268,7 @@ impl Node {
 
     async fn welcome(self, incoming: Incoming) {
         let Ok(connecting) = incoming.accept() else { return };
-        // An end that is dialled may speak before it knows who has dialled.
-        let Ok((connection, complete)) = connecting.into_0rtt() else { return };
-        tokio::spawn(hello::greet(connection.clone(), self.0.instance));
-        if timeout(HANDSHAKE, complete).await.is_err() {
-            return connection.close(SLOW, b"the handshake took too long");
-        }
+        let Ok(Ok(connection)) = timeout(HANDSHAKE, connecting).await else { return };
         let Some(key) = peer_key(&connection) else { return };
         let Some(name) = self.0.options.peers.name(&key) else { return };
         let (link, new) = self.link_of(key, &name);
@@ -405,8 +399,7 @@ fn transport(options: &NodeOptions) -> TransportConfig {
         .max_idle_timeout(options.patience.lost.try_into().ok())
         .keep_alive_interval(Some(options.patience.keep_alive))
         .max_concurrent_bidi_streams(VarInt::from_u32(STREAMS_MAX + OPEN_MAX as u32))
-        // A greeting.
-        .max_concurrent_uni_streams(VarInt::from_u32(1))
+        .max_concurrent_uni_streams(VarInt::from_u32(0))
         .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
         .receive_window(VarInt::from_u32(WINDOW))
         .send_window(u64::from(STREAM_WINDOW) * 4)

@@ -49,7 +49,6 @@ fn a_message_goes_with_the_first_packet_by_a_ticket_and_arrives_without_one_too(
         ["taken", "refused"].map(|how| status["early"][how].as_u64().unwrap())
     };
     let mut listener = listen();
-    listener.wait_for("listening");
     let arrives = |listener: &mut crate::road::Running, text: &str, early: [u64; 2]| {
         let output = send(text);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -66,7 +65,6 @@ fn a_message_goes_with_the_first_packet_by_a_ticket_and_arrives_without_one_too(
     // The other end is started anew, and knows no ticket.
     listener.kill();
     let mut listener = listen();
-    listener.wait_for("listening");
     arrives(&mut listener, "to another process", [0, 1]);
     arrives(&mut listener, "which has made a new one", [1, 1]);
     // What others may read is not used.

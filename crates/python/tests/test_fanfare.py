@@ -86,6 +86,10 @@ class Mistakes(unittest.TestCase):
                 reader.read_message(timeout=0.01)
 
     def test_ctrl_c_ends_a_wait(self):
+        # A shell that starts this in the background has it ignore Ctrl-C.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+
         def interrupt():
             os.kill(os.getpid(), signal.SIGINT)
 
