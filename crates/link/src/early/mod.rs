@@ -23,7 +23,7 @@
 //!
 //! - [`ticket`]: what both ends draw; [`tickets`]: those that are kept, and their file
 //! - [`exchange`]: datagrams with one ticket; [`register`]: tickets that others may use
-//! - [`Early`]: all of it, without clock and socket
+//! - `Early`: all of it, without clock and socket
 
 pub(crate) mod came;
 pub mod exchange;
