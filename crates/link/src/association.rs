@@ -1,5 +1,7 @@
 //! What this node shares with one other, over as many connections as it takes.
 
+mod early;
+
 use std::{
     net::SocketAddr,
     sync::{
@@ -21,8 +23,7 @@ use crate::{
     clock::Clock,
     control,
     event::Event,
-    first::{First, Tickets},
-    hello::{Heard, Hello, Instance},
+    hello::{Hello, Instance},
     kind,
     liveness::{Change, Liveness, Patience},
     lock::Locked,
@@ -31,8 +32,11 @@ use crate::{
     trains::{self, Capacity, Place, Trains},
 };
 
+use early::First;
+pub(crate) use early::SharedEarly;
+
 /// Another connection has taken its place.
-pub(crate) const REPLACED: VarInt = VarInt::from_u32(1);
+const REPLACED: VarInt = VarInt::from_u32(1);
 /// The application has ended the link, or the process itself.
 pub const ENDED: VarInt = VarInt::from_u32(0);
 /// How often it is looked whether the other end is heard, and from where.
@@ -100,7 +104,7 @@ pub(crate) struct Association {
     pub(crate) patience: Patience,
     pub(crate) clock: Clock,
     own: (PublicKey, Instance),
-    pub(crate) known: Locked<Instance>,
+    known: Locked<Instance>,
     pub(crate) current: watch::Sender<Option<Attached>>,
     pub(crate) events: broadcast::Sender<Event>,
     pub(crate) streams: Mutex<mpsc::Receiver<(SendStream, RecvStream)>>,
@@ -118,15 +122,15 @@ pub(crate) struct Association {
     pub(crate) trains: Locked<Trains>,
     pub(crate) told: Locked<Option<Capacity>>,
     pub(crate) measure: Option<Duration>,
-    pub(crate) early: Tickets,
-    pub(crate) first: First,
+    early: SharedEarly,
+    first: First,
 }
 
 impl Association {
     pub(crate) fn new(
         (key, name): (PublicKey, String),
         own: (PublicKey, Instance),
-        (shared, early): (Arc<Shared>, Tickets),
+        (shared, early): (Arc<Shared>, SharedEarly),
         clock: Clock,
         (patience, measure): (Patience, Option<Duration>),
     ) -> Arc<Self> {
@@ -191,7 +195,7 @@ impl Association {
         self: &Arc<Self>,
         connection: Connection,
         (own, theirs): (Hello, Hello),
-        control: (SendStream, Heard),
+        control: (SendStream, RecvStream),
     ) -> bool {
         if self.ended.load(Ordering::Relaxed) || !self.prefers(&connection) {
             connection.close(REPLACED, b"another connection is in use");
@@ -226,7 +230,7 @@ impl Association {
         self.quiet.store(false, Ordering::Relaxed);
         let round_trip = connection.rtt();
         self.tell(Event::Connected { address, resumed, round_trip });
-        tokio::spawn(self.clone().serve(connection, theirs.instance, validated, control));
+        tokio::spawn(self.clone().serve(connection, validated, control));
         true
     }
 
@@ -234,9 +238,8 @@ impl Association {
     async fn serve(
         self: Arc<Self>,
         connection: Connection,
-        theirs: Instance,
         validated: watch::Sender<SocketAddr>,
-        (send, heard): (SendStream, Heard),
+        (send, recv): (SendStream, RecvStream),
     ) {
         let pongs = Arc::new(Notify::new());
         let probe = control::Probe::new(send, pongs.clone());
@@ -244,7 +247,7 @@ impl Association {
             tokio::spawn(carrier::send(self.mail.clone(), connection.clone())),
             tokio::spawn(self.clone().accept_streams(connection.clone())),
             tokio::spawn(self.clone().accept_datagrams(connection.clone())),
-            tokio::spawn(answer(connection.clone(), heard, theirs, probe.clone())),
+            tokio::spawn(control::answer(recv, probe.clone())),
             tokio::spawn(self.clone().send_trains(connection.clone())),
             tokio::spawn(self.clone().watch(connection.clone(), validated, probe)),
         ];
@@ -402,13 +405,6 @@ impl Association {
         self.mail.outbox.with(|outbox| outbox.on_restart());
         self.mail.inbox.with(|inbox| inbox.on_restart());
         self.tell(Event::Ended);
-    }
-}
-
-/// Answers on the control stream until the connection is closed.
-async fn answer(connection: Connection, heard: Heard, theirs: Instance, probe: control::Probe) {
-    if !control::answer(heard, theirs, probe).await {
-        connection.close(REPLACED, b"the hello is of another process");
     }
 }
 

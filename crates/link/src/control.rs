@@ -14,13 +14,11 @@ use std::{
     time::Duration,
 };
 
-use quinn::SendStream;
+use quinn::{RecvStream, SendStream};
 use tokio::{
     sync::{Mutex, Notify},
     time::timeout,
 };
-
-use crate::hello::{Heard, Instance};
 
 const QUESTION: u8 = 1;
 const ANSWER: u8 = 2;
@@ -73,14 +71,8 @@ impl Probe {
     }
 }
 
-/// Answers until the connection is closed. False when the other end is another process than it said.
-pub(crate) async fn answer(mut heard: Heard, theirs: Instance, probe: Probe) -> bool {
-    match heard.hello().await {
-        Some(hello) if hello.instance != theirs => return false,
-        Some(_) => {}
-        None => return true,
-    }
-    let recv = &mut heard.recv;
+/// Answers until the connection is closed.
+pub(crate) async fn answer(mut recv: RecvStream, probe: Probe) {
     let mut bytes = [0; BYTES];
     while recv.read_exact(&mut bytes).await.is_ok() {
         let number = bytes[1..].try_into().map_or(0, u64::from_be_bytes);
@@ -90,10 +82,9 @@ pub(crate) async fn answer(mut heard: Heard, theirs: Instance, probe: Probe) -> 
                 probe.answered.fetch_max(number, Ordering::Relaxed);
                 probe.news.notify_waiters();
             }
-            _ => break,
+            _ => return,
         }
     }
-    true
 }
 
 /// The address that packets to `peer` would leave from. No packet is sent.

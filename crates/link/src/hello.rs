@@ -45,55 +45,33 @@ impl Hello {
     }
 }
 
-/// What the other end says, as far as it has come.
-#[derive(Debug)]
-pub(crate) struct Heard {
-    pub(crate) recv: RecvStream,
-    bytes: Vec<u8>,
-}
-
-impl Heard {
-    const fn new(recv: RecvStream) -> Self {
-        Self { recv, bytes: Vec::new() }
-    }
-
-    /// All of it. Whoever stops waiting may begin again.
-    pub(crate) async fn hello(&mut self) -> Option<Hello> {
-        while self.bytes.len() < BYTES {
-            let chunk = self.recv.read_chunk(BYTES - self.bytes.len(), true).await.ok()??;
-            self.bytes.extend_from_slice(&chunk.bytes);
-        }
-        Hello::parse(self.bytes.first_chunk()?)
-    }
-}
-
 /// The end that dialled speaks first. `None` when the other one is no node of ours.
 ///
 /// It waits for the answer: before that nobody knows whether the other end accepts this key.
 pub(crate) async fn dialled(
     connection: &quinn::Connection,
     own: Hello,
-) -> Option<(Hello, SendStream, Heard)> {
-    let (mut send, recv) = connection.open_bi().await.ok()?;
+) -> Option<(Hello, SendStream, RecvStream)> {
+    let (mut send, mut recv) = connection.open_bi().await.ok()?;
     send.write_all(&[STREAM_CONTROL]).await.ok()?;
     send.write_all(&own.bytes()).await.ok()?;
-    let mut heard = Heard::new(recv);
-    let theirs = heard.hello().await?;
-    Some((theirs, send, heard))
+    let mut bytes = [0; BYTES];
+    recv.read_exact(&mut bytes).await.ok()?;
+    Some((Hello::parse(&bytes)?, send, recv))
 }
 
 /// The end that was dialled answers; `own` says what it knows of an instance.
 pub(crate) async fn accepted(
     connection: &quinn::Connection,
     own: Hello,
-) -> Option<(Hello, SendStream, Heard)> {
+) -> Option<(Hello, SendStream, RecvStream)> {
     let (mut send, mut recv) = connection.accept_bi().await.ok()?;
-    let mut kind = [0; 1];
+    let (mut kind, mut bytes) = ([0; 1], [0; BYTES]);
     recv.read_exact(&mut kind).await.ok()?;
-    let mut heard = Heard::new(recv);
-    let theirs = heard.hello().await.filter(|_| kind == [STREAM_CONTROL])?;
+    recv.read_exact(&mut bytes).await.ok()?;
+    let theirs = Hello::parse(&bytes).filter(|_| kind == [STREAM_CONTROL])?;
     send.write_all(&own.bytes()).await.ok()?;
-    Some((theirs, send, heard))
+    Some((theirs, send, recv))
 }
 
 #[cfg(test)]

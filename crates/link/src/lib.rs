@@ -24,8 +24,8 @@
 //! # Map, in reading order
 //! - [`Node`]: socket and key; [`Link`]: to one other node; [`Event`]: what happens to it
 //! - [`identity`]: raw public keys, pinned; `hello`: whether two processes met before
-//! - `association`: what outlives a connection; `control`: whether the other end answers, and where;
-//!   [`liveness`]: quiet, heard, lost
+//! - `association`: what outlives a connection, and what goes first; `control`: whether the other end
+//!   answers, and where; [`liveness`]: quiet, heard, lost
 //! - [`messages`]: classes, tags, deadlines; [`early`]: those that go with the first packet
 //! - [`trains`]: how fast the narrowest link is
 //! - [`demux`], [`socket`]: QUIC and sealed NORM on one port
@@ -38,7 +38,6 @@ mod control;
 pub mod demux;
 pub mod early;
 mod event;
-mod first;
 mod hello;
 pub mod identity;
 mod kind;

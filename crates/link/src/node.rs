@@ -17,12 +17,11 @@ use tokio::{
 };
 
 use crate::{
-    association::Association,
+    association::{Association, SharedEarly},
     clock::Clock,
     congestion::Control,
     early::{self, Came, Early, EarlyCounts, tickets},
     event::Event,
-    first::Tickets,
     hello::{self, Instance},
     identity::{self, Peers, key_of},
     link::Link,
@@ -103,7 +102,7 @@ struct Inner {
     options: NodeOptions,
     instance: Instance,
     clock: Clock,
-    early: Tickets,
+    early: SharedEarly,
     links: Locked<BTreeMap<PublicKey, Link>>,
     fresh: Mutex<mpsc::UnboundedReceiver<Link>>,
     to_fresh: mpsc::UnboundedSender<Link>,

@@ -8,6 +8,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use argon2::{Algorithm, Argon2, Params, Version};
+use fanfare_link::seal::hex::{from_hex, to_hex};
 
 /// Memory in KiB, passes and lanes: the least that RFC 9106 and OWASP suggest, as each connection
 /// costs it once.
@@ -41,21 +42,6 @@ fn hash(password: &[u8], salt: &[u8; SALT]) -> Option<[u8; HASH]> {
     let mut hash = [0; HASH];
     argon2.hash_password_into(password, salt, &mut hash).ok()?;
     Some(hash)
-}
-
-fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    if text.len() != 2 * N || !text.is_ascii() {
-        return None;
-    }
-    let mut bytes = [0; N];
-    for (n, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * n..2 * n + 2], 16).ok()?;
-    }
-    Some(bytes)
 }
 
 impl Users {

@@ -10,7 +10,10 @@ use std::{fmt, str::FromStr};
 
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 
-use crate::key::{KeyError, from_hex, to_hex};
+use crate::{
+    hex::to_hex,
+    key::{KeyError, secret_of},
+};
 
 /// First line of an identity's file.
 const HEAD: &str = "fanfare-identity 1";
@@ -96,7 +99,7 @@ impl Identity {
         }
         let seed = lines.next().ok_or(KeyError::Truncated)?;
         let digits = seed.strip_prefix("seed ").ok_or(KeyError::Truncated)?;
-        Ok(Self::from_seed(from_hex(digits.trim())?))
+        Ok(Self::from_seed(secret_of(digits.trim())?))
     }
 
     /// Its file.
@@ -154,7 +157,7 @@ impl FromStr for PublicKey {
 
     fn from_str(text: &str) -> Result<Self, KeyError> {
         let digits = text.strip_prefix(PREFIX).ok_or(KeyError::NotPublic)?;
-        from_hex(digits).map(Self)
+        secret_of(digits).map(Self)
     }
 }
 
@@ -165,7 +168,7 @@ mod tests {
     #[test]
     fn signatures_are_those_of_rfc_8032() {
         // Test 1 of RFC 8032, 7.1, without a purpose: the pair is the same.
-        let seed = from_hex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60");
+        let seed = secret_of("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60");
         let identity = Identity::from_seed(seed.unwrap());
         let public = "ed25519:d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
         assert_eq!(identity.public().to_string(), public);

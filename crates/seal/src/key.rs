@@ -10,7 +10,10 @@
 
 use std::fmt;
 
-use crate::schedule::Epoch;
+use crate::{
+    hex::{from_hex, to_hex},
+    schedule::Epoch,
+};
 
 /// First line of a key file.
 const HEAD: &str = "fanfare-key 1";
@@ -113,7 +116,7 @@ impl Key {
                 Some(("epoch", number)) => {
                     epoch = number.trim().parse().map_err(|_| KeyError::Malformed("epoch"))?;
                 }
-                Some(("secret", digits)) => secret = Some(from_hex(digits.trim())?),
+                Some(("secret", digits)) => secret = Some(secret_of(digits.trim())?),
                 _ if "secret".starts_with(line) || "epoch".starts_with(line) => {
                     return Err(KeyError::Truncated);
                 }
@@ -163,21 +166,12 @@ impl Key {
     }
 }
 
-pub(crate) fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-pub(crate) fn from_hex(digits: &str) -> Result<[u8; 32], KeyError> {
+/// 32 bytes, as they stand in a file of a key.
+pub(crate) fn secret_of(digits: &str) -> Result<[u8; 32], KeyError> {
     if digits.len() != 64 {
         return Err(KeyError::Length(digits.len()));
     }
-    let mut secret = [0; 32];
-    let values = digits.chars().map(|digit| digit.to_digit(16));
-    for (n, value) in values.enumerate() {
-        let value = value.ok_or(KeyError::Malformed("secret"))? as u8;
-        secret[n / 2] = secret[n / 2] << 4 | value;
-    }
-    Ok(secret)
+    from_hex(digits).ok_or(KeyError::Malformed("secret"))
 }
 
 #[cfg(test)]

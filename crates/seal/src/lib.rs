@@ -38,7 +38,8 @@
 //! bytes ahead of the sealed ones, and 8 bytes that stand for the group's address, are authenticated.
 //!
 //! # Map, in reading order
-//! - [`key`]: what members share, and the file that holds it; [`passphrase`]: a key from words
+//! - [`key`]: what members share, and the file that holds it; [`passphrase`]: a key from words; [`hex`]:
+//!   digits in such files
 //! - `schedule`: keys of epochs, senders and generations; `cipher`: what is done with them
 //! - `packet`: the bytes ahead; `hello`: who a sender is
 //! - `sealer`: what goes out; `opener`, `member`, `window`: what comes in; `greeting`: when to say hello
@@ -51,6 +52,7 @@
 mod cipher;
 mod greeting;
 mod hello;
+pub mod hex;
 pub mod identity;
 pub mod key;
 mod member;

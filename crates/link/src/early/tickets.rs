@@ -16,7 +16,10 @@ use std::{
     time::Duration,
 };
 
-use fanfare_seal::PublicKey;
+use fanfare_seal::{
+    PublicKey,
+    hex::{from_hex, to_hex},
+};
 
 use super::{register::LIFETIME, ticket::Ticket};
 
@@ -83,7 +86,7 @@ impl Tickets {
         let Some(path) = &self.file else { return Ok(()) };
         let mut text = format!("{TITLE}\n");
         for (peer, (drawn, ticket)) in &self.all {
-            let (id, secret) = (hex(&ticket.id), hex(&ticket.secret));
+            let (id, secret) = (to_hex(&ticket.id), to_hex(&ticket.secret));
             let _ = writeln!(text, "{peer} {id} {secret} {}", drawn.as_millis());
         }
         // The file is whole at any moment. Two processes do not write into one.
@@ -124,25 +127,7 @@ fn read(file: File) -> io::Result<BTreeMap<PublicKey, (Duration, Ticket)>> {
 fn line(text: &str) -> Option<(PublicKey, (Duration, Ticket))> {
     let mut words = text.split(' ');
     let peer = words.next()?.parse().ok()?;
-    let (id, secret) = (of_hex(words.next()?)?, of_hex(words.next()?)?);
+    let (id, secret) = (from_hex(words.next()?)?, from_hex(words.next()?)?);
     let drawn = Duration::from_millis(words.next()?.parse().ok()?);
     Some((peer, (drawn, Ticket { id, secret })))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-fn of_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let mut bytes = [0; N];
-    if text.len() != 2 * N || !text.is_ascii() {
-        return None;
-    }
-    for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
-        *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
-    }
-    Some(bytes)
 }

@@ -202,7 +202,8 @@ impl Mux {
         Some(take)
     }
 
-    /// Nothing more is written.
+    /// Nothing more is written. Who has asked for the connection waits for the answer first: a span may
+    /// overtake the request, and is of no connection then.
     pub fn finish(&mut self, now: Time, id: u64) -> bool {
         let Some(connection) = self.connections.get_mut(&id) else { return false };
         connection.out.finish();

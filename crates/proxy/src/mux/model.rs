@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use fanfare_proto::{Time, rng::Rng};
 
-use super::{Event, Mux};
+use super::{Event, Mux, control::FIRST_MAX};
 
 /// What one end has written to a connection, and what the other has read.
 #[derive(Debug, Default)]
@@ -55,13 +55,18 @@ impl World {
     fn open(&mut self) {
         let end = self.below(2);
         let credit = self.ends[end].first_credit();
-        let id = self.ends[end].open(credit.to_be_bytes().to_vec());
-        let slow = self.chance(4);
+        let (slow, other) = (self.chance(4), self.below(256));
         let lengths = [self.below(400_000), self.below(400_000)];
-        let directions = lengths.map(|len| Direction {
-            to_write: (0..len).map(|n| (n as u64 * 31 + id) as u8).collect(),
+        let mut directions = lengths.map(|len| Direction {
+            to_write: (0..len).map(|n| (n * 31 + other) as u8).collect(),
             ..Direction::default()
         });
+        // Some say their first bytes with the request.
+        let first = if self.chance(2) { self.below(FIRST_MAX + 1) } else { 0 };
+        let asking = &mut directions[0];
+        asking.written = asking.to_write.drain(..first.min(lengths[0])).collect();
+        let frame = credit.to_be_bytes().to_vec();
+        let id = self.ends[end].open_with(frame, asking.written.clone());
         self.pairs.insert(id, Pair { directions, reset: false, replied: false, slow });
     }
 
@@ -141,7 +146,9 @@ impl World {
             };
             one.written.extend(one.to_write.drain(..taken));
         }
-        if one.to_write.is_empty() && !one.finished && self.ends[from].has(id) {
+        // Who asks waits for the answer: an end that overtakes the request is lost.
+        let may_finish = direction == 1 || pair.replied;
+        if may_finish && one.to_write.is_empty() && !one.finished && self.ends[from].has(id) {
             one.finished = self.ends[from].finish(self.now, id);
         }
     }

@@ -8,8 +8,8 @@ use std::{
 
 use fanfare_proto::Time;
 
+use super::{Association, Attached, REPLACED};
 use crate::{
-    association::{Association, Attached, REPLACED},
     early::{
         Early, PART_SIZE,
         ticket::{LABELS, Ticket},
@@ -26,7 +26,7 @@ const FOLLOWS: Duration = Duration::from_secs(20);
 
 /// What an association knows of its first packets.
 #[derive(Debug, Default)]
-pub(crate) struct First {
+pub(super) struct First {
     /// Where this end dials at present.
     dialling: Locked<Option<SocketAddr>>,
     /// The other end's process, which has begun with a first packet, and when.
@@ -34,7 +34,7 @@ pub(crate) struct First {
 }
 
 /// The time since 1970.
-pub(crate) fn wall() -> Duration {
+fn wall() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
@@ -88,21 +88,21 @@ impl Association {
 
     /// Whether this process has begun with a first packet just before, so that its connection does not
     /// begin anew.
-    pub(crate) fn has_met(&self, theirs: Instance) -> bool {
+    pub(super) fn has_met(&self, theirs: Instance) -> bool {
         let met = self.first.met.with(Option::take);
         let now = self.clock.now();
         met.is_some_and(|(instance, at)| instance == theirs && now.since(at) < FOLLOWS)
     }
 
     /// The other end was started anew.
-    pub(crate) fn restart(&self) {
+    pub(super) fn restart(&self) {
         self.mail.outbox.with(|outbox| outbox.on_restart());
         self.mail.inbox.with(|inbox| inbox.on_restart());
         self.tell(Event::Restarted);
     }
 
     /// Both ends draw a ticket for the next first packet.
-    pub(crate) fn draw(&self, attached: &Attached) {
+    pub(super) fn draw(&self, attached: &Attached) {
         let [Some(secret), Some(id)] = LABELS.map(|label| attached.export(label)) else { return };
         let at = (self.clock.now(), wall());
         let ticket = Ticket::new(secret, id);
@@ -118,4 +118,4 @@ impl Association {
 }
 
 /// The tickets of a node: all its associations have them together.
-pub(crate) type Tickets = Arc<Locked<Early>>;
+pub(crate) type SharedEarly = Arc<Locked<Early>>;
