@@ -38,6 +38,7 @@ use crate::{
     system::scratch::Scratch,
     trials,
 };
+use fanfare_sim::Sorted;
 pub use islands::{IslandCase, IslandRow, Islands};
 pub use link::{LinkBench, LinkRun, link_table};
 pub use messages::{MessageBench, MessageRun, MessageSystem};
@@ -213,12 +214,12 @@ fn speed(
 ) -> Speed {
     let of_it = || transfers.iter().filter(|transfer| transfer.system == system.name());
     let at = |rate| of_it().filter(move |transfer| transfer.rate_bps == rate);
-    let value = |rate: u64| median(at(rate).map(|transfer| transfer.goodput_bps).collect());
+    let value = |rate: u64| median(at(rate).map(|transfer| transfer.goodput_bps));
     let rates = of_it().map(|transfer| transfer.rate_bps);
     let rate = rates.max_by(|a, b| value(*a).total_cmp(&value(*b))).unwrap_or(0);
     let all: Vec<f64> = at(rate).map(|transfer| transfer.goodput_bps).collect();
     let complete = at(rate).filter(|transfer| transfer.why.is_empty());
-    let cpu = |end: usize| median(complete.clone().map(|t| t.cpu_per_gb[end]).collect());
+    let cpu = |end: usize| median(complete.clone().map(|t| t.cpu_per_gb[end]));
     let memory = |end: usize| at(rate).map(|t| t.memory[end]).max().unwrap_or(0);
     let goodput = value(rate);
     Speed {
@@ -241,13 +242,8 @@ fn speed(
 }
 
 /// Zero of nothing.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => 0.0,
-        odd if odd % 2 == 1 => values[odd / 2],
-        even => f64::midpoint(values[even / 2 - 1], values[even / 2]),
-    }
+fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().collect::<Sorted>().median().unwrap_or_default()
 }
 
 #[cfg(test)]

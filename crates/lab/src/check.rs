@@ -12,7 +12,7 @@ mod throughput;
 pub use throughput::{Carried, Throughput};
 
 use crate::{emulator::snapshot::Snapshot, error::LabError, lab::Lab};
-use fanfare_sim::Scenario;
+use fanfare_sim::{Scenario, Sorted};
 pub(crate) use measurement::opened;
 use measurement::{Arrived, Load, measure};
 use serde::Serialize;
@@ -222,7 +222,7 @@ impl Cell {
                 }
             }
         }
-        percentiles(errors)
+        percentiles(&errors)
     }
 }
 
@@ -234,13 +234,9 @@ fn read(text: &str) -> Scenario {
 }
 
 /// Median, 95th and 99th percentile and greatest of the sizes.
-fn percentiles(mut errors: Vec<f64>) -> [f64; 4] {
-    errors.iter_mut().for_each(|error| *error = error.abs());
-    errors.sort_by(f64::total_cmp);
-    [0.5, 0.95, 0.99, 1.0].map(|share| {
-        let place = ((errors.len() as f64 * share).ceil() as usize).saturating_sub(1);
-        errors.get(place).copied().unwrap_or(f64::INFINITY)
-    })
+fn percentiles(errors: &[f64]) -> [f64; 4] {
+    let sizes: Sorted = errors.iter().map(|error| error.abs()).collect();
+    [50, 95, 99, 100].map(|percent| sizes.percentile(percent).unwrap_or(f64::INFINITY))
 }
 
 /// The greatest distance of a receiver's losses from their mean.

@@ -77,7 +77,7 @@ pub use results::{
     reaction::Reaction,
     report::{HostReport, Report},
     series::{self, Series},
-    statistics::{Summary, t_975},
+    statistics::{Sorted, Summary, t_975},
     table::Table,
     traffic::{Count, Kind, Traffic},
 };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
 use fanfare_lab::{PipeBench, PipeRun};
-use fanfare_sim::Table;
+use fanfare_sim::{Sorted, Table};
 
 use super::lines::{directory, end, mega, print};
 use crate::{
@@ -126,12 +126,12 @@ fn conclude(runs: &[PipeRun], output: &Output) -> Exit {
         let (all, whole) = (runs.iter().filter(of_it), |run: &&PipeRun| run.why.is_empty());
         let count = all.clone().count();
         let figures: Vec<f64> = all.clone().filter(whole).map(|run| run.goodput_bps).collect();
-        let raw = all.map(|run| run.raw_bps).collect();
+        let raw: Vec<f64> = all.map(|run| run.raw_bps).collect();
         table.row(vec![
             system.to_owned(),
             receivers.to_string(),
-            mega(median(figures.clone())),
-            mega(median(raw)),
+            mega(median(&figures)),
+            mega(median(&raw)),
             format!("{} of {count}", figures.len()),
         ]);
     }
@@ -139,7 +139,6 @@ fn conclude(runs: &[PipeRun], output: &Output) -> Exit {
     end(runs.iter().all(|run| run.why.is_empty()), output)
 }
 
-fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied().unwrap_or(0.0)
+fn median(figures: &[f64]) -> f64 {
+    figures.iter().copied().collect::<Sorted>().median().unwrap_or_default()
 }

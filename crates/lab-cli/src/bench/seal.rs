@@ -11,7 +11,7 @@ use clap::Args;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs};
 use fanfare_lab::{Bench, LabError, Stop, System, Told};
 use fanfare_node::seal::{Form, Key, Moment, Seal, Settings};
-use fanfare_sim::Table;
+use fanfare_sim::{Sorted, Table};
 use serde::Serialize;
 
 use super::lines::{directory, end, mega, print};
@@ -159,15 +159,14 @@ fn measure(
     }
     (cost.receivers, cost.told_bps) = (receivers, rate);
     cost.complete = [runs[0].len(), runs[1].len()];
-    (cost.clear_bps, cost.sealed_bps) = (median(&mut runs[0]), median(&mut runs[1]));
+    (cost.clear_bps, cost.sealed_bps) = (median(&runs[0]), median(&runs[1]));
     cost.ratio = cost.sealed_bps / cost.clear_bps.max(1.0);
-    cost.cpu_per_gb = cpu.each_mut().map(|figures| median(figures));
+    cost.cpu_per_gb = cpu.each_ref().map(|figures| median(figures));
     Ok(cost)
 }
 
-fn median(figures: &mut [f64]) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied().unwrap_or(0.0)
+fn median(figures: &[f64]) -> f64 {
+    figures.iter().copied().collect::<Sorted>().median().unwrap_or_default()
 }
 
 /// What a full packet comes to, by sealing one.

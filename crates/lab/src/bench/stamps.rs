@@ -4,6 +4,7 @@
 
 use super::{rate::Load, star::Star};
 use crate::{check::opened, error::LabError, system::privileges};
+use fanfare_sim::Sorted;
 use nix::sys::{
     socket::{
         ControlMessageOwned, MsgFlags, SockaddrStorage, TimestampingFlag, recvmsg, setsockopt,
@@ -60,13 +61,10 @@ pub struct Delays {
 }
 
 impl Delays {
-    fn of(mut all: Vec<f64>) -> Self {
-        all.sort_by(f64::total_cmp);
-        let at = |share: f64| {
-            let last = all.len().saturating_sub(1);
-            all.get((last as f64 * share).round() as usize).copied().unwrap_or(0.0)
-        };
-        Self { p50: at(0.5), p99: at(0.99), max: at(1.0) }
+    fn of(all: Vec<f64>) -> Self {
+        let all: Sorted = all.into_iter().collect();
+        let [p50, p99, max] = [50, 99, 100].map(|n| all.percentile(n).unwrap_or_default());
+        Self { p50, p99, max }
     }
 }
 

@@ -84,13 +84,13 @@ impl Bench {
 
 /// How fast the slowest of each was, from starting the program: the median.
 fn started(transfers: &[&Transfer]) -> f64 {
-    median(transfers.iter().map(|transfer| transfer.started_bps).collect())
+    median(transfers.iter().map(|transfer| transfer.started_bps))
 }
 
 /// Transfers at the rate whose median is best, and that median.
 fn best(transfers: &[Transfer]) -> (Vec<&Transfer>, f64) {
     let at = |rate: u64| transfers.iter().filter(move |transfer| transfer.rate_bps == rate);
-    let value = |rate: u64| median(at(rate).map(|transfer| transfer.goodput_bps).collect());
+    let value = |rate: u64| median(at(rate).map(|transfer| transfer.goodput_bps));
     let rates = transfers.iter().map(|transfer| transfer.rate_bps);
     let rate = rates.max_by(|a, b| value(*a).total_cmp(&value(*b))).unwrap_or(0);
     (at(rate).collect(), value(rate))
@@ -103,7 +103,7 @@ fn over(all: f64, one: f64) -> f64 {
 fn together(streams: usize, all: &[Transfer], one: &[Transfer]) -> StreamsResult {
     let ((all, least), (one, one_bps)) = (best(all), best(one));
     let complete = || all.iter().filter(|transfer| transfer.why.is_empty());
-    let of = |value: &dyn Fn(&Transfer) -> f64| median(complete().map(|t| value(t)).collect());
+    let of = |value: &dyn Fn(&Transfer) -> f64| median(complete().map(|t| value(t)));
     let sum_bps = least * streams as f64;
     let most = |each: &[f64]| each.iter().copied().fold(0.0, f64::max);
     let memory = |of: &[&Transfer]| of.iter().map(|t| t.memory[0]).max().unwrap_or(0);

@@ -4,6 +4,7 @@ use super::{
     table::RawMessage,
     traffic::{Kind, Planned},
 };
+use fanfare_sim::Sorted;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
 
@@ -91,16 +92,15 @@ impl<'a> Tally<'a> {
     /// What came of one kind within a time.
     pub(super) fn cut(&self, kind: Kind, within: Duration) -> Cut {
         let of_kind = |message: usize| self.plan[message].kind == kind;
-        let mut delays: Vec<f64> = self
+        let delays: Sorted = self
             .delays
             .iter()
             .filter(|((message, _), delay)| of_kind(*message) && **delay <= within)
             .map(|(_, delay)| delay.as_secs_f64() * 1000.0)
             .collect();
-        delays.sort_by(f64::total_cmp);
         let count = delays.len();
         let mean_ms = delays.iter().sum::<f64>() / count.max(1) as f64;
-        let p95_ms = delays.get((count * 95).div_ceil(100).max(1) - 1).copied().unwrap_or(0.0);
+        let p95_ms = delays.percentile(95).unwrap_or_default();
         let share = Share::percent(count as u64, self.share(kind, within).pairs);
         Cut { share, mean_ms, p95_ms }
     }

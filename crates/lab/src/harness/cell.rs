@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fanfare_sim::Summary;
+use fanfare_sim::{Sorted, Summary};
 
 use crate::company::{CompanyRow, Cut};
 
@@ -24,11 +24,9 @@ pub struct MedianOf {
 impl MedianOf {
     /// Of these.
     #[must_use]
-    pub fn of(mut values: Vec<f64>) -> Self {
-        values.sort_by(f64::total_cmp);
-        let Some(last) = values.len().checked_sub(1) else { return Self::default() };
-        let median = f64::midpoint(values[last / 2], values[values.len() / 2]);
-        Self { median, interval: Summary::of(&values).ci95, runs: values.len() }
+    pub fn of(values: &Sorted) -> Self {
+        let Some(median) = values.median() else { return Self::default() };
+        Self { median, interval: Summary::of(values).ci95, runs: values.len() }
     }
 
     /// For a table, with so many digits.
@@ -67,7 +65,7 @@ pub struct HarnessCell {
     /// How late the emulator was, 99th percentile, ms.
     pub late: MedianOf,
     /// Delays of all positions of all repetitions that came, sorted, s.
-    pub delays: Vec<f64>,
+    pub delays: Sorted,
     /// Positions that should have come.
     pub pairs: usize,
     /// In how many repetitions a program has ended before its time.
@@ -77,7 +75,7 @@ pub struct HarnessCell {
 impl HarnessCell {
     fn of(rows: &[&CompanyRow]) -> Self {
         let of = |value: &dyn Fn(&CompanyRow) -> f64| {
-            MedianOf::of(rows.iter().map(|row| value(row)).collect())
+            MedianOf::of(&rows.iter().map(|row| value(row)).collect())
         };
         let cut = |value: fn(&Cut) -> f64| [0, 1, 2].map(|n| of(&|row| value(&row.cuts()[n])));
         let (mut delays, mut pairs) = (Vec::new(), 0);
@@ -85,7 +83,6 @@ impl HarnessCell {
             delays.extend(came);
             pairs += all;
         }
-        delays.sort_by(f64::total_cmp);
         let name = |of: fn(&CompanyRow) -> &str| rows.first().map_or("", |row| of(row)).to_owned();
         Self {
             radio: name(CompanyRow::radio),
@@ -98,7 +95,7 @@ impl HarnessCell {
             cpu: of(&|row| row.cpu()),
             memory: of(&|row| row.memory() as f64 / f64::from(1 << 20)),
             late: of(&|row| row.late_ms()),
-            delays,
+            delays: delays.into_iter().collect(),
             pairs,
             broken: rows.iter().filter(|row| row.is_broken()).count(),
         }
@@ -140,12 +137,12 @@ mod tests {
 
     #[test]
     fn three_repetitions_have_a_median_and_an_interval_of_two_degrees_of_freedom() {
-        let of = MedianOf::of(vec![99.0, 90.0, 96.0]);
+        let of = MedianOf::of(&[99.0, 90.0, 96.0].into_iter().collect());
         // The standard deviation is the square root of 21, and t is 4.303.
         assert!((of.interval - 4.303 * (21.0f64 / 3.0).sqrt()).abs() < 1e-9, "{of:?}");
         assert_eq!(of.text(1), "96.0 ± 11.4");
-        assert_eq!(MedianOf::of(vec![7.0]).text(0), "7");
-        assert_eq!(MedianOf::of(Vec::new()).text(0), "");
+        assert_eq!(MedianOf::of(&[7.0].into_iter().collect()).text(0), "7");
+        assert_eq!(MedianOf::of(&Sorted::default()).text(0), "");
     }
 
     #[test]
@@ -158,7 +155,7 @@ mod tests {
         let names: Vec<&str> = cells.iter().map(|cell| cell.system.as_str()).collect();
         assert_eq!((names, cells[1].shares[0].median), (vec!["fanfare", "nats"], 92.0));
         assert_eq!((cells[1].shares[0].runs, cells[1].pairs), (3, 9));
-        assert_eq!(cells[1].delays, [0.01, 0.01, 0.01, 0.02, 0.02, 0.02]);
+        assert_eq!(cells[1].delays[..], [0.01, 0.01, 0.01, 0.02, 0.02, 0.02]);
         assert!(cells[0].is_ours() && !cells[1].is_ours());
     }
 }

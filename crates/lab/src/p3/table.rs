@@ -1,5 +1,6 @@
 //! How exact it was, for people and for programs.
 
+use fanfare_sim::Sorted;
 use std::fmt::Write as _;
 
 use super::trial::P3Row;
@@ -29,17 +30,16 @@ pub(super) fn markdown(rows: &[P3Row]) -> String {
         }
         done.push(about);
         let same = rows.iter().filter(|other| (other.rate, other.busy) == about);
-        let mut all: Vec<f64> = same.flat_map(|row| row.told.iter().copied()).collect();
-        all.sort_by(f64::total_cmp);
+        let all: Sorted = same.flat_map(|row| row.told.iter().copied()).collect();
         let busy = if row.busy { "busy" } else { "idle" };
         let _ = write!(text, "| {} | {busy} | {} |", row.rate, all.len());
         let right = all.iter().filter(|part| (*part - 1.0).abs() <= RIGHT).count();
-        let _ = match all.as_slice() {
+        let _ = match &all[..] {
             [] => writeln!(text, " - | - | - | nothing was said |"),
             [least, .., most] | [least @ most] => writeln!(
                 text,
                 " {least:.2} | {:.2} | {most:.2} | {:.0} % |",
-                all.get(all.len() / 2).copied().unwrap_or_default(),
+                all.median().unwrap_or_default(),
                 right as f64 * 100.0 / all.len() as f64
             ),
         };

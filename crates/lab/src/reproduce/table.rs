@@ -5,6 +5,7 @@ use super::{
     record::{Outcome, Record},
 };
 use crate::{error::LabError, peer::System};
+use fanfare_sim::Sorted;
 use std::{fmt::Write as _, fs, path::Path};
 
 /// A system's trials in one cell.
@@ -36,14 +37,8 @@ struct Spread {
 
 impl Spread {
     fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
-        let mut values: Vec<f64> = values.collect();
-        values.sort_by(f64::total_cmp);
-        let (least, most) = (*values.first()?, *values.last()?);
-        let middle = values.len() / 2;
-        let even = values.len().is_multiple_of(2);
-        let median =
-            if even { f64::midpoint(values[middle - 1], values[middle]) } else { values[middle] };
-        Some(Self { median, least, most })
+        let values: Sorted = values.collect();
+        Some(Self { median: values.median()?, least: *values.first()?, most: *values.last()? })
     }
 }
 

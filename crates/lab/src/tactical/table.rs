@@ -5,6 +5,7 @@ use super::{
     trial::{SENDING, SUBSCRIBERS},
 };
 use crate::trials::versions;
+use fanfare_sim::Sorted;
 use std::fmt::Write as _;
 
 /// The paper's figures, as the simulated table has them.
@@ -74,13 +75,8 @@ fn published(csv: &str, situation: &Situation) -> Option<[f64; 4]> {
 }
 
 /// The middle one, and from where to where.
-fn spread(mut values: Vec<f64>, digits: usize) -> String {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    let median = match values.len() % 2 {
-        0 => (values[middle - 1] + values[middle]) / 2.0,
-        _ => values[middle],
-    };
+fn spread(values: &Sorted, digits: usize) -> String {
+    let median = values.median().unwrap_or_default();
     match (values.first(), values.last()) {
         (Some(least), Some(most)) if values.len() > 1 => {
             format!("{median:.digits$} ({least:.digits$} to {most:.digits$})")
@@ -136,7 +132,7 @@ pub(super) fn markdown(rows: &[TacticalRow]) -> String {
                 continue;
             }
             let figures = [0, 1, 2, 3].map(|which| {
-                spread(of.iter().map(|row| row.figures()[which]).collect(), DIGITS[which])
+                spread(&of.iter().map(|row| row.figures()[which]).collect(), DIGITS[which])
             });
             let late = of.iter().map(|row| row.late_ms).fold(0.0, f64::max);
             let void = if of.iter().any(|row| row.void) { " (void)" } else { "" };
@@ -144,7 +140,8 @@ pub(super) fn markdown(rows: &[TacticalRow]) -> String {
         }
         for (name, csv) in [("[NORM]", NORM), ("[DisService]", DISSERVICE)] {
             if let Some(figures) = published(csv, &situation) {
-                let figures = [0, 1, 2, 3].map(|n| spread(vec![figures[n]], [0, 1, 0, 0][n]));
+                let figures = [0, 1, 2, 3]
+                    .map(|n| spread(&[figures[n]].into_iter().collect(), [0, 1, 0, 0][n]));
                 line_of(&mut text, &situation, name, &figures, "");
             }
         }
@@ -198,9 +195,10 @@ mod tests {
 
     #[test]
     fn repetitions_are_told_by_their_median_and_range() {
-        assert_eq!(spread(vec![3.0], 0), "3");
-        assert_eq!(spread(vec![3.0, 1.0, 2.0], 1), "2.0 (1.0 to 3.0)");
-        assert_eq!(spread(vec![4.0, 1.0], 1), "2.5 (1.0 to 4.0)");
+        let sorted = |values: &[f64]| values.iter().copied().collect();
+        assert_eq!(spread(&sorted(&[3.0]), 0), "3");
+        assert_eq!(spread(&sorted(&[3.0, 1.0, 2.0]), 1), "2.0 (1.0 to 3.0)");
+        assert_eq!(spread(&sorted(&[4.0, 1.0]), 1), "2.5 (1.0 to 4.0)");
         let row = |repetition, sent| TacticalRow {
             situation: "deaf:80:1024".parse().unwrap(),
             relay: Relay::Norm,

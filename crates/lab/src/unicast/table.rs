@@ -1,5 +1,6 @@
 //! The matrix for people and for programs, with the paper's words beside.
 
+use fanfare_sim::Sorted;
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use super::{
@@ -24,8 +25,7 @@ fn cell(rows: &[UnicastRow], protocol: Protocol, pattern: Pattern, loss: u32) ->
     let about =
         |row: &&UnicastRow| (row.protocol, row.pattern, row.loss) == (protocol, pattern, loss);
     let all: Vec<&UnicastRow> = rows.iter().filter(about).collect();
-    let mut there: Vec<f64> = all.iter().filter_map(|row| row.seconds).collect();
-    there.sort_by(f64::total_cmp);
+    let there: Sorted = all.iter().filter_map(|row| row.seconds).collect();
     let counted = match there.len() == all.len() {
         true => String::new(),
         false => format!(" ({} of {})", there.len(), all.len()),
@@ -33,7 +33,7 @@ fn cell(rows: &[UnicastRow], protocol: Protocol, pattern: Pattern, loss: u32) ->
     if all.is_empty() {
         return None;
     }
-    let Some(median) = there.get(there.len() / 2) else { return Some(format!("-{counted}")) };
+    let Some(median) = there.median() else { return Some(format!("-{counted}")) };
     Some(match pattern.is_transfer() {
         true => format!("{:.0}{counted}", FILE as f64 * 8.0 / median / 1e3),
         false => format!("{median:.2}{counted}"),
@@ -123,7 +123,7 @@ mod tests {
         };
         let rows = [row(0, Some(20.0)), row(1, None), row(2, Some(16.0))];
         let text = markdown(&rows, "s002-unicast", false);
-        assert!(text.contains("| bbr | 400 (2 of 3) |"), "{text}");
+        assert!(text.contains("| bbr | 444 (2 of 3) |"), "{text}");
         assert!(text.contains("| CTCP | one way excellent"), "{text}");
         assert!(!text.contains("| cubic | 4"), "{text}");
         assert!(text.contains("Medians of 3 runs.") && !text.contains("Handshake"), "{text}");

@@ -55,9 +55,56 @@ pub fn t_975(freedom: usize) -> f64 {
     T_975.get(freedom.wrapping_sub(1)).copied().unwrap_or_else(more)
 }
 
+/// Figures in order, the least first.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sorted(Vec<f64>);
+
+impl Sorted {
+    /// The middle one, or between the two in the middle; `None` of nothing.
+    #[must_use]
+    pub fn median(&self) -> Option<f64> {
+        let last = self.0.len().checked_sub(1)?;
+        Some(f64::midpoint(self.0[last / 2], self.0[self.0.len() / 2]))
+    }
+
+    /// The least figure that so many percent of all do not exceed (nearest rank); `None` of nothing.
+    #[must_use]
+    pub fn percentile(&self, percent: usize) -> Option<f64> {
+        let place = (self.0.len() * percent).div_ceil(100).max(1) - 1;
+        self.0.get(place).copied()
+    }
+}
+
+impl FromIterator<f64> for Sorted {
+    fn from_iter<T: IntoIterator<Item = f64>>(figures: T) -> Self {
+        let mut figures: Vec<f64> = figures.into_iter().collect();
+        figures.sort_by(f64::total_cmp);
+        Self(figures)
+    }
+}
+
+impl std::ops::Deref for Sorted {
+    type Target = [f64];
+
+    fn deref(&self) -> &[f64] {
+        &self.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_median_is_between_two_and_a_percentile_is_one_of_the_figures() {
+        let sorted = |figures: &[f64]| figures.iter().copied().collect::<Sorted>();
+        let four = sorted(&[4.0, 1.0, 3.0, 2.0]);
+        assert_eq!(four[..], [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!((four.median(), sorted(&[9.0, 7.0, 8.0]).median()), (Some(2.5), Some(8.0)));
+        let of = |percent| four.percentile(percent);
+        assert_eq!([0, 25, 26, 95, 100].map(of), [1.0, 1.0, 2.0, 4.0, 4.0].map(Some));
+        assert_eq!((Sorted::default().median(), Sorted::default().percentile(95)), (None, None));
+    }
 
     #[test]
     fn twenty_runs_have_the_t_of_nineteen_degrees_of_freedom() {

@@ -1,5 +1,6 @@
 //! The page of results that `bench messages` writes.
 
+use fanfare_sim::Sorted;
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use fanfare_lab::MessageRun;
@@ -52,7 +53,7 @@ fn systems(runs: &[MessageRun]) -> Vec<&'static str> {
 }
 
 /// Of a cell as fast as it goes, in order; a run that was not whole counts by what is wrong with it.
-fn rates(runs: &[MessageRun], system: &str, receivers: usize) -> Result<Vec<f64>, String> {
+fn rates(runs: &[MessageRun], system: &str, receivers: usize) -> Result<Sorted, String> {
     let of = runs.iter().filter(|r| (r.system, r.receivers, r.paced) == (system, receivers, 0));
     let mut rates = Vec::new();
     for run in of {
@@ -61,12 +62,7 @@ fn rates(runs: &[MessageRun], system: &str, receivers: usize) -> Result<Vec<f64>
             false => return Err(run.why.clone()),
         }
     }
-    rates.sort_by(f64::total_cmp);
-    Ok(rates)
-}
-
-fn median(sorted: &[f64]) -> Option<f64> {
-    sorted.get(sorted.len() / 2).copied()
+    Ok(rates.into_iter().collect())
 }
 
 fn speed(page: &mut String, runs: &[MessageRun]) {
@@ -76,7 +72,7 @@ fn speed(page: &mut String, runs: &[MessageRun]) {
     let _ = writeln!(page, "| system |{heads}\n|---|{rule}");
     for system in systems(runs) {
         let cells = counts.iter().map(|count| match rates(runs, system, *count) {
-            Ok(rates) => match (median(&rates), &rates[..]) {
+            Ok(rates) => match (rates.median(), &rates[..]) {
                 (Some(rate), [_]) => format!(" {} |", grouped(rate)),
                 (Some(rate), [least, .., most]) => {
                     format!(" {} ({} to {}) |", grouped(rate), grouped(*least), grouped(*most))
@@ -88,7 +84,7 @@ fn speed(page: &mut String, runs: &[MessageRun]) {
         let _ = writeln!(page, "| {system} |{}", cells.collect::<String>());
     }
     let ratio = |count: &usize| {
-        let of = |system| rates(runs, system, *count).ok().and_then(|rates| median(&rates));
+        let of = |system| rates(runs, system, *count).ok().and_then(|rates| rates.median());
         match (of("api"), of("nats")) {
             (Some(api), Some(nats)) if nats > 0.0 => format!(" {:.1} |", api / nats),
             _ => " not measured |".to_owned(),

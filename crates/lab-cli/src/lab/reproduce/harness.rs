@@ -106,7 +106,7 @@ mod tests {
             cpu: of(2.0),
             memory: of(64.0),
             late: of(0.1),
-            delays: vec![0.02, 0.3],
+            delays: [0.02, 0.3].into_iter().collect(),
             pairs: 4,
             broken: 0,
         }

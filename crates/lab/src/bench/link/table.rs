@@ -1,5 +1,6 @@
 //! All runs as tables.
 
+use fanfare_sim::Sorted;
 use std::fmt::Write as _;
 
 use super::LinkRun;
@@ -76,18 +77,15 @@ fn of<'a>(runs: &'a [LinkRun], cell: &Cell<'a>) -> impl Iterator<Item = &'a Link
 }
 
 /// Of all runs, in order.
-fn gathered(runs: &[LinkRun], cell: &Cell<'_>, figures: fn(&LinkRun) -> &[f64]) -> Vec<f64> {
+fn gathered(runs: &[LinkRun], cell: &Cell<'_>, figures: fn(&LinkRun) -> &[f64]) -> Sorted {
     let of_it = |run: &&LinkRun| (run.loss, run.beside.as_str(), run.class) == *cell;
-    let mut all: Vec<f64> = runs.iter().filter(of_it).flat_map(figures).copied().collect();
-    all.sort_by(f64::total_cmp);
-    all
+    runs.iter().filter(of_it).flat_map(figures).copied().collect()
 }
 
-/// Median, 95th percentile and longest of figures in order.
-fn figures(sorted: &[f64]) -> String {
-    let Some(longest) = sorted.last() else { return "- | - | -".to_owned() };
-    let at = |percent: usize| sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)];
-    format!("{:.0} | {:.0} | {longest:.0}", at(50), at(95))
+/// Median, 95th percentile and longest.
+fn figures(sorted: &Sorted) -> String {
+    let figure = |figure: Option<f64>| figure.map_or("-".to_owned(), |ms| format!("{ms:.0}"));
+    [sorted.median(), sorted.percentile(95), sorted.last().copied()].map(figure).join(" | ")
 }
 
 #[cfg(test)]
@@ -114,9 +112,9 @@ mod tests {
             run(2, (0..10).map(|n| f64::from(n) + 260.0).collect()),
         ]);
         assert!(
-            text.contains("| 10 % | nothing | ru | 260 | 269 | 269 | 20 of 22 | 2.00 |"),
+            text.contains("| 10 % | nothing | ru | 255 | 268 | 269 | 20 of 22 | 2.00 |"),
             "{text}"
         );
-        assert!(text.contains("| 10 % | nothing | ru | 1500 | 1500 | 1500 | 4 of 6 |"), "{text}");
+        assert!(text.contains("| 10 % | nothing | ru | 1000 | 1500 | 1500 | 4 of 6 |"), "{text}");
     }
 }

@@ -1,5 +1,6 @@
 //! All runs as a table, with ratios within the same run of the command.
 
+use fanfare_sim::Sorted;
 use std::fmt::Write as _;
 
 use super::{Way, median, row::ProxyRun};
@@ -99,7 +100,7 @@ fn line(runs: &[ProxyRun], cell: Cell) -> String {
     format!(
         "| {loss} % | {} | {connections} | {} | {} | {native} | {} | {} | {one} | {} | {first} | {} of {} |",
         way.name(),
-        spread(whole(runs, cell).map(|run| run.goodput_bps).collect()),
+        spread(&whole(runs, cell).map(|run| run.goodput_bps).collect()),
         kilo(steady(cell).unwrap_or(0.0)),
         beside("cubic"),
         beside("bbr"),
@@ -114,26 +115,21 @@ fn kilo(bps: f64) -> String {
 }
 
 /// The median, and in brackets the least and the most.
-fn spread(mut figures: Vec<f64>) -> String {
-    figures.sort_by(f64::total_cmp);
+fn spread(figures: &Sorted) -> String {
+    let Some(median) = figures.median() else { return "-".to_owned() };
     match figures[..] {
-        [] => "-".to_owned(),
-        [one] => kilo(one),
-        [least, .., most] => {
-            format!("{} ({} to {})", kilo(median(figures.clone())), kilo(least), kilo(most))
-        }
+        [least, .., most] => format!("{} ({} to {})", kilo(median), kilo(least), kilo(most)),
+        _ => kilo(median),
     }
 }
 
 fn echoes(runs: &[ProxyRun], cell: Cell) -> String {
     let gathered = |figures: fn(&ProxyRun) -> &[f64]| {
-        let mut all: Vec<f64> = whole(runs, cell).flat_map(figures).copied().collect();
-        all.sort_by(f64::total_cmp);
-        all
+        whole(runs, cell).flat_map(figures).copied().collect::<Sorted>()
     };
     let (alone, beside) = (gathered(|run| &run.echo_alone_ms), gathered(|run| &run.echo_beside_ms));
-    let [[a50, a95], [b50, b95]] =
-        [&alone, &beside].map(|times| [50, 95].map(|percent| percentile(times, percent)));
+    let [[a50, a95], [b50, b95]] = [&alone, &beside]
+        .map(|times| [times.median(), times.percentile(95)].map(Option::unwrap_or_default));
     format!(
         "| {} % | {} | {a50:.0} | {a95:.0} | {b50:.0} | {b95:.0} | {:+.0} | {} and {} |",
         cell.0,
@@ -142,12 +138,6 @@ fn echoes(runs: &[ProxyRun], cell: Cell) -> String {
         alone.len(),
         beside.len()
     )
-}
-
-/// So many percent of them, which are in order, are less.
-fn percentile(sorted: &[f64], percent: usize) -> f64 {
-    let last = sorted.len().saturating_sub(1);
-    sorted.get((sorted.len() * percent / 100).min(last)).copied().unwrap_or(0.0)
 }
 
 #[cfg(test)]
@@ -187,7 +177,7 @@ mod tests {
         typed.echo_alone_ms = vec![490.0; 20];
         typed.echo_beside_ms = (0..20).map(|n| 500.0 + f64::from(n)).collect();
         let text = proxy_table(&[typed.clone(), typed]);
-        let line = "| 1 % | proxy, NORM auto | 490 | 490 | 510 | 519 | +29 | 40 and 40 |";
+        let line = "| 1 % | proxy, NORM auto | 490 | 490 | 510 | 518 | +28 | 40 and 40 |";
         assert!(text.contains(line), "{text}");
     }
 }

@@ -85,7 +85,7 @@ fn ratio(one: Spread, other: Option<Spread>) -> Option<f64> {
 /// Of some reactions. Who never followed is later than all who did.
 fn reaction(transfers: &[RateTransfer]) -> Option<Reaction> {
     let all: Vec<Reaction> = transfers.iter().filter_map(|transfer| transfer.reaction).collect();
-    let middle = |of: fn(&Reaction) -> f64| median(all.iter().map(of).collect());
+    let middle = |of: fn(&Reaction) -> f64| median(all.iter().map(of));
     let finite = |value: f64| value.is_finite().then_some(value);
     (!all.is_empty()).then(|| Reaction {
         down_s: finite(middle(|it| it.down_s.unwrap_or(f64::INFINITY))),

@@ -1,5 +1,6 @@
 //! Twenty viewers of one rendition on a shared medium, who begin together, and one that comes later.
 
+use fanfare_sim::Sorted;
 use std::time::Duration;
 
 use fanfare_command::Failure;
@@ -82,12 +83,11 @@ fn figures(sent: &[Event], heard: &[(Vec<Event>, Option<u64>)], air: u64) -> Vec
         let delay = |event: &&Event| event.at_ms as f64 - (event.begun_ms + 1000) as f64;
         delays.extend(segments.iter().map(delay));
     }
-    delays.sort_by(f64::total_cmp);
+    let delays: Sorted = delays.into_iter().collect();
     let (together, late) = heard.split_at(heard.len().saturating_sub(1));
     let seconds =
         |start: &(Vec<Event>, Option<u64>)| start.1.map_or(f64::NAN, |ms| ms as f64 / 1e3);
-    let mut starts: Vec<f64> = together.iter().map(seconds).collect();
-    starts.sort_by(f64::total_cmp);
+    let starts: Sorted = together.iter().map(seconds).collect();
     vec![
         came as f64 * 100.0 / should.max(1) as f64,
         air as f64 / stream.max(1) as f64,

@@ -1,6 +1,7 @@
 //! Seed 002, 6.8: a line of 1 Mbit/s falls to 128 kbit/s and comes back, under renditions of 64 and 400
 //! kbit/s, beside control traffic.
 
+use fanfare_sim::Sorted;
 use std::time::{Duration, Instant};
 
 use fanfare_command::Failure;
@@ -87,9 +88,7 @@ fn figures(events: &[Event], at: &dyn Fn(&Event) -> f64, late: &[(f64, f64)]) ->
     let all = numbers.last().zip(numbers.first()).map_or(0, |(last, first)| last - first + 1);
     let within = |from: f64, to: f64| {
         let of = late.iter().filter(|(sent, _)| (from..to).contains(sent));
-        let mut of: Vec<f64> = of.map(|(_, late)| late * 1e3).collect();
-        of.sort_by(f64::total_cmp);
-        of
+        of.map(|(_, late)| late * 1e3).collect::<Sorted>()
     };
     let mut normal = falls;
     for (sent, late) in late.iter().filter(|(sent, late)| *sent >= falls && *late > HELD_UP) {
@@ -115,10 +114,9 @@ fn figures(events: &[Event], at: &dyn Fn(&Event) -> f64, late: &[(f64, f64)]) ->
     ]
 }
 
-/// Of sorted values.
-pub(super) fn percentile(sorted: &[f64], percent: usize) -> f64 {
-    let place = (sorted.len() * percent).div_ceil(100).max(1) - 1;
-    sorted.get(place).copied().unwrap_or(f64::NAN)
+/// Not a number, of nothing.
+pub(super) fn percentile(figures: &Sorted, percent: usize) -> f64 {
+    figures.percentile(percent).unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The figures of video, for people and for programs.
 
+use fanfare_sim::Sorted;
 use std::{fmt::Write as _, fs, io, path::Path};
 
 use fanfare_lab::MedianOf;
@@ -38,8 +39,7 @@ fn markdown(measured: &[Measured]) -> String {
         text += "| | median ± interval | least | most |\n|---|--:|--:|--:|\n";
         for (place, name) in case.figures.iter().enumerate() {
             let values = runs.iter().filter_map(|run| run.figures.get(place).copied());
-            let mut values: Vec<f64> = values.filter(|value| !value.is_nan()).collect();
-            values.sort_by(f64::total_cmp);
+            let values: Sorted = values.filter(|value| !value.is_nan()).collect();
             let missing = match runs.len() - values.len() {
                 0 => String::new(),
                 count => format!(" (not in {count} of {})", runs.len()),
@@ -48,7 +48,7 @@ fn markdown(measured: &[Measured]) -> String {
             let end =
                 |value: Option<&f64>| value.map(|v| format!("{v:.digits$}")).unwrap_or_default();
             let (least, most) = (end(values.first()), end(values.last()));
-            let median = MedianOf::of(values).text(digits);
+            let median = MedianOf::of(&values).text(digits);
             let _ = writeln!(text, "| {name} | {median}{missing} | {least} | {most} |");
         }
     }
