@@ -43,7 +43,7 @@ pub use islands::{IslandCase, IslandRow, Islands};
 pub use link::{LinkBench, LinkRun, link_table};
 pub use messages::{MessageBench, MessageRun, MessageSystem};
 pub use pipes::{PipeBench, PipeRun};
-pub use proxy::{ProxyBench, ProxyRoad, ProxyRun, Way, proxy_table};
+pub use proxy::{ProxyBench, ProxyRoad, ProxyRun, RoadPlan, Way, proxy_table};
 pub use rate::{
     Buffer, Condition, RateBench, RateCell, RateCheck, RateRow, RateSender, RateTold, RateTransfer,
     Reaction, Shortfall, Spread,

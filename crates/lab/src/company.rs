@@ -23,14 +23,12 @@ pub(crate) use tally::Cut;
 pub(crate) use trial::Trial;
 
 use crate::{
-    error::{LabError, Refusal},
+    error::LabError,
     peer::messaging::{MessagingSoftware, MessagingSystem},
     stop::Stop,
     system::privileges,
-    trials::{self},
+    trials,
 };
-use std::{sync::Mutex, thread};
-
 /// Vehicles, as in the simulated company.
 pub const VEHICLES: usize = 24;
 /// So many at least: the sixth has the sensor.
@@ -77,31 +75,9 @@ impl Company {
             .flat_map(|radio| fleets.iter().map(move |fleet| (*radio, fleet)))
             .map(|(radio, (carrier, fleet))| Trial::new(self, radio, *carrier, &**fleet, stop))
             .collect();
-        let mut rows = Vec::new();
-        for batch in trials.chunks(self.trials.jobs()) {
-            // They last as long as each other.
-            let tell = Mutex::new(&mut *tell);
-            let ended: Vec<Result<CompanyRow, LabError>> = thread::scope(|scope| {
-                let run = |trial: &'_ Trial<'_>| {
-                    let row = trial.run()?;
-                    if let Ok(mut tell) = tell.lock() {
-                        tell(CompanyProgress::Ended(&row));
-                    }
-                    Ok(row)
-                };
-                let threads: Vec<_> =
-                    batch.iter().map(|trial| scope.spawn(move || run(trial))).collect();
-                let gone = || {
-                    let text = "trial (its thread): panicked. Report this";
-                    Err(LabError::new(Refusal::System, "lab.trial", text))
-                };
-                threads.into_iter().map(|one| one.join().unwrap_or_else(|_| gone())).collect()
-            });
-            for row in ended {
-                rows.push(row?);
-            }
-        }
-        Ok(rows)
+        let mut ended = |row: &CompanyRow| tell(CompanyProgress::Ended(row));
+        let run = |_, trial: Trial<'_>| trial.run();
+        trials::side_by_side(self.trials.jobs(), trials, stop, run, &mut ended)
     }
 
     /// Finds or compiles all systems.

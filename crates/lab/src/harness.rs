@@ -18,15 +18,15 @@ pub use cell::{HarnessCell, MedianOf};
 use std::{
     ops::Range,
     sync::{Mutex, PoisonError},
-    thread,
 };
 
 use crate::{
     company::{Company, CompanyProgress, CompanyRow, Prepared, Trial},
-    error::{LabError, Refusal},
+    error::LabError,
     peer::messaging::MessagingSystem,
     stop::Stop,
     system::privileges,
+    trials::side_by_side,
 };
 use record::RecordFile;
 
@@ -44,14 +44,6 @@ pub struct Harness {
     pub repetitions: Range<u32>,
 }
 
-/// Trials that wait, and those that have been.
-struct Work<'a> {
-    waiting: Vec<Trial<'a>>,
-    file: RecordFile,
-    failure: Option<LabError>,
-    tell: &'a mut (dyn FnMut(CompanyProgress<'_>) + Send),
-}
-
 impl Harness {
     /// Runs what has not been run, and writes the tables of all that has been.
     ///
@@ -67,21 +59,23 @@ impl Harness {
         let fleets = self.company.prepare(tell)?;
         let seed = |number: u32| Company { seed: u64::from(number) + 1, ..self.company.clone() };
         let companies: Vec<Company> = self.repetitions.clone().map(seed).collect();
-        let waiting = self.trials(&companies, &fleets, &file, stop);
-        let work = Mutex::new(Work { waiting, file, failure: None, tell });
-        thread::scope(|scope| {
-            for _ in 0..self.company.trials.jobs() {
-                scope.spawn(|| run_all(&work));
-            }
-        });
-        let Work { file, failure, .. } = work.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let planned = self.trials(&companies, &fleets, &file, stop);
+        let file = Mutex::new(file);
+        let run = |_, trial: Trial<'_>| {
+            let row = on_time(&trial)?;
+            file.lock().unwrap_or_else(PoisonError::into_inner).add(row)
+        };
+        let mut ended = |row: &CompanyRow| tell(CompanyProgress::Ended(row));
+        let jobs = self.company.trials.jobs();
+        let ran = side_by_side(jobs, planned, stop, run, &mut ended);
+        let file = file.into_inner().unwrap_or_else(PoisonError::into_inner);
         let cells = cell::cells(&file.of(&self.company));
         self.company.trials.write(
             "harness",
             &table::markdown(self, &cells, file.rows()),
             &table::csv(&file.of(&self.company)),
         )?;
-        failure.map_or(Ok(cells), Err)
+        ran.map(|_| cells)
     }
 
     /// Those that are to be run, in an order that is by chance, and the same each time.
@@ -105,8 +99,7 @@ impl Harness {
                 }
             }
         }
-        // The last is taken first, and so the first repetition is.
-        trials.sort_by(|(one, _), (other, _)| other.cmp(one));
+        trials.sort_by_key(|(order, _)| *order);
         trials.into_iter().map(|(_, trial)| trial).collect()
     }
 }
@@ -115,30 +108,15 @@ fn order(seed: u64, (radio, system, _): (&str, &str, &str)) -> (u64, [u8; 32]) {
     (seed, *blake3::hash(format!("{seed} {radio} {system}").as_bytes()).as_bytes())
 }
 
-/// One worker: trials until none is left, or one could not be.
-fn run_all(work: &Mutex<Work<'_>>) {
-    let lock = || work.lock().unwrap_or_else(PoisonError::into_inner);
-    loop {
-        let next = {
-            let mut work = lock();
-            if work.failure.is_some() { None } else { work.waiting.pop() }
-        };
-        let Some(trial) = next else { return };
-        let ended = (0..ATTEMPTS).find_map(|attempt| match trial.run() {
-            Ok(row) if row.late_ms() > LATE_MAX_MS && attempt + 1 < ATTEMPTS => None,
-            ended => Some(ended),
-        });
-        let gone =
-            || LabError::new(Refusal::System, "lab.trial", "trial: did not run. Report this");
-        let mut work = lock();
-        match ended.unwrap_or_else(|| Err(gone())).and_then(|row| work.file.add(row)) {
-            Ok(row) => {
-                let work = &mut *work;
-                (work.tell)(CompanyProgress::Ended(&row));
-            }
-            Err(error) => work.failure = work.failure.take().or(Some(error)),
+/// Runs it, and again where the emulator was too late.
+fn on_time(trial: &Trial<'_>) -> Result<CompanyRow, LabError> {
+    for _ in 1..ATTEMPTS {
+        let row = trial.run()?;
+        if row.late_ms() <= LATE_MAX_MS {
+            return Ok(row);
         }
     }
+    trial.run()
 }
 
 /// Whether a row is of our own program.

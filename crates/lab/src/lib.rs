@@ -59,8 +59,8 @@ pub use bench::{
     Bench, Buffer, Condition, Delays, IslandCase, IslandRow, Islands, LinkBench, LinkRun,
     MessageBench, MessageRun, MessageSystem, PipeBench, PipeRun, ProxyBench, ProxyRoad, ProxyRun,
     RateBench, RateCell, RateCheck, RateRow, RateSender, RateTold, RateTransfer, Reaction,
-    Shortfall, Speed, Spread, StampedDelays, StreamsResult, Told, Transfer, UplinkBench, UplinkRun,
-    UplinkWay, Way, link_table, proxy_table, stamps,
+    RoadPlan, Shortfall, Speed, Spread, StampedDelays, StreamsResult, Told, Transfer, UplinkBench,
+    UplinkRun, UplinkWay, Way, link_table, proxy_table, stamps,
 };
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
 pub use company::{Company, CompanyProgress, CompanyRow, Radio, VEHICLES, VEHICLES_MIN};

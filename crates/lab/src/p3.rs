@@ -39,11 +39,10 @@ impl P3 {
         crate::lab::clear_leftovers()?;
         let scratch = Scratch::with_large_pages(&std::env::temp_dir())?;
         let fanfare = &self.trials.fanfare;
-        let key = |name| road::key(fanfare, &scratch.path().join(name));
         let ready = trial::Ready {
             program: fanfare.with_file_name("fanfare-proxy"),
             directory: scratch.path().to_owned(),
-            keys: [key("near")?, key("far")?],
+            keys: road::keys(fanfare, scratch.path())?,
         };
         let mut rows = Vec::new();
         for repetition in self.repetitions.clone() {

@@ -23,14 +23,9 @@ use crate::{
     peer::{fanfare_version, messaging::norm::Objects},
     stop::Stop,
     system::privileges,
-    trials::Trials,
+    trials::{Trials, side_by_side},
 };
-use std::{
-    collections::VecDeque,
-    ops::Range,
-    sync::{Mutex, PoisonError},
-    thread,
-};
+use std::ops::Range;
 use trial::Trial;
 
 /// What is to be measured.
@@ -58,37 +53,17 @@ impl Tactical {
     ) -> Result<Vec<TacticalRow>, LabError> {
         privileges::check()?;
         let prepared = self.prepare()?;
-        let mut waiting = VecDeque::new();
+        let mut planned = Vec::new();
         for repetition in self.repetitions.clone() {
             for situation in &self.situations {
                 for relay in &self.relays {
                     let (relay, situation) = (*relay, *situation);
-                    waiting.push_back(Trial { relay, situation, repetition, stop });
+                    planned.push(Trial { relay, situation, repetition, stop });
                 }
             }
         }
-        let (waiting, done) = (Mutex::new(waiting), Mutex::new((Vec::new(), tell)));
-        let work = || -> Result<(), LabError> {
-            loop {
-                let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-                let Some(trial) = next else { return Ok(()) };
-                let row = trial.run(&prepared).inspect_err(|_| {
-                    // The others end with what they are at.
-                    waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
-                })?;
-                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-                (done.1)(&row);
-                done.0.push(row);
-            }
-        };
-        thread::scope(|scope| {
-            let workers: Vec<_> = (0..self.trials.jobs()).map(|_| scope.spawn(work)).collect();
-            workers.into_iter().try_for_each(|worker| match worker.join() {
-                Ok(result) => result,
-                Err(panic) => std::panic::resume_unwind(panic),
-            })
-        })?;
-        let (mut rows, _) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let run = |_, trial: Trial<'_>| trial.run(&prepared);
+        let mut rows = side_by_side(self.trials.jobs(), planned, stop, run, tell)?;
         rows.sort_by_key(TacticalRow::order);
         self.trials.write("s000-table3", &table::markdown(&rows), &table::csv(&rows))?;
         Ok(rows)

@@ -6,9 +6,11 @@ use crate::{
     stop::Stop,
 };
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, VecDeque},
     fs, io,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    thread,
 };
 
 /// With what trials are run, and where what they give goes.
@@ -71,6 +73,48 @@ pub(crate) fn in_directory<Row>(
     row
 }
 
+/// Why not all was measured, when the user has stopped it.
+pub(crate) fn interrupted() -> LabError {
+    let text = "interrupted: not all was measured. Run the same command again";
+    LabError::new(Refusal::System, "lab.interrupted", text)
+}
+
+/// Makes all that is planned, so many at a time, until one cannot be made or the user stops it: then the
+/// others end with what they are at. Results are told as they come, and given in the order of the plan.
+///
+/// # Errors
+/// Why the first of the plan, of those that could not be made, could not; or that the user stopped it.
+pub(crate) fn side_by_side<P: Send, R: Send>(
+    jobs: usize,
+    planned: impl IntoIterator<Item = P>,
+    stop: &Stop,
+    make: impl Fn(usize, P) -> Result<R, LabError> + Sync,
+    tell: &mut (dyn FnMut(&R) + Send),
+) -> Result<Vec<R>, LabError> {
+    let planned: VecDeque<(usize, P)> = planned.into_iter().enumerate().collect();
+    let (planned, done) = (Mutex::new(planned), Mutex::new((Vec::new(), tell)));
+    let work = || {
+        while !stop.is_set() {
+            let next = planned.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let Some((number, one)) = next else { return };
+            let made = make(number, one);
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            match &made {
+                Ok(made) => (done.1)(made),
+                Err(_) => planned.lock().unwrap_or_else(PoisonError::into_inner).clear(),
+            }
+            done.0.push((number, made));
+        }
+    };
+    // A panic of a worker goes on here.
+    thread::scope(|scope| (0..jobs.max(1)).for_each(|_| drop(scope.spawn(work))));
+    let (mut all, _) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    all.sort_by_key(|(number, _)| *number);
+    let made = all.into_iter().map(|(_, made)| made).collect::<Result<Vec<R>, LabError>>()?;
+    let left = planned.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if left.is_empty() { Ok(made) } else { Err(interrupted()) }
+}
+
 /// Those of `systems` that can be run. One that is missing and may be is told instead.
 ///
 /// # Errors
@@ -121,6 +165,28 @@ mod tests {
         assert!(!stays(Ok(false)));
         stop.set();
         assert!(!stays(Err(error())) && stays(Ok(true)));
+    }
+
+    #[test]
+    fn what_is_made_side_by_side_is_given_in_the_order_of_the_plan_and_an_error_ends_it() {
+        let stop = Stop::new().unwrap();
+        let told = &mut Vec::new();
+        let square = |place: usize, n: u32| {
+            assert_eq!(place as u32, n);
+            Ok(n * n)
+        };
+        let made = side_by_side(3, 0..20, &stop, square, &mut |square: &u32| told.push(*square));
+        assert_eq!(made.unwrap(), (0..20).map(|n| n * n).collect::<Vec<_>>());
+        told.sort_unstable();
+        assert_eq!(told.len(), 20);
+        let error = LabError::new(Refusal::System, "lab.test", "it fails");
+        let fails = |_, n| if n == 3 { Err(error.clone()) } else { Ok(n) };
+        let mut count = 0;
+        assert_eq!(side_by_side(1, 0..20, &stop, fails, &mut |_| count += 1), Err(error.clone()));
+        assert_eq!(count, 3, "nothing is begun after it");
+        stop.set();
+        let never = side_by_side(2, 0..20, &stop, fails, &mut |_| ());
+        assert_eq!(never, Err(interrupted()));
     }
 
     #[test]

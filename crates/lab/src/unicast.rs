@@ -14,20 +14,14 @@ mod trial;
 pub use protocol::{Pattern, Protocol};
 pub use row::UnicastRow;
 
-use std::{
-    collections::VecDeque,
-    ops::Range,
-    path::Path,
-    sync::{Mutex, PoisonError},
-    thread,
-};
+use std::{ops::Range, path::Path};
 
 use crate::{
     error::LabError,
     lab::road,
     stop::Stop,
     system::{privileges, scratch::Scratch},
-    trials::{Trials, available},
+    trials::{Trials, available, side_by_side},
 };
 use ngtcp2::Site;
 use trial::Ready;
@@ -51,7 +45,7 @@ impl Unicast {
     /// Runs all of it, and writes the tables. Protocols whose library is not installed are told.
     ///
     /// # Errors
-    /// When the lab cannot be, or `stop` was set before anything was measured.
+    /// When the lab cannot be, or `stop` was set.
     pub fn run(
         &self,
         stop: &Stop,
@@ -62,34 +56,18 @@ impl Unicast {
         crate::lab::clear_leftovers()?;
         let scratch = Scratch::with_large_pages(&std::env::temp_dir())?;
         let ready = self.prepare(scratch.path(), missing)?;
-        let mut waiting = VecDeque::new();
+        let mut planned = Vec::new();
         for repetition in self.repetitions.clone() {
             for &loss in &self.losses {
-                waiting.extend(ready.iter().map(|ready| (ready, loss, repetition)));
+                planned.extend(ready.iter().map(|ready| (ready, loss, repetition)));
             }
         }
-        let (waiting, done) = (Mutex::new(waiting), Mutex::new((Vec::new(), tell)));
-        let work = || -> Result<(), LabError> {
-            while !stop.is_set() {
-                let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-                let Some((ready, loss, repetition)) = next else { return Ok(()) };
-                let rows = trial::run(ready, (loss, repetition), self.changing, stop)?;
-                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-                for row in rows {
-                    (done.1)(&row);
-                    done.0.push(row);
-                }
-            }
-            Ok(())
+        let run = |_, (ready, loss, repetition)| {
+            trial::run(ready, (loss, repetition), self.changing, stop)
         };
-        thread::scope(|scope| {
-            let workers: Vec<_> = (0..self.trials.jobs()).map(|_| scope.spawn(work)).collect();
-            workers.into_iter().try_for_each(|worker| match worker.join() {
-                Ok(result) => result,
-                Err(panic) => std::panic::resume_unwind(panic),
-            })
-        })?;
-        let (mut rows, _) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut each = |rows: &Vec<UnicastRow>| rows.iter().for_each(&mut *tell);
+        let rows = side_by_side(self.trials.jobs(), planned, stop, run, &mut each)?;
+        let mut rows = rows.concat();
         rows.sort_by_key(UnicastRow::order);
         let page = table::markdown(&rows, self.name(), self.changing);
         self.trials.write(self.name(), &page, &table::csv(&rows))?;
@@ -108,8 +86,7 @@ impl Unicast {
         missing: &mut dyn FnMut(Protocol, &LabError),
     ) -> Result<Vec<Ready>, LabError> {
         let tools = self.trials.tools();
-        let key = |name| road::key(&tools.fanfare, &keys.join(name));
-        let shown = [key("near")?, key("far")?];
+        let shown = road::keys(&tools.fanfare, keys)?;
         let ours = format!("fanfare {}", env!("CARGO_PKG_VERSION"));
         let prepare = |protocol: Protocol| {
             let (peer, version) = protocol.library().prepare(&tools)?;

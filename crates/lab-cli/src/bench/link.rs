@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
-use fanfare_lab::{LinkBench, LinkRun, ProxyBench, ProxyRoad, Way, link_table};
+use fanfare_lab::{LinkBench, LinkRun, ProxyRoad, RoadPlan, Way, link_table};
 
 use super::{
     lines::{end, print},
@@ -122,12 +122,9 @@ impl LinkBenchArgs {
         let class =
             |name: &String| ["rs", "ru", "us", "uu"].into_iter().find(|class| class == name);
         Ok(LinkBench {
-            road: ProxyBench {
+            plan: RoadPlan {
                 road: ProxyRoad { rate, back, delay_ms: self.delay, handovers: self.handovers },
                 losses: self.loss.clone(),
-                ways: Vec::new(),
-                connections: Vec::new(),
-                echo: false,
                 seconds: self.seconds,
                 repetitions: self.repetitions,
                 jobs: self.jobs,
@@ -151,7 +148,7 @@ fn line(run: &LinkRun) -> String {
 }
 
 fn page(bench: &LinkBench, made: &Made, runs: &[LinkRun], table: &str) -> String {
-    let ProxyRoad { rate, back, delay_ms, handovers } = bench.road.road;
+    let ProxyRoad { rate, back, delay_ms, handovers } = bench.plan.road;
     let rates = match rate == back {
         true => format!("{} kbit/s", rate / 1000),
         false => format!("{} kbit/s down and {} up", rate / 1000, back / 1000),
@@ -170,7 +167,7 @@ fn page(bench: &LinkBench, made: &Made, runs: &[LinkRun], table: &str) -> String
          In the worst run one packet in a hundred was handed over more than {late:.1} ms late.\n",
         made.line(),
         bench.size,
-        bench.road.seconds,
-        bench.road.repetitions
+        bench.plan.seconds,
+        bench.plan.repetitions
     )
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
-use fanfare_lab::{ProxyBench, ProxyRoad, ProxyRun, Way, proxy_table};
+use fanfare_lab::{ProxyBench, ProxyRoad, ProxyRun, RoadPlan, Way, proxy_table};
 
 use super::{
     lines::{end, print},
@@ -173,15 +173,17 @@ impl ProxyBenchArgs {
         let losses = if self.loss.is_empty() { self.road.losses() } else { &self.loss };
         let way = |name: &String| Way::ALL.into_iter().find(|way| way.key() == *name);
         Ok(ProxyBench {
-            road,
-            losses: losses.to_vec(),
+            plan: RoadPlan {
+                road,
+                losses: losses.to_vec(),
+                seconds: self.seconds,
+                repetitions: self.repetitions,
+                jobs: self.jobs,
+                fanfare: fanfare(),
+            },
             ways: self.ways.iter().filter_map(way).collect(),
             connections: self.connections.clone(),
             echo: self.echo,
-            seconds: self.seconds,
-            repetitions: self.repetitions,
-            jobs: self.jobs,
-            fanfare: fanfare(),
         })
     }
 }
@@ -202,7 +204,7 @@ fn line(run: &ProxyRun) -> String {
 
 /// The road, what the columns are, and the table.
 fn page(bench: &ProxyBench, made: &Made, runs: &[ProxyRun], table: &str) -> String {
-    let ProxyRoad { rate, back, delay_ms, handovers } = bench.road;
+    let ProxyRoad { rate, back, delay_ms, handovers } = bench.plan.road;
     let rates = match rate == back {
         true => format!("{} Mbit/s", rate as f64 / 1e6),
         false => format!("{} Mbit/s down and {} up", rate as f64 / 1e6, back as f64 / 1e6),
@@ -227,7 +229,7 @@ fn page(bench: &ProxyBench, made: &Made, runs: &[ProxyRun], table: &str) -> Stri
          whole.\n\n{table}\n\
          In the worst run one packet in a hundred was handed over more than {late:.1} ms late.\n",
         made.line(),
-        bench.seconds,
-        bench.repetitions
+        bench.plan.seconds,
+        bench.plan.repetitions
     )
 }

@@ -18,13 +18,14 @@ use std::{
 
 use serde::Serialize;
 
-use super::proxy::{Ends, ProxyBench, Way, Web};
+use super::proxy::{Ends, RoadPlan, Way, Web};
 use crate::{
     error::{LabError, Refusal},
     lab::{Lab, road},
     process::Process,
     stop::Stop,
     system::{privileges, scratch::Scratch},
+    trials::side_by_side,
 };
 use mail::Mail;
 
@@ -44,8 +45,8 @@ const COLD: Duration = Duration::from_secs(60);
 /// What is to be measured.
 #[derive(Debug, Clone)]
 pub struct LinkBench {
-    /// The road, its losses, how often and how many at once; ways and downloads at once are not used.
-    pub road: ProxyBench,
+    /// Over which road, and how often.
+    pub plan: RoadPlan,
     /// Classes of messages: `rs`, `ru`, `us`, `uu`.
     pub classes: Vec<&'static str>,
     /// What is downloaded beside them, each by itself.
@@ -103,21 +104,20 @@ impl LinkBench {
         privileges::check()?;
         crate::lab::clear_leftovers()?;
         let scratch = Scratch::with_large_pages(&std::env::temp_dir())?;
-        let key = |name| road::key(&self.road.fanfare, &scratch.path().join(name));
-        let keys = [key("near")?, key("far")?];
+        let keys = road::keys(&self.plan.fanfare, scratch.path())?;
         let measure = |number: usize, planned: Planned| {
             let own = scratch.path().join(number.to_string());
             let failed = |error| LabError::system(own.display(), &error);
             fs::create_dir_all(&own).map_err(failed)?;
             self.measure(planned, (scratch.path(), &own), &keys)
         };
-        super::proxy::side_by_side(self.road.jobs, self.planned(), stop, measure, tell)
+        side_by_side(self.plan.jobs, self.planned(), stop, measure, tell)
     }
 
     fn planned(&self) -> Vec<Planned> {
         let mut planned = Vec::new();
-        for seed in 1..=u64::from(self.road.repetitions) {
-            for &loss in &self.road.losses {
+        for seed in 1..=u64::from(self.plan.repetitions) {
+            for &loss in &self.plan.losses {
                 for &beside in &self.beside {
                     let classes = self.classes.iter();
                     planned.extend(classes.map(|&class| Planned { class, loss, beside, seed }));
@@ -134,13 +134,13 @@ impl LinkBench {
         keys: &[String; 2],
     ) -> Result<LinkRun, LabError> {
         let Planned { class, loss, beside, seed } = planned;
-        let lab = Lab::up(&self.road.road(loss, seed).scenario()?, seed)?;
+        let lab = Lab::up(&self.plan.road(loss, seed).scenario()?, seed)?;
         let [near, far] = lab.hosts() else {
             let text = "road: it has not two hosts. Report this";
             return Err(LabError::new(Refusal::System, "bench.road", text));
         };
         let way = beside.unwrap_or(Way::Tcp("cubic"));
-        let ends = Ends { bench: &self.road, way, near, far, directory, own, keys };
+        let ends = Ends { plan: &self.plan, way, near, far, directory, own, keys };
         let mut run = LinkRun {
             class,
             loss,
@@ -181,7 +181,7 @@ impl LinkBench {
         if beside {
             thread::sleep(BEGUN);
         }
-        let count = self.road.seconds * 1000 / APART.as_millis() as u32;
+        let count = self.plan.seconds * 1000 / APART.as_millis() as u32;
         let mut written = Vec::new();
         let begun = Instant::now();
         for number in 1..=count {

@@ -1,6 +1,6 @@
 //! `curl` over a bad road: directly, by TCP, and through both sides of the proxy.
 //!
-//! - `plan`: what is to be measured
+//! - `plan`: over which road, and how often
 //! - `way`: how the bytes come, and the programs for it; `web`: a server whose answers do not end
 //! - `echo`: keys typed by ssh beside them
 //! - `row`: what a run gave; `table`: all of them
@@ -12,18 +12,16 @@ mod table;
 mod way;
 mod web;
 
-pub use plan::{ProxyBench, ProxyRoad};
+pub use plan::{ProxyRoad, RoadPlan};
 pub use row::ProxyRun;
 pub use table::proxy_table;
 pub use way::Way;
 
 use std::{
-    collections::VecDeque,
     fs,
     io::Read,
     path::Path,
     process::{Command, Stdio},
-    sync::{Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -31,13 +29,11 @@ use std::{
 use super::median;
 use crate::{
     error::{LabError, Refusal},
-    lab::{
-        Lab,
-        road::{self, Course, QUEUE_LEAST, Road},
-    },
+    lab::{Lab, road},
     process::Process,
     stop::Stop,
     system::{privileges, scratch::Scratch},
+    trials::side_by_side,
 };
 use echo::Terminal;
 use row::Counted;
@@ -48,8 +44,19 @@ pub(super) use web::Web;
 const ALONE: Duration = Duration::from_secs(30);
 /// Beside a download keys are typed once it has begun, and until just before it ends.
 const BEGUN: Duration = Duration::from_secs(5);
-/// A link is dialled, ssh logs in and keys are typed before a download: so much longer than it.
-const BEFORE: Duration = Duration::from_secs(180);
+
+/// What is to be measured.
+#[derive(Debug, Clone)]
+pub struct ProxyBench {
+    /// Over which road, and how often.
+    pub plan: RoadPlan,
+    /// How.
+    pub ways: Vec<Way>,
+    /// How many downloads at once, each number by itself.
+    pub connections: Vec<u32>,
+    /// Whether keys are typed by ssh, too.
+    pub echo: bool,
+}
 
 /// One run that is to be made.
 #[derive(Debug, Clone, Copy)]
@@ -78,15 +85,14 @@ impl ProxyBench {
         }
         crate::lab::clear_leftovers()?;
         let scratch = Scratch::with_large_pages(&std::env::temp_dir())?;
-        let key = |name| road::key(&self.fanfare, &scratch.path().join(name));
-        let keys = [key("near")?, key("far")?];
+        let keys = road::keys(&self.plan.fanfare, scratch.path())?;
         let measure = |number: usize, planned: Planned| {
             let own = scratch.path().join(number.to_string());
             let failed = |error| LabError::system(own.display(), &error);
             fs::create_dir_all(&own).map_err(failed)?;
             self.measure(planned, (scratch.path(), &own), &keys)
         };
-        side_by_side(self.jobs, self.planned(missing), stop, measure, tell)
+        side_by_side(self.plan.jobs, self.planned(missing), stop, measure, tell)
     }
 
     /// All runs: of each seed all ways, so that all meet the same minutes.
@@ -99,8 +105,8 @@ impl ProxyBench {
             missing(&format!("{} is left out: this kernel does not have it", way.name()));
         }
         let mut planned = Vec::new();
-        for seed in 1..=u64::from(self.repetitions) {
-            for &loss in &self.losses {
+        for seed in 1..=u64::from(self.plan.repetitions) {
+            for &loss in &self.plan.losses {
                 for &way in self.ways.iter().filter(|way| has(way)) {
                     let at_once = self.connections.iter();
                     let at_once = at_once.filter(|many| way.has_connections() || **many == 1);
@@ -116,14 +122,6 @@ impl ProxyBench {
         planned
     }
 
-    pub(super) fn road(&self, loss: f64, seed: u64) -> Road {
-        let ProxyRoad { rate, back, delay_ms, handovers } = self.road;
-        let course = if handovers { Course::Handovers(seed) } else { Course::Still };
-        let lasts = BEFORE + Duration::from_secs(self.seconds.into());
-        let queue = Road::product(rate, delay_ms).max(QUEUE_LEAST);
-        Road { rate, back, delay_ms, loss, queue, course, lasts }
-    }
-
     fn measure(
         &self,
         planned: Planned,
@@ -131,12 +129,12 @@ impl ProxyBench {
         keys: &[String; 2],
     ) -> Result<ProxyRun, LabError> {
         let Planned { way, loss, connections, seed } = planned;
-        let lab = Lab::up(&self.road(loss, seed).scenario()?, seed)?;
+        let lab = Lab::up(&self.plan.road(loss, seed).scenario()?, seed)?;
         let [near, far] = lab.hosts() else {
             let text = "road: it has not two hosts. Report this";
             return Err(LabError::new(Refusal::System, "bench.road", text));
         };
-        let ends = Ends { bench: self, way, near, far, directory, own, keys };
+        let ends = Ends { plan: &self.plan, way, near, far, directory, own, keys };
         let web = Web::start(far, way.kernel().unwrap_or("cubic"))?;
         let echoes = self.echo && way.has_connections();
         let sshd = if echoes { Some(echo::serve(&ends)?) } else { None };
@@ -178,7 +176,7 @@ impl ProxyBench {
                 commands.into_iter().map(|command| scope.spawn(|| count(command))).collect();
             if let Some(terminal) = &mut terminal {
                 thread::sleep(BEGUN);
-                let longest = Duration::from_secs(self.seconds.into());
+                let longest = Duration::from_secs(self.plan.seconds.into());
                 run.echo_beside_ms = terminal.types(longest.saturating_sub(BEGUN * 2));
             }
             let failed = || Err("its thread has failed".to_owned());
@@ -186,45 +184,11 @@ impl ProxyBench {
         });
         drop(beside);
         match counted.into_iter().collect::<Result<Vec<Counted>, String>>() {
-            Ok(each) => run.count(&each, self.seconds),
+            Ok(each) => run.count(&each, self.plan.seconds),
             Err(why) => run.why = why,
         }
         Ok(())
     }
-}
-
-/// Makes all runs that are planned, so many at a time. They are given in the order of the plan, and told as
-/// they end.
-pub(super) fn side_by_side<P: Send, R: Send>(
-    jobs: usize,
-    planned: Vec<P>,
-    stop: &Stop,
-    measure: impl Fn(usize, P) -> Result<R, LabError> + Sync,
-    tell: &mut (dyn FnMut(&R) + Send),
-) -> Result<Vec<R>, LabError> {
-    let planned: VecDeque<(usize, P)> = planned.into_iter().enumerate().collect();
-    let (planned, done) = (Mutex::new(planned), Mutex::new((Vec::new(), tell)));
-    let work = || -> Result<(), LabError> {
-        while !stop.is_set() {
-            let next = planned.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-            let Some((number, planned)) = next else { return Ok(()) };
-            let run = measure(number, planned)?;
-            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-            (done.1)(&run);
-            done.0.push((number, run));
-        }
-        Ok(())
-    };
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| match worker.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        })
-    })?;
-    let (mut runs, _) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    runs.sort_by_key(|(number, _)| *number);
-    Ok(runs.into_iter().map(|(_, run)| run).collect())
 }
 
 /// Seconds and bytes, as they came.

@@ -130,7 +130,7 @@ impl<'a> Trial<'a> {
 
     fn pause(&self) -> Result<(), LabError> {
         match self.stop.wait(SETTLE) {
-            true => Err(interrupted()),
+            true => Err(trials::interrupted()),
             false => Ok(()),
         }
     }
@@ -147,7 +147,7 @@ impl<'a> Trial<'a> {
         let end = self.company.duration + self.company.rest;
         while zero.elapsed() < end {
             if self.stop.is_set() {
-                return Err(interrupted());
+                return Err(trials::interrupted());
             }
             while let Some(planned) = plan.get(next)
                 && planned.at <= zero.elapsed()
@@ -220,10 +220,4 @@ fn used(voices: &mut [MessagingClient], server: Option<&Program>) -> Usage {
     let add =
         |all: Usage, one: Usage| Usage { cpu: all.cpu + one.cpu, memory: all.memory + one.memory };
     voices.iter_mut().map(MessagingClient::used).chain(server).fold(Usage::default(), add)
-}
-
-fn interrupted() -> LabError {
-    let text =
-        "reproduce (interrupted): not all was measured. Run the same command again to start over";
-    LabError::new(Refusal::System, "lab.interrupted", text)
 }

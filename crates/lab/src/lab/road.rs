@@ -147,11 +147,16 @@ fn change(text: &mut String, at_ms: u64, (from, to): (&str, &str), what: fmt::Ar
     );
 }
 
-/// The key by which others know who has this file of identity. It is made if it is not there.
+/// The keys of `near` and `far`, whose files are in this directory, and are made if they are not there.
 ///
 /// # Errors
 /// The program does not start.
-pub(crate) fn key(fanfare: &Path, identity: &Path) -> Result<String, LabError> {
+pub(crate) fn keys(fanfare: &Path, directory: &Path) -> Result<[String; 2], LabError> {
+    Ok([key(fanfare, &directory.join("near"))?, key(fanfare, &directory.join("far"))?])
+}
+
+/// The key by which others know who has this file of identity.
+fn key(fanfare: &Path, identity: &Path) -> Result<String, LabError> {
     let shown = Command::new(fanfare).arg("id").arg("--identity").arg(identity).output();
     let shown = shown.map_err(|error| LabError::system(fanfare.display(), &error))?;
     Ok(String::from_utf8_lossy(&shown.stdout).trim().to_owned())

@@ -3,7 +3,7 @@
 use super::{Prepared, Relay, Situation, TacticalRow};
 use crate::{
     emulator::snapshot::{Amount, Snapshot},
-    error::{LabError, Refusal},
+    error::LabError,
     host::Host,
     lab::Lab,
     peer::messaging::{
@@ -154,7 +154,7 @@ impl Trial<'_> {
 
     fn pause(&self, time: Duration) -> Result<(), LabError> {
         match self.stop.wait(time) {
-            true => Err(interrupted()),
+            true => Err(trials::interrupted()),
             false => Ok(()),
         }
     }
@@ -186,7 +186,7 @@ impl Trial<'_> {
         let zero = Instant::now();
         while zero.elapsed() < SENDING + REST {
             if self.stop.is_set() {
-                return Err(interrupted());
+                return Err(trials::interrupted());
             }
             let sends = zero.elapsed() < SENDING;
             if !sends && course.is_complete() {
@@ -235,12 +235,6 @@ impl Trial<'_> {
             why,
         }
     }
-}
-
-fn interrupted() -> LabError {
-    let text =
-        "reproduce (interrupted): not all was measured. Run the same command again to start over";
-    LabError::new(Refusal::System, "lab.interrupted", text)
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ impl Mail {
                 (ends.near, ends.far, 7003, ["near", "far"], [&ends.keys[0], &ends.keys[1]])
             }
         };
-        let program = ends.bench.proxy();
+        let program = ends.plan.proxy();
         let mut recv = receiver.command(&program);
         recv.args(["link", "recv", "--listen", &format!("0.0.0.0:{port}"), "--quiet"]);
         recv.args(["--accept", &format!("{own}={accept}")]);

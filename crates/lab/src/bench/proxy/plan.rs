@@ -1,8 +1,11 @@
-//! What is to be measured, over which road.
+//! Over which road something is measured, and how often.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
-use super::way::Way;
+use crate::lab::road::{Course, QUEUE_LEAST, Road};
+
+/// A link is dialled, ssh logs in and keys are typed before a download: so much longer than it.
+const BEFORE: Duration = Duration::from_secs(180);
 
 /// A road between two hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,19 +20,13 @@ pub struct ProxyRoad {
     pub handovers: bool,
 }
 
-/// What is to be measured.
+/// Runs over it.
 #[derive(Debug, Clone)]
-pub struct ProxyBench {
+pub struct RoadPlan {
     /// The road.
     pub road: ProxyRoad,
     /// Shares that are lost in either direction, percent.
     pub losses: Vec<f64>,
-    /// How.
-    pub ways: Vec<Way>,
-    /// How many downloads at once, each number by itself.
-    pub connections: Vec<u32>,
-    /// Whether keys are typed by ssh, too.
-    pub echo: bool,
     /// How long each run takes.
     pub seconds: u32,
     /// How often each is measured, with another seed each time.
@@ -40,9 +37,18 @@ pub struct ProxyBench {
     pub fanfare: PathBuf,
 }
 
-impl ProxyBench {
+impl RoadPlan {
     /// The program beside the one that is measured.
     pub(in crate::bench) fn proxy(&self) -> PathBuf {
         self.fanfare.with_file_name("fanfare-proxy")
+    }
+
+    /// The road of a run.
+    pub(in crate::bench) fn road(&self, loss: f64, seed: u64) -> Road {
+        let ProxyRoad { rate, back, delay_ms, handovers } = self.road;
+        let course = if handovers { Course::Handovers(seed) } else { Course::Still };
+        let lasts = BEFORE + Duration::from_secs(self.seconds.into());
+        let queue = Road::product(rate, delay_ms).max(QUEUE_LEAST);
+        Road { rate, back, delay_ms, loss, queue, course, lasts }
     }
 }

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{plan::ProxyBench, web};
+use super::{plan::RoadPlan, web};
 use crate::{error::LabError, host::Host, process::Process};
 
 /// The far side's port.
@@ -96,7 +96,7 @@ impl Way {
 /// Two hosts, and what is needed to start a way between them.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::bench) struct Ends<'a> {
-    pub(in crate::bench) bench: &'a ProxyBench,
+    pub(in crate::bench) plan: &'a RoadPlan,
     pub(in crate::bench) way: Way,
     pub(in crate::bench) near: &'a Host,
     pub(in crate::bench) far: &'a Host,
@@ -115,20 +115,20 @@ impl Ends<'_> {
             Way::Norm(control) => ("norm", "cubic", control),
             Way::Quic(control) => ("quic", control, "auto"),
         };
-        let limit = (self.bench.road.rate * 4).to_string();
+        let limit = (self.plan.road.rate * 4).to_string();
         let common = |command: &mut Command, name: &str| {
             command.arg("--identity").arg(self.directory.join(name));
             command.args(["--quic-cc", quic, "--cc", cc, "--limit", &limit, "--quiet"]);
         };
         let address = self.far.address();
-        let mut server = self.far.command(self.bench.proxy());
+        let mut server = self.far.command(self.plan.proxy());
         server.args(["proxy", "server", "--listen", &format!("0.0.0.0:{LINK}")]);
         server.args(["--accept", &format!("near={}", self.keys[0])]);
         for port in [web::PORT, ECHO] {
             server.args(["--allow", &format!("{address}:{port}")]);
         }
         common(&mut server, "far");
-        let mut client = self.near.command(self.bench.proxy());
+        let mut client = self.near.command(self.plan.proxy());
         client.args(["proxy", "client", "--listen", SOCKS, "--carrier", carrier]);
         client.args(["--peer", &format!("far={address}:{LINK},{}", self.keys[1])]);
         client.args(["--socket".as_ref(), self.own.join("near.sock").as_os_str()]);
@@ -167,7 +167,7 @@ impl Ends<'_> {
         }
         let mut curl = self.near.command("curl");
         curl.args(["--silent", "--output", "-"]);
-        curl.arg("--max-time").arg(self.bench.seconds.to_string());
+        curl.arg("--max-time").arg(self.plan.seconds.to_string());
         if self.way.is_proxied() {
             curl.args(["--socks5-hostname", SOCKS]);
         }
@@ -178,14 +178,14 @@ impl Ends<'_> {
     fn stream(&self, control: &str) -> Result<(Command, Option<Process>), LabError> {
         let failed = |error| LabError::system("fanfare", &error);
         let group = format!("{}:{NATIVE}", self.near.address());
-        let limit = (self.bench.road.rate * 4).to_string();
-        let mut sender = self.far.command(&self.bench.fanfare);
+        let limit = (self.plan.road.rate * 4).to_string();
+        let mut sender = self.far.command(&self.plan.fanfare);
         sender.args(["pipe", "send", "--unicast", "--group", &group, "--expect", "1"]);
         sender.args(["--cc", control, "--rate", &limit, "--quiet"]);
         let endless = File::open("/dev/zero").map_err(failed)?;
         let sender = Process::start_from(sender, endless, Stdio::null(), Stdio::null());
         let mut receiver = self.near.command("timeout");
-        receiver.arg(self.bench.seconds.to_string()).arg(&self.bench.fanfare);
+        receiver.arg(self.plan.seconds.to_string()).arg(&self.plan.fanfare);
         receiver.args(["pipe", "recv", "--unicast", "--group", &group, "--quiet"]);
         Ok((receiver, Some(sender.map_err(failed)?)))
     }
