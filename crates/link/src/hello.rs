@@ -18,11 +18,13 @@ const VERSION: u8 = 1;
 /// Length of a hello.
 pub(crate) const BYTES: usize = 34;
 
-/// Said by both.
+/// What each end says first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Hello {
-    pub(crate) instance: Instance,
-    pub(crate) known: Instance,
+pub struct Hello {
+    /// This process.
+    pub instance: Instance,
+    /// The other end's process as this end knows it; zeros before they met.
+    pub known: Instance,
 }
 
 impl Hello {

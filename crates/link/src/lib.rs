@@ -54,7 +54,7 @@ pub use association::{Attached, ENDED};
 pub use early::EarlyCounts;
 pub use event::Event;
 pub use fanfare_seal as seal;
-pub use hello::Instance;
+pub use hello::{Hello, Instance};
 pub use identity::Peers;
 pub use link::{Bulk, Link, Status};
 pub use messages::{Class, Message, Options, SendError};

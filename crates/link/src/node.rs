@@ -294,7 +294,7 @@ impl Node {
         // It may have been taken from the list since it had its ticket.
         let Some(name) = self.0.options.peers.name(&peer) else { return };
         let (link, new) = self.link_of(peer, &name);
-        if let early::From::First(hello) = from {
+        if let early::Origin::First(hello) = from {
             link.0.meet(hello);
         }
         link.0.on_early(&part);

@@ -8,11 +8,11 @@ use crate::hello::Hello;
 /// once (RFC 6928, ten).
 pub(crate) const DATAGRAMS_MAX: u8 = 8;
 /// Bytes of a message in one of them: QUIC's least packet without what stands ahead.
-pub(crate) const PART_SIZE: usize = 1_000;
+pub const PART_SIZE: usize = 1_000;
 
 /// What came with the first packet, or in answer to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum From {
+pub enum Origin {
     /// The end that dials, in the first of its datagrams.
     First(Hello),
     /// The same, in a later one.
@@ -23,9 +23,11 @@ pub(crate) enum From {
 
 /// A datagram that was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Came {
-    pub(crate) peer: PublicKey,
-    pub(crate) from: From,
+pub struct Came {
+    /// Whose ticket it was.
+    pub peer: PublicKey,
+    /// Which end sent it.
+    pub from: Origin,
     /// Of a message; it may be empty.
-    pub(crate) part: Vec<u8>,
+    pub part: Vec<u8>,
 }

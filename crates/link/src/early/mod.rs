@@ -39,7 +39,7 @@ use fanfare_proto::Time;
 use fanfare_seal::{PublicKey, Salt};
 
 use crate::hello::Hello;
-pub(crate) use came::{Came, From, PART_SIZE};
+pub use came::{Came, Origin, PART_SIZE};
 use exchange::{Exchange, Side};
 use register::Register;
 use ticket::Ticket;
@@ -66,21 +66,24 @@ struct Asked {
 
 /// Everything that a node knows of tickets.
 #[derive(Debug)]
-pub(crate) struct Early {
+pub struct Early {
     tickets: Tickets,
     register: Register,
     asked: BTreeMap<PublicKey, Asked>,
-    pub(crate) counts: EarlyCounts,
+    /// How often something was sent, taken and refused.
+    pub counts: EarlyCounts,
 }
 
 impl Early {
-    pub(crate) fn new(tickets: Tickets) -> Self {
+    /// With the tickets that were kept.
+    #[must_use]
+    pub fn new(tickets: Tickets) -> Self {
         let (register, asked) = (Register::default(), BTreeMap::new());
         Self { tickets, register, asked, counts: EarlyCounts::default() }
     }
 
     /// A connection has begun, and this ticket was drawn from it. `wall`: the time since 1970.
-    pub(crate) fn on_connected(
+    pub fn on_connected(
         &mut self,
         (now, wall): (Time, Duration),
         peer: PublicKey,
@@ -95,7 +98,7 @@ impl Early {
     }
 
     /// Dials with the ticket of this peer, if there is one. It is gone then.
-    pub(crate) fn ask(
+    pub fn ask(
         &mut self,
         wall: Duration,
         (peer, to): (PublicKey, SocketAddr),
@@ -110,13 +113,14 @@ impl Early {
     }
 
     /// Whether something may be sent to this peer.
-    pub(crate) fn is_under_way(&self, now: Time, peer: &PublicKey) -> bool {
+    #[must_use]
+    pub fn is_under_way(&self, now: Time, peer: &PublicKey) -> bool {
         self.asked.contains_key(peer) || self.register.is_under_way(now, peer)
     }
 
     /// A part of a message to this peer, as a datagram, and where to. `None`: it has to wait for the
     /// connection.
-    pub(crate) fn seal(
+    pub fn seal(
         &mut self,
         (now, wall): (Time, Duration),
         peer: &PublicKey,
@@ -131,13 +135,8 @@ impl Early {
         asked.exchange.seal(&bytes).map(|datagram| (asked.to, datagram))
     }
 
-    /// A datagram came from there.
-    pub(crate) fn on_datagram(
-        &mut self,
-        now: Time,
-        source: SocketAddr,
-        datagram: &[u8],
-    ) -> Option<Came> {
+    /// A datagram came from there. `None`, and counted, when it is not of an exchange.
+    pub fn on_datagram(&mut self, now: Time, source: SocketAddr, datagram: &[u8]) -> Option<Came> {
         let came = self.opened(now, source, datagram);
         match &came {
             Some(_) => self.counts.taken += 1,
@@ -154,6 +153,6 @@ impl Early {
         let mut all = self.asked.iter_mut();
         let (peer, asked) = all.find(|(_, asked)| asked.exchange.is(head))?;
         let part = asked.exchange.open(head, datagram)?;
-        Some(Came { peer: *peer, from: From::Dialled, part })
+        Some(Came { peer: *peer, from: Origin::Dialled, part })
     }
 }

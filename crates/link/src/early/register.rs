@@ -7,7 +7,7 @@ use fanfare_proto::Time;
 use fanfare_seal::PublicKey;
 
 use super::{
-    came::{Came, From},
+    came::{Came, Origin},
     exchange::{Exchange, Head, Side},
     ticket::{Id, Ticket},
 };
@@ -74,7 +74,7 @@ impl Register {
             let plain = begun.exchange.open(head, datagram)?;
             begun.budget += AMPLIFICATION * datagram.len();
             let (_, came) = came(*peer, &plain)?;
-            return Some(Came { from: From::Later, ..came });
+            return Some(Came { from: Origin::Later, ..came });
         }
         let issued = self.issued.get(&head.id)?;
         let (peer, age) = (issued.peer, now.since(issued.at));
@@ -117,5 +117,5 @@ fn came(peer: PublicKey, plain: &[u8]) -> Option<(Duration, Came)> {
     let hello = Hello::parse(hello)?;
     let part = part.to_vec();
     let age = Duration::from_millis(u64::from_be_bytes(*age));
-    Some((age, Came { peer, from: From::First(hello), part }))
+    Some((age, Came { peer, from: Origin::First(hello), part }))
 }

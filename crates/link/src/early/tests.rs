@@ -6,7 +6,7 @@ use fanfare_proto::{Time, rng::Rng};
 use fanfare_seal::{Identity, PublicKey};
 
 use super::{
-    Came, Early, From,
+    Came, Early, Origin,
     came::DATAGRAMS_MAX,
     ticket::Ticket,
     tickets::{TICKETS_MAX, Tickets},
@@ -59,14 +59,14 @@ fn a_message_goes_with_the_first_packet_and_its_answer_comes_back_by_the_same_ti
     let (mut one, mut two) = met();
     let [datagram, more] = &first(&mut one, 60, &[b"a question", b"more"])[..] else { panic!() };
     let came = two.on_datagram(at(60).0, here(), datagram).unwrap();
-    let from = From::First(HELLO);
+    let from = Origin::First(HELLO);
     assert_eq!(came, Came { peer: key(1), from, part: b"a question".to_vec() });
     let later = two.on_datagram(at(60).0, here(), more).unwrap();
-    assert_eq!((later.from, &later.part[..]), (From::Later, &b"more"[..]));
+    assert_eq!((later.from, &later.part[..]), (Origin::Later, &b"more"[..]));
     let (to, answer) = two.seal(at(60), &key(1), b"an answer").unwrap();
     assert_eq!(to, here());
     let came = one.on_datagram(at(61).0, there(), &answer).unwrap();
-    assert_eq!((came.peer, came.from, came.part), (key(2), From::Dialled, b"an answer".to_vec()));
+    assert_eq!((came.peer, came.from, came.part), (key(2), Origin::Dialled, b"an answer".to_vec()));
     assert_eq!(one.on_datagram(at(61).0, there(), &answer), None, "an answer is taken once");
     // Nobody else can answer, and what a node has sent does not come back to it.
     assert_eq!(one.on_datagram(at(61).0, there(), datagram), None);

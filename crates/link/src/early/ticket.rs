@@ -23,7 +23,8 @@ impl fmt::Debug for Ticket {
 
 impl Ticket {
     /// Of what was drawn by the two labels.
-    pub(crate) fn new(secret: [u8; 32], id: [u8; 32]) -> Self {
+    #[must_use]
+    pub fn new(secret: [u8; 32], id: [u8; 32]) -> Self {
         let mut short = Id::default();
         short.copy_from_slice(&id[..16]);
         Self { id: short, secret }

@@ -36,6 +36,10 @@ pub(super) const TESTBED: Kind =
     Kind { rate: 1e6, one_way: Duration::from_millis(242), queue: 60_500 };
 /// The road of the matrix of protocols (Mockets, 4.5.1): 512 kbit/s, 250 ms one way, 21 packets.
 const MATRIX: Kind = Kind { rate: 512e3, one_way: Duration::from_millis(250), queue: 21 * 1500 };
+/// A LAN, where a millisecond is many packets: 100 Mbit/s, and a queue of 10 ms.
+const LAN: Kind = Kind { rate: 1e8, one_way: Duration::from_micros(200), queue: 125_000 };
+/// What a socket holds for a program that does not read.
+const SOCKET_BUFFER: usize = 1 << 20;
 /// IPv4 and UDP.
 pub(super) const HEADERS: usize = 28;
 /// QUIC has found the path's MTU after so many round trips.
@@ -85,6 +89,21 @@ impl Way {
             if !self.rng.random_bool(self.loss) {
                 self.flying.push_back((self.free + self.kind.one_way, datagram.to_vec()));
             }
+        }
+    }
+
+    /// Nobody reads: what is more than the socket's buffer holds is lost.
+    fn overflow(&mut self, now: Time) {
+        let came = self.flying.partition_point(|(then, _)| *then <= now);
+        let mut room = SOCKET_BUFFER;
+        let fits = self.flying.iter().take_while(|(_, datagram)| {
+            let fits = datagram.len() <= room;
+            room = room.saturating_sub(datagram.len());
+            fits
+        });
+        let fits = fits.count();
+        if fits < came {
+            self.flying.drain(fits..came);
         }
     }
 }
@@ -163,6 +182,8 @@ pub(super) struct Road {
     pub(super) far: End,
     pub(super) there: Way,
     pub(super) back: Way,
+    /// The near end gets no processor until then.
+    pub(super) stalled: Time,
 }
 
 impl Road {
@@ -171,7 +192,8 @@ impl Road {
         let (near, far) = (End::new(kind, 0, seed), End::new(kind, 1, seed));
         let way = |seed| Way::new(kind, loss, seed);
         let (there, back) = (way(seed * 2), way(seed * 2 + 1));
-        let mut road = Self { now: Time::ZERO, near, far, there, back };
+        let stalled = Time::ZERO;
+        let mut road = Self { now: Time::ZERO, near, far, there, back, stalled };
         let discovery = kind.one_way * 2 * DISCOVERY;
         road.run(discovery, |_| {});
         road.set_segments(SEGMENT);
@@ -202,12 +224,18 @@ impl Road {
         while self.now < end {
             self.now = self.now + STEP;
             let at = Moment { now: self.now, clock: self.now.since(Time::ZERO) };
-            self.near.hear(at, &mut self.back);
+            let runs = self.now >= self.stalled;
+            match runs {
+                true => self.near.hear(at, &mut self.back),
+                false => self.back.overflow(self.now),
+            }
             self.far.hear(at, &mut self.there);
             each(self);
-            self.near.say(self.now, &mut self.far.said, &mut self.there);
+            if runs {
+                self.near.say(self.now, &mut self.far.said, &mut self.there);
+                self.near.speak(at, &mut self.there);
+            }
             self.far.say(self.now, &mut self.near.said, &mut self.back);
-            self.near.speak(at, &mut self.there);
             self.far.speak(at, &mut self.back);
         }
     }
@@ -258,6 +286,42 @@ fn a_download_over_a_long_road_is_near_the_line_from_its_first_byte() {
         );
         assert!(mean >= share * line, "loss {loss}: {mean} of {line} bit/s, {all:?}");
         assert!(first <= first_most, "loss {loss}: first MB after {first} s, {all:?}");
+    }
+}
+
+/// Mbit/s of a download over a LAN in each of 16 seconds, where the near end runs for `runs` and then gets
+/// no processor for `stall` milliseconds, from second 4 to 10.
+fn stalled(runs: u64, stall: u64) -> Vec<f64> {
+    let mut road = Road::new(LAN, 0.0, 1);
+    let (id, body) = (road.open(), vec![0; 256 << 10]);
+    let begin = road.now;
+    let second = |_| {
+        let mut all = 0;
+        road.run(Duration::from_secs(1), |road| {
+            let at = u64::try_from(road.now.since(begin).as_millis()).unwrap();
+            if (4_000..10_000).contains(&at) && at % (runs + stall) == runs {
+                road.stalled = road.now + Duration::from_millis(stall);
+            }
+            road.grant(id);
+            while road.far.mux.write(road.now, id, &body).is_some_and(|taken| taken > 0) {}
+            if road.now >= road.stalled {
+                all += read(&mut road.near.mux, road.now, id);
+            }
+        });
+        all as f64 * 8.0 / 1e6
+    };
+    (0..16).map(second).collect()
+}
+
+#[test]
+fn an_end_that_gets_no_processor_for_a_while_has_its_rate_again_after_a_second() {
+    // 100 Mbit/s, seed 1
+    for (runs, stall) in [(2_000, 300), (2_000, 1_000), (100, 100), (20, 80), (10, 190), (100, 900)]
+    {
+        let rates = stalled(runs, stall);
+        println!("{runs} + {stall} ms: {rates:.0?}");
+        let after = rates[11..].iter().sum::<f64>() / 5.0;
+        assert!(after > 90.0, "{runs} + {stall} ms: {after:.1} Mbit/s, {rates:.0?}");
     }
 }
 

@@ -50,6 +50,6 @@ fn company(args: &ReproduceArgs) -> Result<Company, Failure> {
         duration: if args.quick { QUICK } else { duration },
         rest: REST,
         seed: u64::from(args.first) + 1,
-        trials: args.trials("results"),
+        trials: args.trials(""),
     })
 }

@@ -62,7 +62,7 @@ fn harness(args: &ReproduceArgs) -> Result<Harness, Failure> {
         duration: if args.quick { QUICK } else { duration },
         rest: REST,
         seed: 1,
-        trials: args.trials("results/harness"),
+        trials: args.trials("harness"),
     };
     Ok(Harness { company, repetitions: args.repetitions() })
 }

@@ -46,6 +46,6 @@ fn islands(args: &ReproduceArgs) -> Result<Islands, Failure> {
         receivers,
         size: args.size.unwrap_or(size),
         repetitions: args.repetitions(),
-        trials: args.trials("results/reach"),
+        trials: args.trials("reach"),
     })
 }

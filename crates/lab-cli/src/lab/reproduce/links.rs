@@ -18,7 +18,7 @@ const USED: [f64; 3] = [0.3, 0.7, 1.0];
 
 pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
     let trials = if args.quick { TRIALS_QUICK } else { TRIALS };
-    let folder = args.out.clone().unwrap_or_else(|| PathBuf::from("results/monitor"));
+    let folder = args.folder("monitor");
     let text = page(trials);
     match write(&folder, &text) {
         Ok(path) => {

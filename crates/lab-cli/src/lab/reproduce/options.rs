@@ -78,7 +78,7 @@ pub(crate) struct ReproduceArgs {
     /// The number decides the losses. Another number on another day says more than the same again.
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1_000_000), hide_short_help = true)]
     pub(super) first: u32,
-    /// Directory for records and tables [default: results/…]
+    /// Directory for records and tables [default: results/…, with --quick results/quick/…]
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
     /// How many trials run at once; fast links take fewer
@@ -109,10 +109,14 @@ impl ReproduceArgs {
         let count = if self.quick { 1 } else { self.repetitions.max(1) };
         self.first..self.first.saturating_add(count)
     }
-    /// With records and tables in `out` unless it was told where.
-    pub(super) fn trials(&self, out: &str) -> Trials {
-        let out = self.out.clone().unwrap_or_else(|| PathBuf::from(out));
-        Trials { out, jobs: self.jobs, fanfare: fanfare() }
+    /// With records and tables in `results/FAMILY`, unless `--out` names another directory.
+    pub(super) fn trials(&self, family: &str) -> Trials {
+        Trials { out: self.folder(family), jobs: self.jobs, fanfare: fanfare() }
+    }
+    /// Where tables go. A quick look never replaces a full measurement that is kept.
+    pub(super) fn folder(&self, family: &str) -> PathBuf {
+        let kept = Path::new(if self.quick { "results/quick" } else { "results" });
+        self.out.clone().unwrap_or_else(|| kept.join(family))
     }
 }
 

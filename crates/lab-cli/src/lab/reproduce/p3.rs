@@ -42,6 +42,6 @@ fn p3(args: &ReproduceArgs) -> Result<P3, Failure> {
             })?
         }
     };
-    let (repetitions, trials) = (args.repetitions(), args.trials("results/monitor"));
+    let (repetitions, trials) = (args.repetitions(), args.trials("monitor"));
     Ok(P3 { rates, repetitions, trials })
 }

@@ -38,6 +38,6 @@ fn tactical(args: &ReproduceArgs) -> Result<Tactical, Failure> {
         relays: chosen("systems", args.systems.as_deref(), &Relay::ALL)?,
         situations,
         repetitions: args.repetitions(),
-        trials: args.trials("results/s000"),
+        trials: args.trials("s000"),
     })
 }

@@ -64,7 +64,7 @@ fn campaign(args: &ReproduceArgs) -> Result<Campaign, Failure> {
         leave_out_missing: args.systems.is_none(),
         cells,
         repetitions: args.repetitions(),
-        trials: args.trials(&format!("results/{family}")),
+        trials: args.trials(family),
     })
 }
 

@@ -53,6 +53,6 @@ fn unicast(args: &ReproduceArgs) -> Result<Unicast, Failure> {
         losses,
         repetitions: args.repetitions(),
         changing: args.name == DYNAMIC,
-        trials: args.trials("results/unicast"),
+        trials: args.trials("unicast"),
     })
 }

@@ -55,7 +55,7 @@ pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
     if let Err(error) = fanfare_lab::check_rights() {
         return give_up(output, &error);
     }
-    let out = args.trials("results/video").out;
+    let out = args.folder("video");
     let mut measured = Vec::new();
     for case in cases {
         let mut runs = Vec::new();
