@@ -249,16 +249,32 @@ fn a_command_may_read_the_stream() {
     assert_eq!((code(&receiver), &receiver.stdout[..]), (0, &b"1048576\n"[..]));
 }
 
-/// The same; it is told when the first byte has come, or none will.
-fn collect_and_tell(mut child: Child, begun: &Sender<()>) -> thread::JoinHandle<Output> {
-    let begun = begun.clone();
+/// What is written last by who waits for those that came late.
+const END: &[u8] = b"the end of the stream";
+
+/// The same; it is told when the first byte has come, or none will, and when [`END`] has.
+fn collect_and_tell(
+    mut child: Child,
+    begun: &Sender<()>,
+    ended: &Sender<()>,
+) -> thread::JoinHandle<Output> {
+    let (begun, ended) = (begun.clone(), ended.clone());
     let mut stdout = child.stdout.take().unwrap();
     thread::spawn(move || {
-        let mut come = vec![0];
-        let count = stdout.read(&mut come).unwrap();
-        come.truncate(count);
-        let _ = begun.send(());
-        stdout.read_to_end(&mut come).unwrap();
+        let (mut come, mut piece) = (Vec::new(), vec![0; 64 << 10]);
+        loop {
+            let count = stdout.read(&mut piece).unwrap();
+            if come.is_empty() {
+                let _ = begun.send(());
+            }
+            if count == 0 {
+                break;
+            }
+            come.extend_from_slice(&piece[..count]);
+            if come.ends_with(END) {
+                let _ = ended.send(());
+            }
+        }
         let output = child.wait_with_output().unwrap();
         Output { stdout: come, ..output }
     })
@@ -270,6 +286,7 @@ fn who_comes_late_is_told_what_is_missing_and_writes_nothing_unless_it_may() {
     const KIB: usize = 1 << 10;
     const LAST: usize = 64 << 10;
     const PACE: Duration = Duration::from_millis(20);
+    const LATEST: Duration = Duration::from_secs(60);
     let stage = Stage::new();
     let mut early = recv(&stage, "early", &[]);
     let mut sender = pipe(&stage, "send", &["--expect", "1", "--buffer", "256KiB"]);
@@ -284,10 +301,11 @@ fn who_comes_late_is_told_what_is_missing_and_writes_nothing_unless_it_may() {
         early.stdout.as_mut().unwrap().read_exact(&mut come).unwrap();
     });
     let early = collect(early);
-    let (begun, begins) = channel();
-    let stops = collect_and_tell(recv(&stage, "stops", &[]), &begun);
-    let marks = collect_and_tell(recv(&stage, "marks", &["--gaps", "mark"]), &begun);
-    let now = collect_and_tell(recv(&stage, "now", &["--from", "now"]), &begun);
+    let ((begun, begins), (ended, ends)) = (channel(), channel());
+    let late = |name, args: &[&str]| collect_and_tell(recv(&stage, name, args), &begun, &ended);
+    let stops = late("stops", &[]);
+    let marks = late("marks", &["--gaps", "mark"]);
+    let now = late("now", &["--from", "now"]);
     // Where nothing new is sent nobody begins: a little at a time, until all have. The sender waits for
     // nobody who came late, so that no more follows than its buffer holds.
     let (mut missing, mut written) = (3, head.len());
@@ -302,8 +320,12 @@ fn who_comes_late_is_told_what_is_missing_and_writes_nothing_unless_it_may() {
         }
     }
     assert_eq!(missing, 0);
-    let sent = &sent[..written + LAST];
+    let sent = [&sent[..written + LAST], END].concat();
     input.write_all(&sent[written..]).unwrap();
+    // A sender that has ended serves nobody who came late.
+    for _ in 0..2 {
+        ends.recv_timeout(LATEST).unwrap();
+    }
     drop(input);
     assert_eq!(code(&collect(sender).join().unwrap()), 0);
     come.extend(early.join().unwrap().stdout);
