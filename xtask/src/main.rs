@@ -48,6 +48,7 @@ const USAGE: &str = "usage: cargo xtask <task>
   fuzz      each fuzz target for a few seconds (needs nightly and cargo-fuzz)
   web       the live page in the tree is what its sources make (needs npm); `web` builds it anew,
              `web --check` compares
+  pages     a browser looks at the live page and uses it (needs `web --check` before it, and Chromium)
   api-update  not in ci: writes public-api.txt anew
   platforms not in ci: clippy for Windows and macOS (needs mingw-w64 and cargo-zigbuild with zig)
   release-twice  not in ci: the release built in two places is the same, [--target TRIPLE]... [--dir DIR]
@@ -100,6 +101,7 @@ fn steps() -> Vec<Step> {
         Step::new("api", api::check),
         Step::new("deny", deny::check),
         Step::new("web", web::check),
+        Step::new("pages", pages).within(36),
         Step::new("rows", rows::check),
         Step::new("no-io", no_io::check),
         Step::new("headers", headers::check).within(38),
@@ -148,6 +150,28 @@ fn fuzz() -> Outcome {
         }
     }
     Outcome::Passed
+}
+
+/// The tests of the live page in a browser, with what `web` has built.
+fn pages() -> Outcome {
+    let built = web::folder();
+    let Ok(built) = std::path::absolute(&built).map(|path| path.display().to_string()) else {
+        return Outcome::Failed(format!("{}: is no path", built.display()));
+    };
+    if !std::path::Path::new(&built).is_dir() {
+        return Outcome::Skipped(format!("{built} is not there: run `cargo xtask web --check`"));
+    }
+    let args = [
+        "test",
+        "--workspace",
+        "--features",
+        NATS,
+        "--locked",
+        "--test",
+        "browser",
+        "--no-fail-fast",
+    ];
+    step::cargo(&args, &[("FANFARE_WEB", &built)])
 }
 
 /// What `fanfare` ends with where the machine was too busy in every trial.

@@ -9,10 +9,14 @@ use std::{
     process::Command,
 };
 
+use flate2::{Compression, GzBuilder};
+
 use crate::step::{self, Outcome};
 
 const SOURCES: &str = "crates/watch/web";
 const BUILT: &str = "crates/watch/web/dist";
+/// Most of its bytes.
+const SCRIPT: &str = "page.js";
 /// What is not copied for the build.
 const NOT_SOURCES: [&str; 2] = ["dist", "node_modules"];
 
@@ -49,8 +53,7 @@ fn built() -> Result<PathBuf, Outcome> {
             "needs npm: the page is not compared with its sources".into(),
         ));
     }
-    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
-    let folder = Path::new(&target).join("web");
+    let folder = folder();
     let failed = |error: io::Error| Outcome::Failed(format!("{}: {error}", folder.display()));
     copy(Path::new(SOURCES), &folder).map_err(failed)?;
     let npm = |args: &[&str]| Command::new("npm").args(args).current_dir(&folder).status();
@@ -65,7 +68,25 @@ fn built() -> Result<PathBuf, Outcome> {
             _ => return Err(Outcome::Failed(format!("npm run {task} in {SOURCES}"))),
         }
     }
-    Ok(folder.join("dist"))
+    let dist = folder.join("dist");
+    compress(&dist.join(SCRIPT)).map_err(failed)?;
+    Ok(dist)
+}
+
+/// Every program carries the page, and all browsers unpack it.
+fn compress(file: &Path) -> io::Result<()> {
+    let packed = io::BufWriter::new(fs::File::create(file.with_extension("js.gz"))?);
+    // Neither a time nor a name: the same script is the same file.
+    let mut to = GzBuilder::new().write(packed, Compression::best());
+    io::copy(&mut fs::File::open(file)?, &mut to)?;
+    to.finish()?.into_inner()?.sync_all()?;
+    fs::remove_file(file)
+}
+
+/// Where it is built.
+pub(crate) fn folder() -> PathBuf {
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
+    Path::new(&target).join("web")
 }
 
 fn replace(built: &Path) -> io::Result<()> {

@@ -11,7 +11,7 @@ use fanfare_node::{
 use fanfare_sensor::host::HostFacts;
 use fanfare_watch::{
     evidence::{Adapt, Capacities, Evidence, Sensors},
-    group::{GroupPage, GroupView, Heard, More, Node, Seen},
+    group::{GroupPage, GroupView, Heard, More, Node, Placed, Seen},
     history::History,
 };
 
@@ -28,6 +28,8 @@ pub(crate) struct MonitorPlan {
     pub(crate) adapt: Adapt,
     /// Where numbers are kept.
     pub(crate) history: Option<PathBuf>,
+    /// Where nodes stand.
+    pub(crate) places: Vec<Placed>,
 }
 
 /// Opens the page of a member.
@@ -71,7 +73,8 @@ fn more(plan: &MonitorPlan) -> Result<More, Failure> {
     let capacities = plan.capacities.clone();
     let evidence =
         sensors.transpose()?.map(|sensors| Evidence::new(sensors, capacities, plan.adapt));
-    Ok(More { evidence, obeys: plan.adapt == Adapt::Obey, history: history.transpose()? })
+    let (history, places) = (history.transpose()?, plan.places.clone());
+    Ok(More { evidence, obeys: plan.adapt == Adapt::Obey, history, places })
 }
 
 /// Nothing once the group has ended.

@@ -253,26 +253,22 @@ fn a_command_may_read_the_stream() {
 const END: &[u8] = b"the end of the stream";
 
 /// The same; it is told when the first byte has come, or none will, and when [`END`] has.
-fn collect_and_tell(
-    mut child: Child,
-    begun: &Sender<()>,
-    ended: &Sender<()>,
-) -> thread::JoinHandle<Output> {
-    let (begun, ended) = (begun.clone(), ended.clone());
+fn collect_and_tell(mut child: Child, told: &Sender<()>) -> thread::JoinHandle<Output> {
+    let told = told.clone();
     let mut stdout = child.stdout.take().unwrap();
     thread::spawn(move || {
         let (mut come, mut piece) = (Vec::new(), vec![0; 64 << 10]);
         loop {
             let count = stdout.read(&mut piece).unwrap();
             if come.is_empty() {
-                let _ = begun.send(());
+                let _ = told.send(());
             }
             if count == 0 {
                 break;
             }
             come.extend_from_slice(&piece[..count]);
             if come.ends_with(END) {
-                let _ = ended.send(());
+                let _ = told.send(());
             }
         }
         let output = child.wait_with_output().unwrap();
@@ -301,8 +297,8 @@ fn who_comes_late_is_told_what_is_missing_and_writes_nothing_unless_it_may() {
         early.stdout.as_mut().unwrap().read_exact(&mut come).unwrap();
     });
     let early = collect(early);
-    let ((begun, begins), (ended, ends)) = (channel(), channel());
-    let late = |name, args: &[&str]| collect_and_tell(recv(&stage, name, args), &begun, &ended);
+    let (tell, told) = channel();
+    let late = |name, args: &[&str]| collect_and_tell(recv(&stage, name, args), &tell);
     let stops = late("stops", &[]);
     let marks = late("marks", &["--gaps", "mark"]);
     let now = late("now", &["--from", "now"]);
@@ -312,7 +308,7 @@ fn who_comes_late_is_told_what_is_missing_and_writes_nothing_unless_it_may() {
     for piece in tail.chunks(KIB) {
         input.write_all(piece).unwrap();
         written += piece.len();
-        while missing > 0 && begins.recv_timeout(PACE).is_ok() {
+        while missing > 0 && told.recv_timeout(PACE).is_ok() {
             missing -= 1;
         }
         if missing == 0 {
@@ -324,7 +320,7 @@ fn who_comes_late_is_told_what_is_missing_and_writes_nothing_unless_it_may() {
     input.write_all(&sent[written..]).unwrap();
     // A sender that has ended serves nobody who came late.
     for _ in 0..2 {
-        ends.recv_timeout(LATEST).unwrap();
+        told.recv_timeout(LATEST).unwrap();
     }
     drop(input);
     assert_eq!(code(&collect(sender).join().unwrap()), 0);

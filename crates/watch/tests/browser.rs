@@ -184,7 +184,12 @@ fn group_page() -> (GroupPage, PathBuf) {
     let sensors = Sensors::listen(&socket).unwrap();
     sensor(&socket);
     let evidence = Evidence::new(sensors, BTreeMap::new(), Adapt::Advise);
-    let mut more = More { evidence: Some(evidence), ..More::default() };
+    // A column that marches along a lake; two are somewhere else.
+    let place = |id: u32| {
+        format!("node-{id}={},{}", 47.2 + f64::from(id) / 500.0, 8.6 - f64::from(id) / 150.0)
+    };
+    let places = (1..=NODES - 2).map(|id| place(id).parse().unwrap()).collect();
+    let mut more = More { evidence: Some(evidence), places, ..More::default() };
     let view = GroupView::new("239.255.42.2:6004".to_owned(), Some("eth0".to_owned()), 1, 2000.0);
     let page = GroupPage::start(view, &mut more, any(), Access::local(), |_| Some(seen()));
     (page.unwrap(), socket)

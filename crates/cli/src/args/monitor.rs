@@ -6,7 +6,10 @@ use clap::{Args, ValueEnum};
 use fanfare_command::{Failure, units};
 use fanfare_node::{monitor::Config, proto::Bitrate};
 
-use fanfare_watch::evidence::{Adapt, Capacities};
+use fanfare_watch::{
+    evidence::{Adapt, Capacities},
+    group::Placed,
+};
 
 use super::watch::page_at;
 use crate::{monitoring::MonitorPlan, watching::WatchPlan};
@@ -48,6 +51,9 @@ pub(crate) struct MonitorArgs {
     /// What a link carries, where its interface does not say so: eth0=256k; repeat it for more
     #[arg(long, value_name = "LINK=RATE", requires = "monitor_sensors", hide_short_help = true)]
     monitor_link: Vec<String>,
+    /// Where a node stands, in degrees, for the map: pc1=47.3769,8.5417; repeat it for more
+    #[arg(long, value_name = "NODE=LAT,LON", allow_hyphen_values = true, hide_short_help = true)]
+    monitor_place: Vec<Placed>,
     /// What becomes of advice about links that are full
     #[arg(long, value_name = "HOW", default_value = "advise", hide_short_help = true)]
     monitor_adapt: Adapting,
@@ -99,7 +105,8 @@ impl MonitorArgs {
             Adapting::Obey => Adapt::Obey,
         };
         let (sensors, history) = (self.monitor_sensors.clone(), self.monitor_history.clone());
-        Ok(MonitorPlan { page, config, sensors, capacities, adapt, history })
+        let places = self.monitor_place.clone();
+        Ok(MonitorPlan { page, config, sensors, capacities, adapt, history, places })
     }
 }
 

@@ -10,7 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{GroupView, Seen};
+use super::{
+    GroupView, Seen,
+    places::{self, Placed},
+};
 use crate::{Access, Board, ListenError, Server, evidence::Evidence, history::History};
 
 /// How often it is looked at.
@@ -27,6 +30,8 @@ pub struct More {
     pub obeys: bool,
     /// Where numbers are kept.
     pub history: Option<History>,
+    /// Where nodes stand.
+    pub places: Vec<Placed>,
 }
 
 impl More {
@@ -69,6 +74,7 @@ impl GroupPage {
                 if let Some(evidence) = &mut more.evidence {
                     evidence.add(now, &mut document);
                 }
+                places::add(&more.places, &mut document);
                 own.publish(document);
                 own.add_point(view.point(now));
                 if stopped.recv_timeout(LOOKS) != Err(RecvTimeoutError::Timeout) {

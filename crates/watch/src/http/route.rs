@@ -97,7 +97,10 @@ impl Site {
             },
             "/api/history" => self.history(request),
             path => match assets::find(path) {
-                Some(asset) => Response::new(asset.kind, asset.bytes),
+                Some(asset) => Response {
+                    more: asset.encoding().map(str::to_owned).into_iter().collect(),
+                    ..Response::new(asset.kind, asset.bytes)
+                },
                 None => Response::refused(Status::NotFound, "there is nothing of this name"),
             },
         })

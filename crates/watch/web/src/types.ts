@@ -141,6 +141,12 @@ export interface SensorReport {
   missing?: string[];
 }
 
+/** Degrees. */
+export interface At {
+  lat: number;
+  lon: number;
+}
+
 export interface Group {
   version: string;
   kind: 'group';
@@ -171,6 +177,7 @@ export interface Group {
   links?: Record<string, Link>;
   advice?: Record<string, Advice>;
   adapt?: string;
+  places?: Record<string, At>;
 }
 
 export type Shown = Transfer | Group;

@@ -24,5 +24,8 @@ export function time(seconds: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`;
 }
 
+export const distance = (metres: number): string =>
+  metres < 1000 ? `${metres} m` : `${metres / 1000} km`;
+
 export const millis = (seconds: number): string =>
   seconds < 0.01 ? `${(seconds * 1000).toFixed(1)} ms` : `${Math.round(seconds * 1000)} ms`;

@@ -11,7 +11,7 @@ import { open, start, tell, wrong } from './browser.mjs';
 const [url, kind, folder] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const expected = {
-  group: ['overview', 'alerts', 'topology', 'nodes', 'hearing', 'groups', 'links', 'paths', 'chart', 'unseen'],
+  group: ['overview', 'alerts', 'topology', 'map', 'nodes', 'hearing', 'groups', 'links', 'paths', 'chart', 'unseen'],
   send: ['alerts', 'chart', 'receivers', 'warnings'],
   recv: ['alerts', 'chart', 'files', 'warnings'],
 }[kind];
@@ -21,9 +21,10 @@ const words = {
     overview: '11 nodes up, 1 silent',
     alerts: 'node-3 loses much',
     topology: '12 nodes',
+    map: 'it says nothing of 2',
     nodes: '<b>node-12</b>',
     hearing: 'node-7',
-    groups: 'node-4 (0 of 7)',
+    groups: 'node-5 (0 of 7)',
     links: 'at most 850 kbit/s',
     paths: '10.0.0.1',
   },

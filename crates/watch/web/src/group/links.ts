@@ -1,6 +1,6 @@
 // Who hears whom, as lines between two nodes.
 
-import type { Group } from './types';
+import type { Group } from '../types';
 
 /** Fewer sevenths are no way on which to count. */
 const ENOUGH = 3;
