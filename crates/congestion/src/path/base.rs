@@ -29,6 +29,11 @@ impl Base {
         self.least.map_or(0.0, |least| least.into_iter().fold(f64::INFINITY, f64::min))
     }
 
+    /// The path is longer than it was: this is its least delay.
+    pub(super) fn set(&mut self, now: Time, delay: f64) {
+        (self.least, self.begun) = (Some([delay; SPANS]), now);
+    }
+
     /// A message took `delay` seconds by clocks that differ by anything; the least lately.
     pub(super) fn on_delay(&mut self, now: Time, delay: f64, rtt: Duration) -> f64 {
         let Some(least) = &mut self.least else {

@@ -15,10 +15,12 @@ use slices::{Seen, Slices};
 
 mod base;
 mod pairs;
+mod shift;
 mod slices;
 
 pub(crate) use base::drain_interval;
 use pairs::Pairs;
+use shift::Shift;
 
 /// A message that met so much more queue than the last report told is news, as a share of the
 /// round trip.
@@ -49,6 +51,7 @@ pub struct PathMeter {
     gap: Duration,
     nearness: Nearness,
     base: Base,
+    shift: Shift,
     slices: Slices,
     pairs: Pairs,
     /// Queueing delay that the sender was last told of, seconds.
@@ -70,13 +73,14 @@ impl PathMeter {
         self.short = is_short(nearest);
         self.slices.on_message(now, (bytes, lost, marked), self.rtt);
         self.pairs.on_message(lost);
+        self.shift.on_messages(1 + lost);
     }
 
     /// It was stamped at sending.
     pub fn on_stamp(&mut self, now: Time, time: ExtTime) {
         let sent = self.unwrap(now, time);
         let delay = now.as_nanos() as f64 / 1e9 - sent as f64 / 1e6;
-        let queue = delay - self.base.on_delay(now, delay, self.long);
+        let queue = delay - self.least_delay(now, delay);
         // The second of a pair waits for the first: that is no queue.
         if !self.pairs.on_stamp(now, sent, self.message.0) {
             self.slices.on_queue(queue);
@@ -87,6 +91,21 @@ impl PathMeter {
         {
             (self.told, self.jumped) = (least, true);
         }
+    }
+
+    /// The delay that is no queue. On a short path noise is as long as what a longer one would add.
+    fn least_delay(&mut self, now: Time, delay: f64) -> f64 {
+        let least = self.base.on_delay(now, delay, self.long);
+        if self.short {
+            return least;
+        }
+        let rtt = self.rtt.as_secs_f64();
+        let wanted = |rate| wanted_delay(rate, rtt);
+        let Some(longer) = self.shift.on_delay(now, (delay, least), self.rtt, wanted) else {
+            return least;
+        };
+        self.base.set(now, longer);
+        longer.min(delay)
     }
 
     /// This machine has been so long behind with its reading.
