@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use fanfare_command::Failure;
 use fanfare_lab::{Lab, Stop};
 
-use super::{
-    control::Control,
-    course::{broken, lab, pause},
-    programs::{Event, Running, now_ms},
+use crate::lab::reproduce::{
+    flow::{CONTROL, Flow},
+    stage::{broken, lab, pause},
 };
+
+use super::programs::{Event, Running, now_ms};
 
 /// When the line falls, comes back, and all ends.
 const FALLS: Duration = Duration::from_secs(30);
@@ -61,7 +62,7 @@ pub(super) fn run(seed: u64, stop: &Stop) -> Result<Vec<f64>, Failure> {
     let sender = Running::start(s, &send)?;
     pause(&lab, stop, BEGINS)?;
     let viewer = Running::start(v, &["serve"])?;
-    let control = Control::start(s, v, zero)?;
+    let control = Flow::start(s, v, CONTROL, zero)?;
     pause(&lab, stop, END)?;
     let (events, late) = (viewer.events(), control.late());
     drop((control, viewer, sender));

@@ -1,6 +1,5 @@
-//! Control traffic beside video, as seed 002 has it: 300 bytes a second by TCP from one side of the
-//! link to the other, and how late each piece is there. Both ends are threads of this process, and so
-//! have one clock.
+//! A TCP flow of pieces at a steady pace from one host to another, and how late each piece is there. Both
+//! ends are threads of this process, and so have one clock.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -16,25 +15,37 @@ use std::{
 use fanfare_command::{Exit, Failure};
 use fanfare_lab::Host;
 
-/// A piece, and how often one goes: ten times as often as the paper's second, a tenth of it each, so that a
-/// short queue is not missed.
-const PIECE: usize = 30;
-const EVERY: Duration = Duration::from_millis(100);
 const PORT: u16 = 7300;
+
+/// Pieces, and how far apart they go.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    /// Bytes of a piece; the first eight are its time.
+    pub(super) bytes: usize,
+    pub(super) every: Duration,
+}
+
+/// Control traffic of seed 002, 6.8: 300 bytes a second. A piece goes ten times as often as the paper's, and
+/// is a tenth of it, so that a short queue is not missed.
+pub(super) const CONTROL: Pace = Pace { bytes: 30, every: Duration::from_millis(100) };
 
 /// The flow; it ends when it is dropped.
 #[derive(Debug)]
-pub(super) struct Control {
+pub(super) struct Flow {
     done: Arc<AtomicBool>,
     late: Arc<Mutex<Vec<(f64, f64)>>>,
 }
 
-impl Control {
+impl Flow {
     /// From `from` to `to`; times are since `zero`.
-    pub(super) fn start(from: &Host, to: &Host, zero: Instant) -> Result<Self, Failure> {
-        let failed = |error: io::Error| {
-            Failure::new(Exit::Failed, "lab.control", format!("control traffic: {error}"))
-        };
+    pub(super) fn start(
+        from: &Host,
+        to: &Host,
+        pace: Pace,
+        zero: Instant,
+    ) -> Result<Self, Failure> {
+        let failed =
+            |error: io::Error| Failure::new(Exit::Failed, "lab.flow", format!("TCP flow: {error}"));
         let entered = |error| crate::ending::failure(&error);
         let place = SocketAddr::from((to.address(), PORT));
         let listener = to.enter(|| TcpListener::bind(place)).map_err(entered)?.map_err(failed)?;
@@ -44,8 +55,8 @@ impl Control {
         let done = Arc::new(AtomicBool::new(false));
         let late = Arc::<Mutex<Vec<(f64, f64)>>>::default();
         let (told, noted) = (Arc::clone(&done), Arc::clone(&late));
-        thread::spawn(move || send(sender, zero, &told));
-        thread::spawn(move || receive(receiver, zero, &noted));
+        thread::spawn(move || send(sender, pace, zero, &told));
+        thread::spawn(move || receive(receiver, pace, zero, &noted));
         Ok(Self { done, late })
     }
 
@@ -55,7 +66,7 @@ impl Control {
     }
 }
 
-impl Drop for Control {
+impl Drop for Flow {
     fn drop(&mut self) {
         // Its threads end with the next piece.
         self.done.store(true, Ordering::Relaxed);
@@ -63,21 +74,21 @@ impl Drop for Control {
 }
 
 /// A piece has the time at which it was due: what waits before the socket counts as well.
-fn send(mut stream: TcpStream, zero: Instant, done: &AtomicBool) {
+fn send(mut stream: TcpStream, pace: Pace, zero: Instant, done: &AtomicBool) {
     let mut due = zero.elapsed();
     while !done.load(Ordering::Relaxed) {
-        let mut piece = [0; PIECE];
+        let mut piece = vec![0; pace.bytes.max(8)];
         piece[..8].copy_from_slice(&(due.as_nanos() as u64).to_be_bytes());
         if stream.write_all(&piece).is_err() {
             return;
         }
-        due += EVERY;
+        due += pace.every;
         thread::sleep(due.saturating_sub(zero.elapsed()));
     }
 }
 
-fn receive(mut stream: TcpStream, zero: Instant, late: &Mutex<Vec<(f64, f64)>>) {
-    let mut piece = [0; PIECE];
+fn receive(mut stream: TcpStream, pace: Pace, zero: Instant, late: &Mutex<Vec<(f64, f64)>>) {
+    let mut piece = vec![0; pace.bytes.max(8)];
     while stream.read_exact(&mut piece).is_ok() {
         let now = zero.elapsed().as_secs_f64();
         let stamp = piece.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
