@@ -3,7 +3,7 @@
 //! - `options`: what all experiments are asked alike
 //! - `transfers`: files; `company`: messages between many; `tactical`: a slow, bad link to the sender
 //! - `links`: kinds of links; `scale`, `cost`: what monitors cost, simulated and with real nodes
-//! - `latency`: round trips that change
+//! - `latency`: round trips that change; `adapt`: a sender that a monitor advises
 //! - `unicast`: protocols between two hosts; `p3`: what a link says of its rate
 //! - `islands`: a file to islands that relays join
 //! - `video`: video to a group
@@ -11,6 +11,7 @@
 //! - `stage`, `running`, `page_of`, `flow`: a lab, a program of ours in it, its page, and a TCP flow, for
 //!   those that drive them here
 
+mod adapt;
 mod company;
 mod cost;
 mod flow;
@@ -37,6 +38,7 @@ pub(crate) use options::ReproduceArgs;
 pub(super) fn run(args: &ReproduceArgs) -> Exit {
     let output = Output::new(args.output);
     match args.name.as_str() {
+        adapt::NAME => adapt::run(args, &output),
         cost::NAME => cost::run(args, &output),
         company::NAME => company::run(args, &output),
         harness::NAME => harness::run(args, &output),

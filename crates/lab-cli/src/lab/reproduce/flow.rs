@@ -14,6 +14,7 @@ use std::{
 
 use fanfare_command::{Exit, Failure};
 use fanfare_lab::Host;
+use fanfare_sim::Sorted;
 
 const PORT: u16 = 7300;
 
@@ -28,6 +29,10 @@ pub(super) struct Pace {
 /// Control traffic of seed 002, 6.8: 300 bytes a second. A piece goes ten times as often as the paper's, and
 /// is a tenth of it, so that a short queue is not missed.
 pub(super) const CONTROL: Pace = Pace { bytes: 30, every: Duration::from_millis(100) };
+
+/// A piece that is later than that is held up, s: as the design has it. It is over when none is for so long.
+const HELD_UP: f64 = 0.5;
+const OVER: f64 = 2.0;
 
 /// The flow; it ends when it is dropped.
 #[derive(Debug)]
@@ -71,6 +76,24 @@ impl Drop for Flow {
         // Its threads end with the next piece.
         self.done.store(true, Ordering::Relaxed);
     }
+}
+
+/// How late pieces were that were sent in that time, ms.
+pub(super) fn within(late: &[(f64, f64)], from: f64, to: f64) -> Sorted {
+    let of = late.iter().filter(|(sent, _)| (from..to).contains(sent));
+    of.map(|(_, late)| late * 1e3).collect()
+}
+
+/// So long after something happened pieces are not held up any more, for two seconds and more.
+pub(super) fn normal_after(late: &[(f64, f64)], happened: f64) -> f64 {
+    let mut normal = happened;
+    for (sent, late) in late.iter().filter(|(sent, late)| *sent >= happened && *late > HELD_UP) {
+        if sent - normal > OVER {
+            break;
+        }
+        normal = sent + late;
+    }
+    normal - happened
 }
 
 /// A piece has the time at which it was due: what waits before the socket counts as well.
