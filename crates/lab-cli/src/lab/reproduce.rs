@@ -6,7 +6,7 @@
 //! - `latency`: round trips that change; `adapt`: a sender that a monitor advises
 //! - `unicast`: protocols between two hosts; `p3`: what a link says of its rate
 //! - `islands`: a file to islands that relays join
-//! - `video`: video to a group
+//! - `video`: video to a group; `imaging`: who is to blame when machines are late
 //! - `plot`: the tables of transfers as pictures
 //! - `stage`, `running`, `page_of`, `flow`: a lab, a program of ours in it, its page, and a TCP flow, for
 //!   those that drive them here
@@ -16,6 +16,7 @@ mod company;
 mod cost;
 mod flow;
 mod harness;
+mod imaging;
 mod islands;
 mod latency;
 mod links;
@@ -42,6 +43,7 @@ pub(super) fn run(args: &ReproduceArgs) -> Exit {
         cost::NAME => cost::run(args, &output),
         company::NAME => company::run(args, &output),
         harness::NAME => harness::run(args, &output),
+        imaging::NAME => imaging::run(args, &output),
         islands::NAME => islands::run(args, &output),
         tactical::NAME => tactical::run(args, &output),
         links::NAME => links::run(args, &output),

@@ -47,8 +47,8 @@ const HELP: Help = Help::new(&[
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct ReproduceArgs {
     /// s000-table1, s000-table2, s000-table3, s002-links, s002-scale, s002-unicast,
-    /// s002-unicast-dynamic, s002-p3, s002-latency, s002-adapt, s002-harness, s002-video, s003, s003-gigabit, company, islands or
-    /// monitor-cost
+    /// s002-unicast-dynamic, s002-p3, s002-latency, s002-adapt, s002-harness, s002-video, s003, s003-gigabit, company, islands,
+    /// monitor-cost or imaging
     pub(super) name: String,
     /// Systems, with commas [default: all that are installed]
     ///
