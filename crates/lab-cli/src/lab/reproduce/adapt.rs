@@ -24,7 +24,7 @@ use table::Row;
 pub(super) const NAME: &str = "s002-adapt";
 
 pub(super) fn run(args: &ReproduceArgs, output: &Output) -> fanfare_command::Exit {
-    let cases = match cases(args) {
+    let cases = match cases(args.cells.as_deref(), args.quick) {
         Ok(cases) => cases,
         Err(failure) => return fanfare_command::give_up(output, &failure),
     };
@@ -72,9 +72,9 @@ fn together(
     })
 }
 
-fn cases(args: &ReproduceArgs) -> Result<Vec<&'static Case>, Failure> {
-    let Some(cells) = args.cells.as_deref() else {
-        return Ok(CASES.iter().filter(|case| !args.quick || case.name == "act").collect());
+fn cases(cells: Option<&str>, quick: bool) -> Result<Vec<&'static Case>, Failure> {
+    let Some(cells) = cells else {
+        return Ok(CASES.iter().filter(|case| !quick || case.name == "act").collect());
     };
     let named = |name: &str| CASES.iter().find(|case| case.name == name.trim());
     let found: Option<Vec<&'static Case>> = cells.split(',').map(named).collect();
@@ -83,4 +83,20 @@ fn cases(args: &ReproduceArgs) -> Result<Vec<&'static Case>, Failure> {
         let text = format!("cells ({cells}): write some of {}, with commas", names.join(", "));
         Failure::usage("cells.invalid", text)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_are_chosen_by_name_and_an_unknown_one_is_refused() {
+        let names = |cells, quick| -> Vec<&str> {
+            cases(cells, quick).unwrap_or_default().iter().map(|case| case.name).collect()
+        };
+        assert_eq!(names(None, false).len(), CASES.len());
+        assert_eq!(names(None, true), ["act"]);
+        assert_eq!(names(Some("hand, off"), false), ["hand", "off"]);
+        assert!(cases(Some("loud"), false).is_err());
+    }
 }

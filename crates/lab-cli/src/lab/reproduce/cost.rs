@@ -20,7 +20,7 @@ use trial::{CASES, Case, Group};
 pub(super) const NAME: &str = "monitor-cost";
 
 pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
-    let cases = match cases(args) {
+    let cases = match cases(args.cells.as_deref(), args.quick) {
         Ok(cases) => cases,
         Err(failure) => return fanfare_command::give_up(output, &failure),
     };
@@ -63,9 +63,9 @@ fn pair(case: &Case, repetition: u32, stop: &Stop) -> Result<Row, Failure> {
     Ok(Row { case: case.name, nodes: case.nodes, repetition, with, without })
 }
 
-fn cases(args: &ReproduceArgs) -> Result<Vec<&'static Case>, Failure> {
-    let Some(cells) = args.cells.as_deref() else {
-        return Ok(CASES.iter().take(if args.quick { 1 } else { CASES.len() }).collect());
+fn cases(cells: Option<&str>, quick: bool) -> Result<Vec<&'static Case>, Failure> {
+    let Some(cells) = cells else {
+        return Ok(CASES.iter().take(if quick { 1 } else { CASES.len() }).collect());
     };
     let named = |name: &str| CASES.iter().find(|case| case.name == name.trim());
     let found: Option<Vec<&'static Case>> = cells.split(',').map(named).collect();
@@ -74,4 +74,20 @@ fn cases(args: &ReproduceArgs) -> Result<Vec<&'static Case>, Failure> {
         let text = format!("cells ({cells}): write some of {}, with commas", names.join(", "));
         Failure::usage("cells.invalid", text)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_are_chosen_by_name_and_an_unknown_one_is_refused() {
+        let names = |cells, quick| -> Vec<&str> {
+            cases(cells, quick).unwrap_or_default().iter().map(|case| case.name).collect()
+        };
+        assert_eq!(names(None, false).len(), CASES.len());
+        assert_eq!(names(None, true), ["quiet-4"]);
+        assert_eq!(names(Some("positions-24, quiet-4"), false), ["positions-24", "quiet-4"]);
+        assert!(cases(Some("loud"), false).is_err());
+    }
 }

@@ -53,9 +53,16 @@ pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
 }
 
 fn plans(args: &ReproduceArgs) -> Result<Vec<Plan>, Failure> {
-    let loads = match args.cells.as_deref() {
-        None if args.quick => vec![QUICK.0],
-        None => LOADS.to_vec(),
+    let loads = loads(args.cells.as_deref(), args.quick)?;
+    let steps = if args.quick { QUICK.1 } else { plan::STEPS };
+    let of = |seed: u32| loads.iter().map(move |load| Plan::new(*load, steps, seed));
+    Ok(args.repetitions().flat_map(of).collect())
+}
+
+fn loads(cells: Option<&str>, quick: bool) -> Result<Vec<u32>, Failure> {
+    match cells {
+        None if quick => Ok(vec![QUICK.0]),
+        None => Ok(LOADS.to_vec()),
         Some(cells) => {
             let load = |cell: &str| LOADS.into_iter().find(|load| cell.trim() == plan::name(*load));
             let loads: Option<Vec<u32>> = cells.split(',').map(load).collect();
@@ -63,12 +70,9 @@ fn plans(args: &ReproduceArgs) -> Result<Vec<Plan>, Failure> {
                 let text =
                     format!("cells ({cells}): write 25.6, 128 or 204.8 (kbit/s), with commas");
                 Failure::usage("cells.invalid", text)
-            })?
+            })
         }
-    };
-    let steps = if args.quick { QUICK.1 } else { plan::STEPS };
-    let of = |seed: u32| loads.iter().map(move |load| Plan::new(*load, steps, seed));
-    Ok(args.repetitions().flat_map(of).collect())
+    }
 }
 
 /// So many at a time; the first failure ends it.
@@ -99,4 +103,18 @@ fn all(plans: Vec<Plan>, jobs: usize, stop: &Stop, output: &Output) -> Result<Ve
         return Err(Failure::new(Exit::Interrupted, "lab.interrupted", text));
     }
     Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_are_the_papers_and_another_one_is_refused() {
+        let loads = |cells, quick| loads(cells, quick).ok();
+        assert_eq!(loads(None, false), Some(LOADS.to_vec()));
+        assert_eq!(loads(None, true), Some(vec![128_000]));
+        assert_eq!(loads(Some("204.8, 25.6"), true), Some(vec![204_800, 25_600]));
+        assert_eq!((loads(Some("300"), false), loads(Some(""), false)), (None, None));
+    }
 }
