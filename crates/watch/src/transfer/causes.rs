@@ -22,6 +22,8 @@ const OVERRUN_SPAN: Duration = Duration::from_secs(5);
 const NARROW_AFTER: Duration = Duration::from_secs(5);
 /// Receivers are asked every two seconds, and less often when there are many.
 const SILENT_AFTER: Duration = Duration::from_secs(10);
+/// Nobody has got further for so long: the transfer waits, for one of them or for the sender.
+pub(super) const STALLED_AFTER: Duration = Duration::from_secs(5);
 
 /// What all of them are compared with.
 #[derive(Debug)]
@@ -36,6 +38,8 @@ pub(super) struct Scene<'m> {
     pub(super) limit: Option<(&'m str, Option<u64>)>,
     /// Since when it is that.
     pub(super) limit_since: Duration,
+    /// Since when they get further again, after a time in which nobody did.
+    pub(super) resumed: Duration,
     pub(super) missing: &'m [String],
 }
 
@@ -89,15 +93,17 @@ impl Scene<'_> {
     fn all_silent(&self) -> Vec<Alert> {
         // Whose disk is full gets no further, and why is said.
         let open = |one: &Receiver| self.flowing && !one.is_settled() && one.reported.is_empty();
-        let waited =
-            |one: &Receiver| one.moved.is_some_and(|moved| self.now > moved + SILENT_AFTER);
+        let waited = |one: &Receiver, time: Duration| {
+            one.moved.is_some_and(|moved| self.now > moved.max(self.resumed) + time)
+        };
         let all = self.receivers.iter().filter(|(_, one)| open(one));
-        let silent: Vec<(&u64, &Receiver)> = all.clone().filter(|(_, one)| waited(one)).collect();
-        let total = all.count();
-        if total >= SHARED_MIN && silent.len() * 2 > total {
+        let stalled = all.clone().filter(|(_, one)| waited(one, STALLED_AFTER)).count();
+        let total = all.clone().count();
+        if total >= SHARED_MIN && stalled * 2 > total {
             return Vec::new();
         }
-        silent.into_iter().map(|(id, one)| self.silent(*id, one)).collect()
+        let silent = all.filter(|(_, one)| waited(one, SILENT_AFTER));
+        silent.map(|(id, one)| self.silent(*id, one)).collect()
     }
 
     fn is_narrow(&self, id: u64) -> bool {

@@ -6,7 +6,8 @@ fn scene<'m>(
 ) -> Scene<'m> {
     let now = Duration::from_secs(60);
     let limit_since = Duration::from_secs(50);
-    Scene { now, receivers, total: Some(1 << 30), flowing: true, limit, limit_since, missing: &[] }
+    let (total, resumed) = (Some(1 << 30), Duration::ZERO);
+    Scene { now, receivers, total, flowing: true, limit, limit_since, resumed, missing: &[] }
 }
 
 /// Thirty receivers that get on, at the sender's side 60 s after the start.
@@ -77,6 +78,22 @@ fn where_most_get_no_further_nobody_is_called_silent() {
     let mut all = thirty();
     all.values_mut().for_each(|one| one.moved = Some(Duration::from_secs(48)));
     assert_eq!(causes(&scene(&all, None)), []);
+}
+
+#[test]
+fn nobody_is_called_silent_when_all_begin_to_wait_or_have_just_gone_on() {
+    // Some were told of later than others before all had to wait.
+    let mut all = thirty();
+    for (id, one) in &mut all {
+        one.moved = Some(Duration::from_secs(if *id < 10 { 48 } else { 53 }));
+    }
+    assert_eq!(causes(&scene(&all, None)), []);
+    // Most have told that they go on, and some have not yet.
+    for (_, one) in all.iter_mut().filter(|(id, _)| **id > 9) {
+        one.moved = Some(Duration::from_secs(59));
+    }
+    let resumed = Scene { resumed: Duration::from_secs(58), ..scene(&all, None) };
+    assert_eq!(causes(&resumed), []);
 }
 
 #[test]

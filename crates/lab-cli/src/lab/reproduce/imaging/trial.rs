@@ -89,12 +89,15 @@ pub(super) fn run(machines: usize, repetition: u32, stop: &Stop) -> Result<Row, 
 
 /// What the page said of machines that nothing is wrong with, or with another cause.
 fn wrong(page: &BTreeMap<(String, String), f64>) -> Vec<String> {
-    let right = |(machine, cause): &&(String, String)| {
+    let is_wrong = |((machine, cause), _): &(&(String, String), &f64)| {
         let is = KINDS.iter().any(|kind| kind.machine() == machine && kind.cause() == cause);
         // Its disk has little room from the beginning: that is said, too.
         !(is || (machine == Kind::Full.machine() && cause == "disk-short"))
     };
-    page.keys().filter(right).map(|(machine, cause)| format!("{machine}: {cause}")).collect()
+    let text = |((machine, cause), at): (&(String, String), &f64)| {
+        format!("{machine}: {cause} ({at:.1} s after the start)")
+    };
+    page.iter().filter(is_wrong).map(text).collect()
 }
 
 /// Does to machines what is to be done; when each trouble showed, by cause.
@@ -235,6 +238,9 @@ mod tests {
             ("pc3", "lossy-path"),
         ];
         let page = said.map(|(machine, cause)| ((machine.to_owned(), cause.to_owned()), 1.0));
-        assert_eq!(wrong(&BTreeMap::from(page)), ["pc2: silent", "pc3: lossy-path"]);
+        assert_eq!(
+            wrong(&BTreeMap::from(page)),
+            ["pc2: silent (1.0 s after the start)", "pc3: lossy-path (1.0 s after the start)"]
+        );
     }
 }
