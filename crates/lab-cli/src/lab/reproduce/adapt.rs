@@ -17,11 +17,9 @@ use fanfare_lab::Stop;
 
 use super::options::{ReproduceArgs, conclude};
 use crate::ending::{give_up, stop};
+pub(super) use case::NAME;
 use case::{CASES, Case};
 use table::Row;
-
-/// What it is called among experiments.
-pub(super) const NAME: &str = "s002-adapt";
 
 pub(super) fn run(args: &ReproduceArgs, output: &Output) -> fanfare_command::Exit {
     let cases = match cases(args.cells.as_deref(), args.quick) {

@@ -14,10 +14,8 @@ use fanfare_lab::Stop;
 use super::options::{ReproduceArgs, conclude};
 use crate::ending::{give_up, stop};
 use table::Row;
+pub(super) use trial::NAME;
 use trial::{CASES, Case, Group};
-
-/// What it is called among experiments.
-pub(super) const NAME: &str = "monitor-cost";
 
 pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
     let cases = match cases(args.cells.as_deref(), args.quick) {

@@ -12,9 +12,8 @@ use fanfare_command::{Exit, Output};
 use super::options::{ReproduceArgs, conclude};
 use crate::ending::{give_up, stop};
 use table::Row;
+pub(super) use trouble::NAME;
 
-/// What it is called among experiments.
-pub(super) const NAME: &str = "imaging";
 /// Machines; and of the short form.
 const MACHINES: usize = 30;
 const QUICK: usize = 8;

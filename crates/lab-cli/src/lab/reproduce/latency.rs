@@ -19,11 +19,10 @@ use fanfare_lab::Stop;
 
 use super::options::{ReproduceArgs, conclude};
 use crate::ending::{give_up, stop};
+pub(super) use plan::NAME;
 use plan::{LOADS, Plan};
 use table::Row;
 
-/// What it is called among experiments.
-pub(super) const NAME: &str = "s002-latency";
 /// The load of a quick look, bit/s; and its steps.
 const QUICK: (u32, usize) = (128_000, 4);
 /// Runs side by side at most: each has three hosts and an emulator.

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// What it is called among experiments.
+pub(in super::super) const NAME: &str = "s002-adapt";
+
 /// The line, bit/s; and what it falls to (seed 002, 6.8).
 pub(super) const WIDE: u64 = 1_000_000;
 pub(super) const NARROW: u64 = 128_000;

@@ -7,8 +7,7 @@ use fanfare_lab::MedianOf;
 use fanfare_sim::Sorted;
 
 use super::{
-    NAME,
-    case::{CASES, Case},
+    case::{CASES, Case, NAME},
     figures::FIGURES,
 };
 

@@ -6,10 +6,7 @@ use fanfare_command::{Exit, Failure};
 use fanfare_lab::MedianOf;
 use fanfare_sim::Sorted;
 
-use super::{
-    NAME,
-    trial::{CHANNEL, Group},
-};
+use super::trial::{CHANNEL, Group, NAME};
 
 /// The same group with monitors and without.
 #[derive(Debug, Clone, PartialEq)]

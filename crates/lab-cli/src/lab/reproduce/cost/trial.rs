@@ -21,6 +21,8 @@ use crate::{
     },
 };
 
+/// What it is called among experiments.
+pub(in super::super) const NAME: &str = "monitor-cost";
 /// The channel of seed 002's companies, bit/s; as in the simulator's table of the same.
 pub(super) const CHANNEL: f64 = 218_750.0;
 /// What nodes send at most, themselves.

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, fs, io, path::Path};
 use fanfare_command::{Exit, Failure};
 use fanfare_sim::Sorted;
 
-use super::{NAME, trouble::KINDS};
+use super::trouble::{KINDS, NAME};
 
 /// Seconds until a trouble was named, after it showed; nothing where it was not.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -18,6 +18,9 @@ use rustix::{
     process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, kill_process, pidfd_getfd, pidfd_open},
 };
 
+/// What it is called among experiments.
+pub(in super::super) const NAME: &str = "imaging";
+
 /// A kind: what the page calls it, and how the terminal's sentence begins or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {

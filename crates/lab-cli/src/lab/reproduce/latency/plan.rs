@@ -6,6 +6,9 @@ use fanfare_proto::rng::Rng;
 
 use super::super::flow::Pace;
 
+/// What it is called among experiments.
+pub(in super::super) const NAME: &str = "s002-latency";
+
 /// The line, bit/s, as in the paper; and its loads of TCP, with headers.
 pub(super) const RATE: u32 = 256_000;
 pub(super) const LOADS: [u32; 3] = [25_600, 128_000, 204_800];

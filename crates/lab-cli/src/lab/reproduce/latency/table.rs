@@ -7,9 +7,8 @@ use fanfare_lab::MedianOf;
 use fanfare_sim::Sorted;
 
 use super::{
-    NAME,
     figures::Figures,
-    plan::{LOADS, name, on_the_line},
+    plan::{LOADS, NAME, name, on_the_line},
 };
 
 /// One run.
