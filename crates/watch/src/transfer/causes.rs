@@ -22,8 +22,9 @@ const OVERRUN_SPAN: Duration = Duration::from_secs(5);
 const NARROW_AFTER: Duration = Duration::from_secs(5);
 /// Receivers are asked every two seconds, and less often when there are many.
 const SILENT_AFTER: Duration = Duration::from_secs(10);
-/// Nobody has got further for so long: the transfer waits, for one of them or for the sender.
-pub(super) const STALLED_AFTER: Duration = Duration::from_secs(5);
+/// … while the middle one of all has got this share of everything: else all wait, for one of them or for the
+/// sender.
+const OTHERS_GOT: f64 = 0.01;
 
 /// What all of them are compared with.
 #[derive(Debug)]
@@ -38,8 +39,6 @@ pub(super) struct Scene<'m> {
     pub(super) limit: Option<(&'m str, Option<u64>)>,
     /// Since when it is that.
     pub(super) limit_since: Duration,
-    /// Since when they get further again, after a time in which nobody did.
-    pub(super) resumed: Duration,
     pub(super) missing: &'m [String],
 }
 
@@ -93,16 +92,20 @@ impl Scene<'_> {
     fn all_silent(&self) -> Vec<Alert> {
         // Whose disk is full gets no further, and why is said.
         let open = |one: &Receiver| self.flowing && !one.is_settled() && one.reported.is_empty();
-        let waited = |one: &Receiver, time: Duration| {
-            one.moved.is_some_and(|moved| self.now > moved.max(self.resumed) + time)
-        };
+        let waited =
+            |one: &Receiver| one.moved.is_some_and(|moved| self.now > moved + SILENT_AFTER);
         let all = self.receivers.iter().filter(|(_, one)| open(one));
-        let stalled = all.clone().filter(|(_, one)| waited(one, STALLED_AFTER)).count();
-        let total = all.clone().count();
-        if total >= SHARED_MIN && stalled * 2 > total {
+        let silent: Vec<(&u64, &Receiver)> = all.clone().filter(|(_, one)| waited(one)).collect();
+        let total = all.count();
+        if total >= SHARED_MIN && silent.len() * 2 > total {
             return Vec::new();
         }
-        let silent = all.filter(|(_, one)| waited(one, SILENT_AFTER));
+        let (middle, much) =
+            (middle_bytes(self.receivers), self.total.unwrap_or(0) as f64 * OTHERS_GOT);
+        let alone = |one: &Receiver| {
+            total < SHARED_MIN || middle.saturating_sub(one.middle_then) as f64 >= much
+        };
+        let silent = silent.into_iter().filter(|(_, one)| alone(one));
         silent.map(|(id, one)| self.silent(*id, one)).collect()
     }
 
@@ -223,6 +226,13 @@ impl Scene<'_> {
             lasting: false,
         }
     }
+}
+
+/// How far the middle one of all is.
+pub(super) fn middle_bytes(receivers: &BTreeMap<u64, Receiver>) -> u64 {
+    let mut all: Vec<u64> = receivers.values().map(|one| one.bytes.unwrap_or(0)).collect();
+    all.sort_unstable();
+    all.get(all.len() / 2).copied().unwrap_or(0)
 }
 
 /// `{}` stands for the receiver.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     alert::{Alert, Alerts, Severity},
-    causes::{STALLED_AFTER, Scene},
+    causes::{Scene, middle_bytes},
     receiver::{Receiver, Row, Told},
 };
 
@@ -43,8 +43,6 @@ pub struct Transfer {
     pub(super) progress: Value,
     /// Since when the same limits the rate.
     limit_since: Duration,
-    /// Since when receivers get further again, after a time in which nobody did.
-    resumed: Duration,
     pub(super) receivers: BTreeMap<u64, Receiver>,
     pub(super) expected: Option<u64>,
     missing: Vec<String>,
@@ -71,7 +69,6 @@ impl Transfer {
             start: Value::Null,
             progress: Value::Null,
             limit_since: Duration::ZERO,
-            resumed: Duration::ZERO,
             receivers: BTreeMap::new(),
             expected: None,
             missing: Vec::new(),
@@ -120,7 +117,6 @@ impl Transfer {
             flowing: self.phase == "sending",
             limit: limiting["code"].as_str().map(|code| (code, limiting["id"].as_u64())),
             limit_since: self.limit_since,
-            resumed: self.resumed,
             missing,
         };
         let mut found = scene.find();
@@ -171,21 +167,12 @@ impl Transfer {
 
     fn on_rows(&mut self, now: Duration, mut line: Value) {
         let Value::Array(rows) = line["receivers"].take() else { return };
-        let before = self.last_moved();
+        let middle = middle_bytes(&self.receivers);
         for row in rows.into_iter().filter_map(|row| Row::deserialize(row).ok()) {
             if let Some(one) = self.receiver(row.id) {
-                one.on_row(now, row);
+                one.on_row(now, row, middle);
             }
         }
-        let stalled = before.is_some_and(|before| now > before + STALLED_AFTER);
-        if stalled && self.last_moved() == Some(now) {
-            self.resumed = now;
-        }
-    }
-
-    /// When any receiver got further last.
-    fn last_moved(&self) -> Option<Duration> {
-        self.receivers.values().filter_map(|one| one.moved).max()
     }
 
     fn on_progress(&mut self, now: Duration, line: Value) {
