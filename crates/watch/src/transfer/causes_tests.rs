@@ -92,6 +92,18 @@ fn nobody_is_called_silent_while_the_others_hardly_get_further() {
 }
 
 #[test]
+fn nobody_is_called_silent_when_all_are_told_of_rarely() {
+    let mut all = thirty();
+    for (id, one) in &mut all {
+        // Ages up to 15 s: reports come each 15 s, one receiver after the other.
+        (one.moved, one.middle_then) = (Some(Duration::from_millis(60_000 - id * 500)), 0);
+    }
+    assert_eq!(causes(&scene(&all, None)), []);
+    all.get_mut(&4).unwrap().moved = Some(Duration::from_secs(30));
+    assert_eq!(causes(&scene(&all, None)), [named("silent", 4)]);
+}
+
+#[test]
 fn whose_disk_is_full_is_not_called_silent_too() {
     let mut all = thirty();
     let full = all.get_mut(&9).unwrap();
