@@ -5,6 +5,10 @@ use fanfare_units::{Bitrate, Duration, Time};
 
 /// So much of a link's capacity is left to a sender that fills it.
 const OF_CAPACITY: f64 = 0.85;
+/// A link that has just fallen has a queue, which more than this share of what it carries tells: first so much
+/// is left to a sender that the queue is gone within the next change. A queue of a second is gone after two.
+const OVERFULL: f64 = 1.05;
+const WHILE_IT_DRAINS: f64 = 0.25;
 /// Samples that must say so, and how far apart.
 const SAMPLES: u32 = 2;
 const APART: Duration = Duration::from_millis(500);
@@ -58,6 +62,10 @@ pub struct Adviser {
     ceiling: Option<(f64, Time)>,
     changed: Option<Time>,
     saturated: u32,
+    /// The most that was used since it is saturated.
+    most_used: f64,
+    /// A queue drains: what is left to the sender when it is gone.
+    then: Option<f64>,
     seen: Option<Time>,
 }
 
@@ -65,7 +73,15 @@ impl Adviser {
     /// Within these bounds.
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
-        Self { bounds, ceiling: None, changed: None, saturated: 0, seen: None }
+        Self {
+            bounds,
+            ceiling: None,
+            changed: None,
+            saturated: 0,
+            most_used: 0.0,
+            then: None,
+            seen: None,
+        }
     }
 
     /// The link as it is now; gives what has changed.
@@ -75,11 +91,21 @@ impl Adviser {
             return self.lapse(now);
         }
         self.seen = Some(now);
-        self.saturated = if sight.is_saturated() { self.saturated + 1 } else { 0 };
+        (self.saturated, self.most_used) = match sight.is_saturated() {
+            true => (self.saturated + 1, self.most_used.max(sight.used)),
+            false => (0, 0.0),
+        };
         if self.changed.is_some_and(|at| now.since(at) < STEP) {
             return self.lapse(now);
         }
+        if let Some(ceiling) = self.then.take() {
+            return self.set(now, ceiling);
+        }
         match (self.saturated >= SAMPLES, self.ceiling) {
+            (true, None) if self.most_used > OVERFULL => {
+                self.then = Some(sight.capacity * OF_CAPACITY);
+                self.set(now, sight.capacity * WHILE_IT_DRAINS)
+            }
             (true, _) => self.set(now, sight.capacity * OF_CAPACITY),
             (false, Some((ceiling, _))) if self.saturated == 0 => self.set(now, ceiling * RECOVERS),
             _ => self.lapse(now),
@@ -103,7 +129,7 @@ impl Adviser {
         if !over {
             return None;
         }
-        self.ceiling = None;
+        (self.ceiling, self.then) = (None, None);
         Some(Advice::Free)
     }
 }
@@ -129,6 +155,28 @@ mod tests {
         assert_eq!(adviser.on_sight(at(100), sight(128e3, 1.0)), None, "too soon");
         let advised = adviser.on_sight(at(500), sight(128e3, 1.0));
         assert_eq!(advised, Some(Advice::Ceiling(Bitrate::bps(108_800), at(30_500))));
+    }
+
+    #[test]
+    fn a_link_that_has_fallen_drains_first_and_one_that_is_just_full_does_not() {
+        let mut adviser = Adviser::new(Bounds { least: Bitrate::kbps(8), ..BOUNDS });
+        // What came before the fall is still counted, and then only what the link carries.
+        adviser.on_sight(at(0), sight(128e3, 2.0));
+        let advised = adviser.on_sight(at(500), sight(128e3, 1.0));
+        assert_eq!(advised, Some(Advice::Ceiling(Bitrate::bps(32_000), at(30_500))));
+        assert_eq!(
+            adviser.on_sight(at(5_000), sight(128e3, 0.3)),
+            None,
+            "one change in five seconds"
+        );
+        let advised = adviser.on_sight(at(5_500), sight(128e3, 0.3));
+        assert_eq!(advised, Some(Advice::Ceiling(Bitrate::bps(108_800), at(35_500))));
+        let advised = adviser.on_sight(at(10_500), sight(128e3, 0.85));
+        assert_eq!(advised, Some(Advice::Ceiling(Bitrate::bps(119_680), at(40_500))));
+        // A sender that is nearly at its ceiling has no queue.
+        adviser.on_sight(at(15_000), sight(128e3, 0.95));
+        let advised = adviser.on_sight(at(15_500), sight(128e3, 0.95));
+        assert_eq!(advised, Some(Advice::Ceiling(Bitrate::bps(108_800), at(45_500))));
     }
 
     #[test]

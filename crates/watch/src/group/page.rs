@@ -1,4 +1,4 @@
-//! A group with its page: it is looked at once a second.
+//! A group with its page: it is looked at once a second, and twice where sensors tell of links.
 
 use std::{
     net::SocketAddr,
@@ -16,8 +16,9 @@ use super::{
 };
 use crate::{Access, Board, ListenError, Server, evidence::Evidence, history::History};
 
-/// How often it is looked at.
+/// How often it is looked at, and how often what sensors tell is: two looks in a row bring advice.
 const LOOKS: Duration = Duration::from_secs(1);
+const LOOKS_AT_SENSORS: Duration = Duration::from_millis(500);
 /// Open pages get the end within this, or not at all.
 const END_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -68,6 +69,8 @@ impl GroupPage {
         let (running, stopped) = mpsc::channel();
         let (own, begun) = (Arc::clone(&board), Instant::now());
         let thread = thread::Builder::new().name("watch-group".to_owned()).spawn(move || {
+            let pause = if more.evidence.is_some() { LOOKS_AT_SENSORS } else { LOOKS };
+            let mut point = Duration::ZERO;
             while let Some(seen) = look(more.ceiling()) {
                 let now = begun.elapsed();
                 let mut document = view.document(now, &seen);
@@ -76,8 +79,11 @@ impl GroupPage {
                 }
                 places::add(&more.places, &mut document);
                 own.publish(document);
-                own.add_point(view.point(now));
-                if stopped.recv_timeout(LOOKS) != Err(RecvTimeoutError::Timeout) {
+                if now >= point {
+                    own.add_point(view.point(now));
+                    point += LOOKS;
+                }
+                if stopped.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
             }

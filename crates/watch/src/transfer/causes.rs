@@ -22,6 +22,11 @@ const OVERRUN_SPAN: Duration = Duration::from_secs(5);
 const NARROW_AFTER: Duration = Duration::from_secs(5);
 /// Receivers are asked every two seconds, and less often when there are many.
 const SILENT_AFTER: Duration = Duration::from_secs(10);
+/// … and so many times as long as the middle one of all: when answers are slow to come, or are asked for
+/// rarely, all are told of late …
+const SILENT_FACTOR: u32 = 3;
+/// … while the middle one has got this share of everything: else all wait, for one of them or for the sender.
+const OTHERS_GOT: f64 = 0.01;
 
 /// What all of them are compared with.
 #[derive(Debug)]
@@ -89,15 +94,22 @@ impl Scene<'_> {
     fn all_silent(&self) -> Vec<Alert> {
         // Whose disk is full gets no further, and why is said.
         let open = |one: &Receiver| self.flowing && !one.is_settled() && one.reported.is_empty();
-        let waited =
-            |one: &Receiver| one.moved.is_some_and(|moved| self.now > moved + SILENT_AFTER);
+        let age = |one: &Receiver| self.now.saturating_sub(one.moved.unwrap_or(self.now));
         let all = self.receivers.iter().filter(|(_, one)| open(one));
-        let silent: Vec<(&u64, &Receiver)> = all.clone().filter(|(_, one)| waited(one)).collect();
-        let total = all.count();
-        if total >= SHARED_MIN && silent.len() * 2 > total {
-            return Vec::new();
-        }
-        silent.into_iter().map(|(id, one)| self.silent(*id, one)).collect()
+        let mut ages: Vec<Duration> = all.clone().map(|(_, one)| age(one)).collect();
+        ages.sort_unstable();
+        let others = (ages.len() >= SHARED_MIN).then(|| {
+            let much = self.total.unwrap_or(0) as f64 * OTHERS_GOT;
+            (ages[ages.len() / 2], middle_bytes(self.receivers), much)
+        });
+        let alone = |one: &Receiver| {
+            others.is_none_or(|(middle_age, middle, much)| {
+                let got = middle.saturating_sub(one.middle_then) as f64;
+                age(one) > middle_age * SILENT_FACTOR && got >= much
+            })
+        };
+        let silent = all.filter(|(_, one)| age(one) > SILENT_AFTER && alone(one));
+        silent.map(|(id, one)| self.silent(*id, one)).collect()
     }
 
     fn is_narrow(&self, id: u64) -> bool {
@@ -217,6 +229,13 @@ impl Scene<'_> {
             lasting: false,
         }
     }
+}
+
+/// How far the middle one of all is.
+pub(super) fn middle_bytes(receivers: &BTreeMap<u64, Receiver>) -> u64 {
+    let mut all: Vec<u64> = receivers.values().map(|one| one.bytes.unwrap_or(0)).collect();
+    all.sort_unstable();
+    all.get(all.len() / 2).copied().unwrap_or(0)
 }
 
 /// `{}` stands for the receiver.

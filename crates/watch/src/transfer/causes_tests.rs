@@ -14,7 +14,7 @@ fn thirty() -> BTreeMap<u64, Receiver> {
     let one = |id: u64| Receiver {
         name: Some(format!("lab-{id}")),
         state: "receiving".to_owned(),
-        bytes: Some(1 << 20),
+        bytes: Some(1 << 29),
         moved: Some(Duration::from_secs(59)),
         loss: 0.0005,
         free: Some(1 << 40),
@@ -80,6 +80,30 @@ fn where_most_get_no_further_nobody_is_called_silent() {
 }
 
 #[test]
+fn nobody_is_called_silent_while_the_others_hardly_get_further() {
+    let mut all = thirty();
+    for (_, one) in all.iter_mut().filter(|(id, _)| **id < 10) {
+        // The others have got three thousandths of everything since.
+        (one.moved, one.middle_then) = (Some(Duration::from_secs(40)), (1 << 29) - (3 << 20));
+    }
+    assert_eq!(causes(&scene(&all, None)), []);
+    all.get_mut(&4).unwrap().middle_then = (1 << 29) - (11 << 20);
+    assert_eq!(causes(&scene(&all, None)), [named("silent", 4)]);
+}
+
+#[test]
+fn nobody_is_called_silent_when_all_are_told_of_rarely() {
+    let mut all = thirty();
+    for (id, one) in &mut all {
+        // Ages up to 15 s: reports come each 15 s, one receiver after the other.
+        (one.moved, one.middle_then) = (Some(Duration::from_millis(60_000 - id * 500)), 0);
+    }
+    assert_eq!(causes(&scene(&all, None)), []);
+    all.get_mut(&4).unwrap().moved = Some(Duration::from_secs(30));
+    assert_eq!(causes(&scene(&all, None)), [named("silent", 4)]);
+}
+
+#[test]
 fn whose_disk_is_full_is_not_called_silent_too() {
     let mut all = thirty();
     let full = all.get_mut(&9).unwrap();
@@ -123,7 +147,8 @@ fn who_has_everything_is_not_blamed_any_more() {
 #[test]
 fn who_does_not_get_further_is_silent() {
     let mut all = thirty();
-    all.get_mut(&8).unwrap().moved = Some(Duration::from_secs(48));
+    let one = all.get_mut(&8).unwrap();
+    (one.moved, one.middle_then) = (Some(Duration::from_secs(48)), 1 << 28);
     let alerts = scene(&all, None).find();
     assert_eq!(alerts[0].text, "lab-8 has not got further for 12 s");
 }

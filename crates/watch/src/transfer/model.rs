@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     alert::{Alert, Alerts, Severity},
-    causes::Scene,
+    causes::{Scene, middle_bytes},
     receiver::{Receiver, Row, Told},
 };
 
@@ -167,9 +167,10 @@ impl Transfer {
 
     fn on_rows(&mut self, now: Duration, mut line: Value) {
         let Value::Array(rows) = line["receivers"].take() else { return };
+        let middle = middle_bytes(&self.receivers);
         for row in rows.into_iter().filter_map(|row| Row::deserialize(row).ok()) {
             if let Some(one) = self.receiver(row.id) {
-                one.on_row(now, row);
+                one.on_row(now, row, middle);
             }
         }
     }

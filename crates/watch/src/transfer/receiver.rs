@@ -46,6 +46,8 @@ pub(super) struct Receiver {
     pub(super) free: Option<u64>,
     /// When its bytes grew last.
     pub(super) moved: Option<Duration>,
+    /// How far the middle one of all was then.
+    pub(super) middle_then: u64,
     /// Files that it has confirmed.
     pub(super) files: u64,
     /// What it said of files, by reason: the first file and how many.
@@ -65,12 +67,13 @@ impl Receiver {
         self.source = told.source.or(self.source.take());
     }
 
-    pub(super) fn on_row(&mut self, now: Duration, row: Row) {
+    /// `middle`: how far the middle one of all is.
+    pub(super) fn on_row(&mut self, now: Duration, row: Row, middle: u64) {
         if row.overruns > self.overruns {
             self.overran = Some(now);
         }
         if row.bytes != self.bytes || self.moved.is_none() {
-            self.moved = Some(now);
+            (self.moved, self.middle_then) = (Some(now), middle);
         }
         (self.name, self.state, self.overruns) = (row.name, row.state, row.overruns);
         self.source = row.source.or(self.source.take());

@@ -47,7 +47,8 @@ const HELP: Help = Help::new(&[
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(crate) struct ReproduceArgs {
     /// s000-table1, s000-table2, s000-table3, s002-links, s002-scale, s002-unicast,
-    /// s002-unicast-dynamic, s002-p3, s002-harness, s002-video, s003, s003-gigabit, company or islands
+    /// s002-unicast-dynamic, s002-p3, s002-latency, s002-adapt, s002-harness, s002-video, s003,
+    /// s003-gigabit, company, islands, monitor-cost or imaging
     pub(super) name: String,
     /// Systems, with commas [default: all that are installed]
     ///
@@ -64,7 +65,9 @@ pub(crate) struct ReproduceArgs {
     /// deaf:80:1024, or all [default: 80 and 50 %, 1024 and 15360 bytes]. For s002-unicast: losses in
     /// percent [default: 0,5,10,15]. For s002-p3: rates in kbit/s [default: 100 to 100000]. For islands:
     /// undisturbed, replaced and taken-over [default: all]. For s002-video: fall, crowd and beginning
-    /// [default: all].
+    /// [default: all]. For s002-latency: loads in kbit/s [default: 25.6,128,204.8]. For s002-adapt: off,
+    /// auto, hand, act and act-long [default: all]. For monitor-cost: quiet-4, quiet-12, positions-12 and
+    /// positions-24 [default: all].
     #[arg(long, value_name = "KEYS")]
     pub(super) cells: Option<String>,
     /// Size of the file, for a quick look [default: the experiment's]

@@ -1,11 +1,10 @@
 //! `fanfare lab reproduce s002-video`: video to a group, by real programs (seed 002, 6.8 and NetCacher).
 //!
-//! - `fall`: a line that falls and comes back, beside `control` traffic
+//! - `fall`: a line that falls and comes back, beside control traffic
 //! - `crowd`: many viewers on one medium; `beginning`: one that comes when the source has gone
 //! - `course`: what all have in common; `programs`: what they say; `table`: medians and intervals
 
 mod beginning;
-mod control;
 mod course;
 mod crowd;
 mod fall;

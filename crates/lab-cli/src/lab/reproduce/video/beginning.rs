@@ -1,19 +1,19 @@
 //! Who comes when the source has gone, and wants the beginning: a neighbour has it.
 
 use std::{
-    io::{Read as _, Write as _},
-    net::TcpStream,
     thread,
     time::{Duration, Instant},
 };
 
 use fanfare_command::Failure;
-use fanfare_lab::{Host, Stop};
+use fanfare_lab::Stop;
 
-use super::{
-    course::{broken, lab, pause},
-    programs::Running,
+use crate::lab::reproduce::{
+    page_of::fetch,
+    stage::{broken, lab, pause},
 };
+
+use super::programs::Running;
 
 /// The neighbour begins; the source goes; the late one comes; all ends.
 const BEGINS: Duration = Duration::from_secs(3);
@@ -72,17 +72,4 @@ pub(super) fn run(seed: u64, stop: &Stop) -> Result<Vec<f64>, Failure> {
     drop((viewer, neighbour));
     lab.down().map_err(|error| crate::ending::failure(&error))?;
     Ok(seen.to_vec())
-}
-
-/// What a host's own server gives.
-fn fetch(host: &Host, address: &str, path: &str) -> Option<String> {
-    let get = || -> Option<String> {
-        let mut stream = TcpStream::connect(address).ok()?;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").ok()?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).ok()?;
-        let text = String::from_utf8_lossy(&answer).into_owned();
-        text.starts_with("HTTP/1.1 200").then_some(text)
-    };
-    host.enter(get).ok().flatten()
 }

@@ -6,8 +6,9 @@ use std::time::Duration;
 use fanfare_command::Failure;
 use fanfare_lab::Stop;
 
+use crate::lab::reproduce::stage::{broken, lab, pause};
+
 use super::{
-    course::{broken, lab, pause},
     fall::percentile,
     programs::{Event, Running},
 };

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use fanfare_command::Failure;
 use fanfare_lab::{Lab, Stop};
 
-use super::{
-    control::Control,
-    course::{broken, lab, pause},
-    programs::{Event, Running, now_ms},
+use crate::lab::reproduce::{
+    flow::{CONTROL, Flow, normal_after, within},
+    stage::{broken, lab, pause},
 };
+
+use super::programs::{Event, Running, now_ms};
 
 /// When the line falls, comes back, and all ends.
 const FALLS: Duration = Duration::from_secs(30);
@@ -23,10 +24,6 @@ const BEGINS: Duration = Duration::from_secs(4);
 const SETTLED: f64 = 15.0;
 /// So long after the fall is the change.
 const CHANGE: f64 = 10.0;
-/// A piece of control traffic that is later than that is held up, s: as the design has it. It is over when
-/// none is for so long.
-const HELD_UP: f64 = 0.5;
-const OVER: f64 = 2.0;
 
 /// A queue of 16 kB is a second of the narrow line. The paper's is not known.
 const SCENARIO: &str = "[scenario]\nname = \"video-fall\"\nduration = \"700s\"\n\
@@ -61,7 +58,7 @@ pub(super) fn run(seed: u64, stop: &Stop) -> Result<Vec<f64>, Failure> {
     let sender = Running::start(s, &send)?;
     pause(&lab, stop, BEGINS)?;
     let viewer = Running::start(v, &["serve"])?;
-    let control = Control::start(s, v, zero)?;
+    let control = Flow::start(s, v, CONTROL, zero)?;
     pause(&lab, stop, END)?;
     let (events, late) = (viewer.events(), control.late());
     drop((control, viewer, sender));
@@ -86,19 +83,8 @@ fn figures(events: &[Event], at: &dyn Fn(&Event) -> f64, late: &[(f64, f64)]) ->
     numbers.sort_unstable();
     numbers.dedup();
     let all = numbers.last().zip(numbers.first()).map_or(0, |(last, first)| last - first + 1);
-    let within = |from: f64, to: f64| {
-        let of = late.iter().filter(|(sent, _)| (from..to).contains(sent));
-        of.map(|(_, late)| late * 1e3).collect::<Sorted>()
-    };
-    let mut normal = falls;
-    for (sent, late) in late.iter().filter(|(sent, late)| *sent >= falls && *late > HELD_UP) {
-        if sent - normal > OVER {
-            break;
-        }
-        normal = sent + late;
-    }
-    let later = within(falls + CHANGE, back);
-    let before = within(SETTLED, falls);
+    let later = within(late, falls + CHANGE, back);
+    let before = within(late, SETTLED, falls);
     vec![
         chosen(falls, "64k"),
         segment,
@@ -107,8 +93,8 @@ fn figures(events: &[Event], at: &dyn Fn(&Event) -> f64, late: &[(f64, f64)]) ->
         f64::from(all) - numbers.len() as f64,
         percentile(&before, 50),
         percentile(&before, 95),
-        percentile(&within(falls, falls + CHANGE), 95),
-        normal - falls,
+        percentile(&within(late, falls, falls + CHANGE), 95),
+        normal_after(late, falls),
         percentile(&later, 95),
         percentile(&later, 100),
     ]
