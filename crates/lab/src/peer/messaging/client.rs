@@ -115,7 +115,7 @@ impl MessagingClient {
         Ok(Self { process: Some(process), host, socket: None, line, format, reader })
     }
 
-    /// A node's socket, with a line for each subscription.
+    /// A node's socket, with a line for each subscription; `history`: of all that anybody still has.
     ///
     /// # Errors
     /// Nobody listens there.
@@ -123,13 +123,16 @@ impl MessagingClient {
         process: Process,
         path: &Path,
         filters: &[String],
+        history: bool,
         hearing: ArrivalLog,
     ) -> Result<Self, LabError> {
         let failed =
             |error: io::Error| LabError::system(format_args!("file ({})", path.display()), &error);
+        let history = if history { "all" } else { "0" };
         let mut stream = UnixStream::connect(path).map_err(failed)?;
         for filter in filters {
-            let request = serde_json::json!({"do": "subscribe", "filter": filter, "history": "0"});
+            let request =
+                serde_json::json!({"do": "subscribe", "filter": filter, "history": history});
             writeln!(stream, "{request}").map_err(failed)?;
         }
         let host = hearing.host;
@@ -173,8 +176,8 @@ impl MessagingClient {
 }
 
 /// Those of them that have ended by themselves, if any: what they did not hear is no figure of the system.
-pub(crate) fn ended(voices: &mut [MessagingClient]) -> Option<String> {
-    let gone = voices.iter_mut().filter_map(|client| client.has_ended().then_some(client.host));
+pub(crate) fn ended<'a>(clients: impl Iterator<Item = &'a mut MessagingClient>) -> Option<String> {
+    let gone = clients.filter_map(|client| client.has_ended().then_some(client.host));
     let gone: Vec<String> = gone.map(|host| host.to_string()).collect();
     (!gone.is_empty()).then(|| format!("the program of host {} has ended", gone.join(", ")))
 }
@@ -240,7 +243,7 @@ mod tests {
         while !voices[1].has_ended() {
             thread::yield_now();
         }
-        assert_eq!(ended(&mut voices).as_deref(), Some("the program of host 7 has ended"));
+        assert_eq!(ended(voices.iter_mut()).as_deref(), Some("the program of host 7 has ended"));
         drop(voices);
         assert!(heard.recv().is_err());
         fs::remove_file(log).unwrap();

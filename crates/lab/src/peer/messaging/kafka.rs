@@ -2,22 +2,19 @@
 //! Central.
 
 use super::{
-    HostSlot, MessagingSoftware, Program, Tools,
+    HostSlot, MessagingSoftware, Program, ServerSlot, Tools,
     client::{ArrivalLog, MessagingClient},
     give_up_soon,
     software::{small_java, start_server},
 };
 use crate::{
     error::{LabError, Refusal},
-    host::Host,
     peer::build,
-    wait::WakeEvent,
 };
 use std::{
     net::{SocketAddr, TcpStream},
     path::Path,
     process::Command,
-    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -67,12 +64,8 @@ impl MessagingSoftware for Kafka {
     fn version(&self) -> &str {
         &self.version
     }
-    fn serve(
-        &self,
-        host: &Host,
-        directory: &Path,
-        wake_event: &Arc<WakeEvent>,
-    ) -> Result<Option<Program>, LabError> {
+    fn serve(&self, slot: ServerSlot<'_>) -> Result<Option<Program>, LabError> {
+        let ServerSlot { host, directory, .. } = slot;
         let (file, logs) = (directory.join("kafka.properties"), directory.join("kafka"));
         let plain = format!("PLAINTEXT://{}:{PORT}", host.address());
         let settings = format!(
@@ -89,7 +82,7 @@ impl MessagingSoftware for Kafka {
             command.arg("kafka.Kafka").arg(&file);
             command
         };
-        let broker = start_server((&file, &settings), start, directory, wake_event)?;
+        let broker = start_server((&file, &settings), start, slot)?;
         let address = SocketAddr::from((host.address(), PORT));
         let end = Instant::now() + PATIENCE;
         // Within its namespace, and so from a thread that enters it.
@@ -122,7 +115,9 @@ impl Kafka {
             &self.class_path,
             "kafka.tools.StorageTool",
         ]);
-        command.args(["format", "--cluster-id", CLUSTER, "--config"]).arg(settings);
+        // What a broker that is started again has written stays.
+        command.args(["format", "--ignore-formatted", "--cluster-id", CLUSTER, "--config"]);
+        command.arg(settings);
         let done = command.output();
         let why = match done {
             Ok(done) if done.status.success() => return Ok(()),

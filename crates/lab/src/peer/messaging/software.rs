@@ -27,6 +27,21 @@ pub(crate) struct HostSlot<'a> {
     pub(crate) wants: &'a [&'static str],
     /// For files and logs, of all hosts.
     pub(crate) directory: &'a Path,
+    /// What is to be there after a crash is kept on disk.
+    pub(crate) keeps: bool,
+    /// It wants what was published before, if the system can.
+    pub(crate) history: bool,
+}
+
+/// Where a server is to be started.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ServerSlot<'a> {
+    pub(crate) host: &'a Host,
+    /// For files and logs: the same when it is started again.
+    pub(crate) directory: &'a Path,
+    pub(crate) wake_event: &'a Arc<WakeEvent>,
+    /// What is to be there after a crash is kept on disk.
+    pub(crate) keeps: bool,
 }
 
 impl HostSlot<'_> {
@@ -51,17 +66,11 @@ pub(super) fn station(directory: &Path, host: &Host, kind: &str) -> PathBuf {
 pub(crate) trait MessagingSoftware: fmt::Debug + Send + Sync {
     /// Its version, as its package or its source has it, and a hash of how it is set.
     fn version(&self) -> &str;
-    /// The server, if it needs one, on that host.
+    /// The server, if it needs one.
     ///
     /// # Errors
     /// It does not start.
-    fn serve(
-        &self,
-        host: &Host,
-        directory: &Path,
-        wake_event: &Arc<WakeEvent>,
-    ) -> Result<Option<Program>, LabError> {
-        let _ = (host, directory, wake_event);
+    fn serve(&self, _: ServerSlot<'_>) -> Result<Option<Program>, LabError> {
         Ok(None)
     }
     /// What takes and gives messages on a host.
@@ -101,8 +110,7 @@ impl Client {
 pub(super) fn server(
     name: &str,
     settings: &str,
-    (host, directory): (&Host, &Path),
-    wake_event: &Arc<WakeEvent>,
+    ServerSlot { host, directory, wake_event, .. }: ServerSlot<'_>,
 ) -> Result<Option<Program>, LabError> {
     let file = directory.join(format!("{name}.conf"));
     let failed = |error| LabError::system(format_args!("file ({})", file.display()), &error);
@@ -116,8 +124,7 @@ pub(super) fn server(
 pub(super) fn start_server(
     (file, settings): (&Path, &str),
     command: impl FnOnce() -> Command,
-    directory: &Path,
-    wake_event: &Arc<WakeEvent>,
+    ServerSlot { directory, wake_event, .. }: ServerSlot<'_>,
 ) -> Result<Option<Program>, LabError> {
     let failed = |error| LabError::system(format_args!("file ({})", file.display()), &error);
     fs::write(file, settings).map_err(failed)?;
