@@ -16,8 +16,6 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Messages are published for so long at least: half a minute before a cut and after it.
-    pub const DURATION_MIN: Duration = Duration::from_secs(180);
     /// What is published last has so long at least: connections that wait to be tried again wait up to a
     /// minute.
     pub const REST_MIN: Duration = Duration::from_secs(60);
@@ -27,6 +25,15 @@ impl Fault {
     const GONE: Duration = Duration::from_secs(30);
     /// The fourth publishes documents.
     const PUBLISHES_MOST: usize = 3;
+
+    /// Messages are published for so long at least: half a minute before what goes wrong and after it.
+    #[must_use]
+    pub fn duration_min(self) -> Duration {
+        match self {
+            Self::Partition => Self::CUT + Duration::from_secs(60),
+            Self::Killed | Self::Late => Self::GONE + Duration::from_secs(60),
+        }
+    }
 
     /// From when until when, where messages are published for `duration`.
     #[must_use]
@@ -76,10 +83,11 @@ mod tests {
     #[test]
     fn a_fault_has_its_time_within_the_run_and_is_between_those_whom_it_parts() {
         let second = Duration::from_secs;
-        let window = |fault: Fault| fault.window(Fault::DURATION_MIN);
-        assert_eq!(window(Fault::Killed), second(60)..second(90));
+        let window = |fault: Fault| fault.window(fault.duration_min());
+        assert_eq!(window(Fault::Killed), second(30)..second(60));
         assert_eq!(window(Fault::Partition), second(30)..second(150));
-        assert_eq!(window(Fault::Late), second(0)..second(60));
+        assert_eq!(window(Fault::Late), second(0)..second(30));
+        assert_eq!(Fault::Killed.window(second(180)), second(60)..second(90));
         let (broker, none) = (MessagingSystem::Nats, MessagingSystem::Fanfare);
         assert_eq!([broker, none].map(|one| Fault::Killed.absent(one, 24)), [None, Some(3)]);
         assert_eq!(Fault::Late.absent(broker, 24), Some(23));

@@ -32,7 +32,9 @@ impl Company {
     #[must_use]
     pub fn times(&self, radio: Radio) -> [Duration; 2] {
         match radio.fault() {
-            Some(_) => [self.duration.max(Fault::DURATION_MIN), self.rest.max(Fault::REST_MIN)],
+            Some(fault) => {
+                [self.duration.max(fault.duration_min()), self.rest.max(Fault::REST_MIN)]
+            }
             None => [self.duration, self.rest],
         }
     }

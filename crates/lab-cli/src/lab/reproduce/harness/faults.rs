@@ -86,7 +86,7 @@ pub(super) fn markdown(cells: &[HarnessCell], rows: &[CompanyRow]) -> String {
         return String::new();
     }
     let mut text = String::from(
-        "\n## Faults\n\nOn the fixed radio, with messages for 180 s at least. `broker-killed`: the server's \
+        "\n## Faults\n\nOn the fixed radio, with messages for 90 s at least (`partition`: 180 s), and 60 s until the end. `broker-killed`: the server's \
          process is killed at one third, and started again 30 s later with what it has on disk; clients stay. \
          Systems without a server lose the program of the fourth vehicle for that time instead. `partition`: \
          the first and the second half of the vehicles do not hear each other for 120 s. `late`: the last \
