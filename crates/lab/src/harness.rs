@@ -10,7 +10,7 @@
 mod cell;
 mod record;
 
-pub use cell::{CUTS, HarnessCell, MedianOf};
+pub use cell::{HarnessCell, MedianOf};
 
 use std::{
     ops::Range,

@@ -70,7 +70,7 @@ pub use control::{HostStatus, RunningLab, Status};
 pub use emulator::lateness::LatenessReport;
 pub use emulator::snapshot::{Amount, LinkCounts, NodeCounts, Snapshot};
 pub use error::{LabError, Refusal};
-pub use harness::{CUTS, Harness, HarnessCell, HarnessRun, MedianOf};
+pub use harness::{Harness, HarnessCell, HarnessRun, MedianOf};
 pub use host::{Host, INTERFACE};
 pub use lab::{Lab, clear_all, clear_leftovers, clear_own};
 pub use p3::{P3, P3Row};

@@ -65,15 +65,10 @@ impl Fault {
     pub fn is_between(self, system: MessagingSystem, vehicles: usize, pair: [usize; 2]) -> bool {
         match (self, self.absent(system, vehicles)) {
             (_, Some(absent)) => pair.contains(&absent),
-            (Self::Partition, None) => is_second(vehicles, pair[0]) != is_second(vehicles, pair[1]),
+            (Self::Partition, None) => (pair[0] < vehicles / 2) != (pair[1] < vehicles / 2),
             (_, None) => true,
         }
     }
-}
-
-/// Of the two halves of a cut, the first has the broker.
-pub(super) fn is_second(vehicles: usize, vehicle: usize) -> bool {
-    vehicle >= vehicles / 2
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::{
     Company, CompanyRow, Radio,
     crew::{Crew, Place},
-    fault::{self, Fault},
+    fault::Fault,
     tally::Tally,
     traffic::{self, Kind, Planned},
 };
@@ -213,8 +213,7 @@ impl<'a> Trial<'a> {
         match self.radio.fault() {
             Some(Fault::Killed) => crew.kill(self.absent()),
             Some(Fault::Partition) => {
-                let vehicles = self.company.vehicles;
-                let second = (0..vehicles).filter(|one| fault::is_second(vehicles, *one));
+                let second = self.company.vehicles / 2..self.company.vehicles;
                 second.for_each(|one| lab.change(Change::Partition(Host(one as u16).into())));
             }
             Some(Fault::Late) | None => {}

@@ -6,9 +6,6 @@ use fanfare_sim::{Sorted, Summary};
 
 use crate::company::{CompanyRow, Cut};
 
-/// Positions within 5 s, within 10 s, and all.
-pub const CUTS: [&str; 3] = ["5 s", "10 s", "the end"];
-
 /// A figure of several repetitions: in a table a median and how far the interval of 95 % reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MedianOf {

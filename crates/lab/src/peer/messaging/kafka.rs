@@ -5,19 +5,13 @@ use super::{
     HostSlot, MessagingSoftware, Program, ServerSlot, Tools,
     client::{ArrivalLog, MessagingClient},
     give_up_soon,
-    software::{small_java, start_server},
+    software::{listening, small_java, start_server},
 };
 use crate::{
     error::{LabError, Refusal},
     peer::build,
 };
-use std::{
-    net::{SocketAddr, TcpStream},
-    path::Path,
-    process::Command,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{path::Path, process::Command};
 
 const SOURCE: &str = include_str!("../../../peers/KafkaCompany.java");
 /// What `org.apache.kafka:kafka_2.13` needs at run time, as Maven resolves it: path and BLAKE3 of each.
@@ -27,9 +21,6 @@ const VERSION: &str = "4.3.1";
 const PORT: u16 = 9092;
 /// Any: one cluster for each trial.
 const CLUSTER: &str = "fanfare-company-trials";
-/// A broker that does not listen after so long, on a busy machine, does not start.
-const PATIENCE: Duration = Duration::from_secs(90);
-const LOOK: Duration = Duration::from_millis(200);
 /// One node, that is broker and controller. Documents are longer than its longest message by default.
 /// Clients that are out of sight come back: their connections are not closed for being idle.
 const SETTINGS: &str = "process.roles=broker,controller\nnode.id=1\n\
@@ -83,18 +74,7 @@ impl MessagingSoftware for Kafka {
             command
         };
         let broker = start_server((&file, &settings), start, slot)?;
-        let address = SocketAddr::from((host.address(), PORT));
-        let end = Instant::now() + PATIENCE;
-        // Within its namespace, and so from a thread that enters it.
-        while host.enter(|| TcpStream::connect(address).is_err())? {
-            if Instant::now() > end || broker.as_ref().is_some_and(Program::has_closed) {
-                let said = broker.as_ref().map(Program::last_line).unwrap_or_default();
-                let text = format!("peer (kafka): its broker does not start ({said})");
-                return Err(LabError::new(Refusal::System, "lab.peer", text));
-            }
-            thread::sleep(LOOK);
-        }
-        Ok(broker)
+        listening(("kafka", PORT), host, broker)
     }
     fn start(&self, post: HostSlot<'_>, hearing: ArrivalLog) -> Result<MessagingClient, LabError> {
         give_up_soon(post.host)?;

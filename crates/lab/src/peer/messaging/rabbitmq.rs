@@ -4,7 +4,7 @@ use super::{
     Client, HostSlot, MessagingSoftware, Program, ServerSlot, Tools,
     client::{ArrivalLog, MessagingClient},
     give_up_soon,
-    software::start_server,
+    software::{listening, start_server},
 };
 use crate::{error::LabError, peer::build, system::tool};
 use std::path::{Path, PathBuf};
@@ -66,7 +66,8 @@ impl MessagingSoftware for RabbitMq {
                 .env("ERL_EPMD_ADDRESS", "127.0.0.1");
             command
         };
-        start_server((&file, &settings), start, slot)
+        let server = start_server((&file, &settings), start, slot)?;
+        listening(("rabbitmq", PORT), host, server)
     }
     fn start(&self, post: HostSlot<'_>, hearing: ArrivalLog) -> Result<MessagingClient, LabError> {
         give_up_soon(post.host)?;

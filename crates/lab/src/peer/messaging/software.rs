@@ -2,16 +2,23 @@
 
 use std::{
     fmt, fs,
+    net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::Command,
     sync::Arc,
+    thread,
+    time::{Duration, Instant},
 };
 
 use super::{
     super::{Tools, build, program::Program},
     client::{ArrivalLog, MessagingClient},
 };
-use crate::{error::LabError, host::Host, wait::WakeEvent};
+use crate::{
+    error::{LabError, Refusal},
+    host::Host,
+    wait::WakeEvent,
+};
 
 /// Where a program on a host is to be started, and for what.
 #[derive(Debug, Clone, Copy)]
@@ -129,6 +136,31 @@ pub(super) fn start_server(
     let failed = |error| LabError::system(format_args!("file ({})", file.display()), &error);
     fs::write(file, settings).map_err(failed)?;
     Program::start(command(), &directory.join("server.log"), wake_event).map(Some).map_err(failed)
+}
+
+/// Waits until a started server listens at this port of its host.
+///
+/// # Errors
+/// It has ended, or does not after so long.
+pub(super) fn listening(
+    (name, port): (&str, u16),
+    host: &Host,
+    server: Option<Program>,
+) -> Result<Option<Program>, LabError> {
+    /// On a busy machine; whoever does not listen by then does not start.
+    const PATIENCE: Duration = Duration::from_secs(90);
+    const LOOK: Duration = Duration::from_millis(200);
+    let (address, end) = (SocketAddr::from((host.address(), port)), Instant::now() + PATIENCE);
+    // Within its namespace, and so from a thread that enters it.
+    while host.enter(|| TcpStream::connect(address).is_err())? {
+        if Instant::now() > end || server.as_ref().is_some_and(Program::has_closed) {
+            let said = server.as_ref().map(Program::last_line).unwrap_or_default();
+            let text = format!("peer ({name}): its server does not start ({said})");
+            return Err(LabError::new(Refusal::System, "lab.peer", text));
+        }
+        thread::sleep(LOOK);
+    }
+    Ok(server)
 }
 
 /// Java on `host`, as small as it goes: two cores are shared by all hosts, and compiler and collector threads

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use fanfare_lab::{
-    CUTS, Company, CompanyRow, Cut, HarnessCell, MedianOf, MessagingSystem, versions,
-};
+use fanfare_lab::{Company, CompanyRow, Cut, HarnessCell, MedianOf, MessagingSystem, versions};
 
 use super::{faults, published};
 
+/// Positions within 5 s, within 10 s, and all.
+const CUTS: [&str; 3] = ["5 s", "10 s", "the end"];
 /// Who delivers less than that below ours, in points of a hundred, delivers as much.
 const AS_MUCH: f64 = 1.0;
 
