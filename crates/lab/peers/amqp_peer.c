@@ -5,7 +5,7 @@
  *
  * Reads "TOPIC TEXT" lines and prints the texts that come. A topic exchange, and a queue for each client that
  * stays while its connection is gone: nothing is lost that the queue holds. The publisher waits until the server
- * has confirmed. */
+ * has confirmed. With DURABLE in the environment exchange, queues and messages survive the server. */
 #include <pthread.h>
 #include <amqp.h>
 #include <amqp_tcp_socket.h>
@@ -19,7 +19,7 @@
 enum { HEARTBEAT_S = 60, RETRY_S = 1, FRAME = 131072, CHANNEL = 1 };
 
 static const char *server, *name;
-static int port;
+static int port, durable;
 static char **topics;
 
 static int failed(amqp_connection_state_t connection) {
@@ -37,7 +37,7 @@ static amqp_connection_state_t try_connect(void) {
             amqp_channel_open(connection, CHANNEL);
             if (!failed(connection)) {
                 amqp_exchange_declare(connection, CHANNEL, amqp_cstring_bytes("company"),
-                                      amqp_cstring_bytes("topic"), 0, 0, 0, 0, amqp_empty_table);
+                                      amqp_cstring_bytes("topic"), 0, durable, 0, 0, amqp_empty_table);
                 if (!failed(connection)) {
                     return connection;
                 }
@@ -58,7 +58,7 @@ static amqp_connection_state_t connected(void) {
 
 static int subscribe(amqp_connection_state_t connection) {
     amqp_bytes_t queue = amqp_cstring_bytes(name);
-    amqp_queue_declare(connection, CHANNEL, queue, 0, 0, 0, 0, amqp_empty_table);
+    amqp_queue_declare(connection, CHANNEL, queue, 0, durable, 0, 0, amqp_empty_table);
     if (failed(connection)) {
         return 0;
     }
@@ -109,11 +109,14 @@ static amqp_connection_state_t publisher(void) {
 
 /* Until the server has confirmed. Of two that arrive the reader counts one. */
 static void publish(amqp_connection_state_t *connection, const char *topic, const char *text) {
+    amqp_basic_properties_t kept = {0};
+    kept._flags = AMQP_BASIC_DELIVERY_MODE_FLAG;
+    kept.delivery_mode = AMQP_DELIVERY_PERSISTENT;
     for (;;) {
         amqp_frame_t frame;
         struct timeval patience = {HEARTBEAT_S, 0};
         if (amqp_basic_publish(*connection, CHANNEL, amqp_cstring_bytes("company"), amqp_cstring_bytes(topic), 0, 0,
-                               NULL, amqp_cstring_bytes(text)) == AMQP_STATUS_OK &&
+                               durable ? &kept : NULL, amqp_cstring_bytes(text)) == AMQP_STATUS_OK &&
             amqp_simple_wait_frame_noblock(*connection, &frame, &patience) == AMQP_STATUS_OK) {
             amqp_maybe_release_buffers(*connection);
             return;
@@ -131,6 +134,7 @@ int main(int count, char **arguments) {
     setvbuf(stdout, NULL, _IOLBF, 1 << 20);
     server = arguments[1];
     port = atoi(arguments[2]);
+    durable = getenv("DURABLE") != NULL;
     name = arguments[3];
     topics = arguments + 4;
     pthread_t listener;

@@ -1,10 +1,11 @@
 /* Publishes lines and prints what is published, over NATS with JetStream (cnats): one of the systems
  * beside which groups are measured.
  *
- *   nats_peer SERVER NAME stream|core SUBJECT...          subjects as subscriptions have them: position.*
+ *   nats_peer SERVER NAME stream|file|core SUBJECT...     subjects as subscriptions have them: position.*
  *
  * Reads "SUBJECT TEXT" lines and prints the texts that come. `stream`: JetStream. A stream takes each message
- * once, and each client has a durable consumer for each subject: nothing is lost that the stream holds. `core`:
+ * once, and each client has a durable consumer for each subject: nothing is lost that the stream holds. `file`: the
+ * stream is on disk, and is there again after the server was killed. `core`:
  * NATS alone, which tells those that are connected and keeps nothing. */
 #include <nats/nats.h>
 #include <stdio.h>
@@ -32,14 +33,14 @@ static void on_error(natsConnection *server, natsSubscription *subscription, nat
 }
 
 /* The stream may have been made by another client, or the server may be out of reach. */
-static void make_stream(jsCtx *context) {
+static void make_stream(jsCtx *context, jsStorageType storage) {
     const char *subjects[] = {"position.>", "sensor.>", "document.>"};
     jsStreamConfig config;
     jsStreamConfig_Init(&config);
     config.Name = "COMPANY";
     config.Subjects = subjects;
     config.SubjectsLen = 3;
-    config.Storage = js_MemoryStorage;
+    config.Storage = storage;
     jsErrCode code = 0;
     for (;;) {
         natsStatus made = js_AddStream(NULL, context, &config, NULL, &code);
@@ -87,12 +88,12 @@ static void publish(jsCtx *context, const char *subject, const char *text, const
 
 int main(int count, char **arguments) {
     if (count < 5) {
-        fprintf(stderr, "usage: nats_peer SERVER NAME stream|core SUBJECT...\n");
+        fprintf(stderr, "usage: nats_peer SERVER NAME stream|file|core SUBJECT...\n");
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 1 << 20);
     const char *name = arguments[2];
-    int keeps = strcmp(arguments[3], "stream") == 0;
+    int on_disk = strcmp(arguments[3], "file") == 0, keeps = on_disk || strcmp(arguments[3], "stream") == 0;
     natsOptions *options = NULL;
     natsConnection *server = NULL;
     jsCtx *context = NULL;
@@ -112,7 +113,7 @@ int main(int count, char **arguments) {
         return 1;
     }
     if (keeps) {
-        make_stream(context);
+        make_stream(context, on_disk ? js_FileStorage : js_MemoryStorage);
     }
     for (int number = 4; number < count; number++) {
         natsSubscription *subscription = NULL;

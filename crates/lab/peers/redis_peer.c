@@ -8,6 +8,7 @@
  * on after the last id that it has. */
 #include <hiredis/hiredis.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,8 @@ int main(int count, char **arguments) {
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 1 << 20);
+    /* A connection to a killed server is an error to hiredis, and would be the end of the program. */
+    signal(SIGPIPE, SIG_IGN);
     server = arguments[1];
     port = atoi(arguments[2]);
     streams = strcmp(arguments[3], "streams") == 0;

@@ -7,8 +7,11 @@
 //!
 //! - `plan`: what is measured; `radio`: how the vehicles hear each other
 //! - `traffic`: what is published when, and for whom; `tally`: what has arrived
-//! - `trial`: one system on one radio; `table`: all of them
+//! - `trial`: one system on one radio; `crew`: its programs; `fault`: what goes wrong meanwhile
+//! - `table`: all of them
 
+mod crew;
+mod fault;
 mod plan;
 mod radio;
 mod table;
@@ -16,10 +19,11 @@ mod tally;
 mod traffic;
 mod trial;
 
+pub use fault::Fault;
 pub use plan::Company;
 pub use radio::Radio;
-pub use table::CompanyRow;
-pub(crate) use tally::Cut;
+pub use table::{CompanyRow, RawMessage};
+pub use tally::Cut;
 pub(crate) use trial::Trial;
 
 use crate::{

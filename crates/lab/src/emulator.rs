@@ -203,6 +203,7 @@ impl Emulator {
                     let _ = to.send(self.snapshot());
                 }
                 Order::Capture(number, to) => self.captures.push((number, to)),
+                Order::Change(change) => self.emulation.apply(self.clock.now(), change),
                 Order::Stop => return false,
             }
         }

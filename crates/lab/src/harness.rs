@@ -6,12 +6,9 @@
 //!
 //! - `record`: the file of all trials, which are not run again
 //! - `cell`: what the repetitions of a system on a radio say together
-//! - `table`: all cells for people and for programs; `published`: the paper's figures
 
 mod cell;
-mod published;
 mod record;
-mod table;
 
 pub use cell::{HarnessCell, MedianOf};
 
@@ -23,7 +20,6 @@ use std::{
 use crate::{
     company::{Company, CompanyProgress, CompanyRow, Prepared, Trial},
     error::LabError,
-    peer::messaging::MessagingSystem,
     stop::Stop,
     system::privileges,
     trials::side_by_side,
@@ -44,16 +40,27 @@ pub struct Harness {
     pub repetitions: Range<u32>,
 }
 
+/// What has been measured, now and before.
+#[derive(Debug)]
+pub struct HarnessRun {
+    /// Systems and radios, in the order of tables.
+    pub cells: Vec<HarnessCell>,
+    /// All trials of this size.
+    pub rows: Vec<CompanyRow>,
+    /// Why not all was measured, if so.
+    pub ended: Result<(), LabError>,
+}
+
 impl Harness {
-    /// Runs what has not been run, and writes the tables of all that has been.
+    /// Runs what has not been run.
     ///
     /// # Errors
-    /// When the lab cannot be, a named system is missing, a record cannot be kept, or `stop` was set.
+    /// When the records cannot be read, or a named system is missing.
     pub fn run(
         &self,
         stop: &Stop,
         tell: &mut (dyn FnMut(CompanyProgress<'_>) + Send),
-    ) -> Result<Vec<HarnessCell>, LabError> {
+    ) -> Result<HarnessRun, LabError> {
         privileges::check()?;
         let file = RecordFile::open(&self.company.trials.out)?;
         let fleets = self.company.prepare(tell)?;
@@ -69,13 +76,8 @@ impl Harness {
         let jobs = self.company.trials.jobs();
         let ran = side_by_side(jobs, planned, stop, run, &mut ended);
         let file = file.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let cells = cell::cells(&file.of(&self.company));
-        self.company.trials.write(
-            "harness",
-            &table::markdown(self, &cells, file.rows()),
-            &table::csv(&file.of(&self.company)),
-        )?;
-        ran.map(|_| cells)
+        let rows = file.of(&self.company);
+        Ok(HarnessRun { cells: cell::cells(&rows), rows, ended: ran.map(drop) })
     }
 
     /// Those that are to be run, in an order that is by chance, and the same each time.
@@ -119,14 +121,10 @@ fn on_time(trial: &Trial<'_>) -> Result<CompanyRow, LabError> {
     trial.run()
 }
 
-/// Whether a row is of our own program.
-fn is_ours(row: &CompanyRow) -> bool {
-    row.system() == MessagingSystem::Fanfare.name()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MessagingSystem;
 
     #[test]
     fn the_order_of_systems_is_another_for_each_seed_and_the_same_each_time() {

@@ -16,7 +16,7 @@ use crate::{
     system::privileges,
     wait,
 };
-use fanfare_sim::Scenario;
+use fanfare_sim::{Change, Scenario};
 use rustix::fd::AsFd;
 use std::{thread::JoinHandle, time::Duration};
 
@@ -144,6 +144,10 @@ impl Lab {
         self.stop().ok_or_else(emulator_ended)
     }
 
+    /// Lets something happen to its network now, beside the scenario's changes.
+    pub(crate) fn change(&self, change: Change) {
+        self.handle.change(change);
+    }
     pub(crate) fn handle(&self) -> &Handle {
         &self.handle
     }

@@ -63,12 +63,14 @@ pub use bench::{
     UplinkRun, UplinkWay, Way, link_table, proxy_table, stamps,
 };
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
-pub use company::{Company, CompanyProgress, CompanyRow, Radio, VEHICLES, VEHICLES_MIN};
+pub use company::{
+    Company, CompanyProgress, CompanyRow, Cut, Fault, Radio, RawMessage, VEHICLES, VEHICLES_MIN,
+};
 pub use control::{HostStatus, RunningLab, Status};
 pub use emulator::lateness::LatenessReport;
 pub use emulator::snapshot::{Amount, LinkCounts, NodeCounts, Snapshot};
 pub use error::{LabError, Refusal};
-pub use harness::{Harness, HarnessCell, MedianOf};
+pub use harness::{Harness, HarnessCell, HarnessRun, MedianOf};
 pub use host::{Host, INTERFACE};
 pub use lab::{Lab, clear_all, clear_leftovers, clear_own};
 pub use p3::{P3, P3Row};
@@ -83,5 +85,5 @@ pub use stop::Stop;
 pub use system::namespace::Namespace;
 pub use system::privileges::check as check_rights;
 pub use tactical::{Relay, Situation, Tactical, TacticalRow};
-pub use trials::Trials;
+pub use trials::{Trials, versions};
 pub use unicast::{Pattern, Protocol, Unicast, UnicastRow};

@@ -36,7 +36,7 @@ impl Trials {
     ///
     /// # Errors
     /// They cannot be written.
-    pub(crate) fn write(&self, name: &str, markdown: &str, csv: &str) -> Result<(), LabError> {
+    pub fn write(&self, name: &str, markdown: &str, csv: &str) -> Result<(), LabError> {
         let failed = |error: io::Error| {
             LabError::system(format_args!("file ({})", self.out.display()), &error)
         };
@@ -139,7 +139,8 @@ pub(crate) fn available<S: Copy, P>(
 }
 
 /// Each system and its version once, as a table for people ends.
-pub(crate) fn versions<'a>(measured: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+#[must_use]
+pub fn versions<'a>(measured: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let each: BTreeSet<(&str, &str)> = measured.collect();
     let lines = each.iter().map(|(system, version)| format!("- {system}: {version}\n"));
     "\nVersions, and a hash of how each is set:\n\n".to_owned() + &lines.collect::<String>()

@@ -248,6 +248,12 @@ impl Emulation {
         self.enter_steps();
     }
 
+    /// Lets a change happen now, which the plan does not have: its driver decides when.
+    pub fn apply(&mut self, now: Time, change: Change) {
+        self.now = self.now.max(now);
+        self.change(self.now, change);
+    }
+
     /// When something happens next.
     #[must_use]
     pub fn next_time(&self) -> Option<Time> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::radio::Radio;
+use super::{fault::Fault, radio::Radio};
 use crate::{peer::messaging::MessagingSystem, trials::Trials};
 
 /// What is to be measured.
@@ -24,4 +24,18 @@ pub struct Company {
     pub seed: u64,
     /// How trials are run.
     pub trials: Trials,
+}
+
+impl Company {
+    /// How long messages are published on this radio, and how long they then have left: a fault needs time
+    /// before it and after it.
+    #[must_use]
+    pub fn times(&self, radio: Radio) -> [Duration; 2] {
+        match radio.fault() {
+            Some(fault) => {
+                [self.duration.max(fault.duration_min()), self.rest.max(Fault::REST_MIN)]
+            }
+            None => [self.duration, self.rest],
+        }
+    }
 }

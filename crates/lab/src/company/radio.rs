@@ -2,9 +2,10 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
+use super::fault::Fault;
 use crate::name;
 
-/// How the vehicles hear each other.
+/// How the vehicles hear each other, and what goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Radio {
     /// They move; not all hear all, and not all the time.
@@ -19,12 +20,27 @@ pub enum Radio {
     LossTwenty,
     /// Three in ten.
     LossThirty,
+    /// As [`Radio::Fixed`]; the broker is killed, and started again.
+    BrokerKilled,
+    /// As [`Radio::Fixed`]; the medium is cut in two halves, and heals.
+    Partition,
+    /// As [`Radio::Fixed`]; one vehicle comes later.
+    Late,
 }
 
 impl Radio {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Moving, Self::Fixed, Self::Clear, Self::LossTen, Self::LossTwenty, Self::LossThirty];
+    pub const ALL: [Self; 9] = [
+        Self::Moving,
+        Self::Fixed,
+        Self::Clear,
+        Self::LossTen,
+        Self::LossTwenty,
+        Self::LossThirty,
+        Self::BrokerKilled,
+        Self::Partition,
+        Self::Late,
+    ];
     /// Those of the table.
     pub const MEASURED: [Self; 2] = [Self::Moving, Self::Fixed];
 
@@ -38,6 +54,20 @@ impl Radio {
             Self::LossTen => "loss-10",
             Self::LossTwenty => "loss-20",
             Self::LossThirty => "loss-30",
+            Self::BrokerKilled => "broker-killed",
+            Self::Partition => "partition",
+            Self::Late => "late",
+        }
+    }
+
+    /// What goes wrong in the middle of a run.
+    #[must_use]
+    pub fn fault(self) -> Option<Fault> {
+        match self {
+            Self::BrokerKilled => Some(Fault::Killed),
+            Self::Partition => Some(Fault::Partition),
+            Self::Late => Some(Fault::Late),
+            _ => None,
         }
     }
 
@@ -45,7 +75,7 @@ impl Radio {
     pub(super) fn scenario(self, vehicles: usize, limit: Duration) -> String {
         let hearing = match self {
             Self::Moving => "path_loss = { company = true, limit = 139 }",
-            Self::Fixed => "loss = \"5 %\"",
+            Self::Fixed | Self::BrokerKilled | Self::Partition | Self::Late => "loss = \"5 %\"",
             Self::Clear => "",
             Self::LossTen => "loss = \"10 %\"",
             Self::LossTwenty => "loss = \"20 %\"",

@@ -39,7 +39,7 @@ pub struct CompanyRow {
 
 /// A message as it went: its topic, when it was published, and after how long each of those that are to
 /// have it had it, in the order of their numbers; `None`: never. All in ms.
-pub(crate) type RawMessage = (String, u64, Vec<Option<u64>>);
+pub type RawMessage = (String, u64, Vec<Option<u64>>);
 
 impl CompanyRow {
     /// In a line.
@@ -61,48 +61,73 @@ impl CompanyRow {
         )
     }
 
-    pub(crate) fn system(&self) -> &str {
+    /// The system's name.
+    #[must_use]
+    pub fn system(&self) -> &str {
         &self.system
     }
-    pub(crate) fn radio(&self) -> &str {
+    /// The radio's name.
+    #[must_use]
+    pub fn radio(&self) -> &str {
         &self.radio
     }
-    pub(crate) fn version(&self) -> &str {
+    /// The system's version, and a hash of how it is set.
+    #[must_use]
+    pub fn version(&self) -> &str {
         &self.version
     }
-    pub(crate) fn seed(&self) -> u64 {
+    /// What decided losses and paths.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
         self.seed
     }
     /// Positions within 5 s, within 10 s, and all.
-    pub(crate) fn cuts(&self) -> [Cut; 3] {
+    #[must_use]
+    pub fn cuts(&self) -> [Cut; 3] {
         self.cuts
     }
-    /// Sensor data and documents: those that came, in percent.
-    pub(crate) fn long(&self) -> [f64; 2] {
-        [1, 2].map(|kind| Share::percent(self.shares[kind].had, self.shares[kind].pairs))
+    /// Sensor data and documents: those that came, in percent. None where none was published.
+    #[must_use]
+    pub fn long(&self) -> [Option<f64>; 2] {
+        [1, 2].map(|kind| {
+            let Share { pairs, had, .. } = self.shares[kind];
+            (pairs > 0).then(|| Share::percent(had, pairs))
+        })
     }
     /// Bytes on the air.
-    pub(crate) fn bytes(&self) -> u64 {
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
         self.bytes
     }
-    pub(crate) fn late_ms(&self) -> f64 {
+    /// How late the emulator was, 99th percentile, ms.
+    #[must_use]
+    pub fn late_ms(&self) -> f64 {
         self.late_ms
     }
     /// Processor seconds of all programs.
-    pub(crate) fn cpu(&self) -> f64 {
+    #[must_use]
+    pub fn cpu(&self) -> f64 {
         self.cpu
     }
     /// Memory of all programs, bytes.
-    pub(crate) fn memory(&self) -> u64 {
+    #[must_use]
+    pub fn memory(&self) -> u64 {
         self.memory
     }
     /// How many vehicles there were.
-    pub(crate) fn vehicles(&self) -> usize {
+    #[must_use]
+    pub fn vehicles(&self) -> usize {
         self.vehicles
     }
     /// How long messages were published, seconds.
-    pub(crate) fn seconds(&self) -> u64 {
+    #[must_use]
+    pub fn seconds(&self) -> u64 {
         self.seconds
+    }
+    /// Every message, and what each recipient had of it.
+    #[must_use]
+    pub fn messages(&self) -> &[RawMessage] {
+        &self.messages
     }
     /// After how long each position came, in seconds, and how many should have come.
     pub(crate) fn delays(&self) -> (Vec<f64>, usize) {
@@ -110,7 +135,9 @@ impl CompanyRow {
         let all: Vec<Option<u64>> = positions.flat_map(|(.., delays)| delays.clone()).collect();
         (all.iter().flatten().map(|ms| *ms as f64 / 1e3).collect(), all.len())
     }
-    pub(crate) fn why(&self) -> &str {
+    /// Which program has ended before its time, if any.
+    #[must_use]
+    pub fn why(&self) -> &str {
         &self.why
     }
 

@@ -30,13 +30,13 @@ impl Share {
 
 /// What came of positions within a time.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub(crate) struct Cut {
+pub struct Cut {
     /// Of all pairs, in percent.
-    pub(crate) share: f64,
+    pub share: f64,
     /// Mean of those that came, milliseconds.
-    pub(crate) mean_ms: f64,
+    pub mean_ms: f64,
     /// The delay that 95 of a hundred of them did not exceed, milliseconds.
-    pub(crate) p95_ms: f64,
+    pub p95_ms: f64,
 }
 
 /// Notes arrivals.

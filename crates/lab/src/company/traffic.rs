@@ -1,6 +1,6 @@
 //! What is published when, by whom, and for whom.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 /// What a message is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,6 +99,11 @@ pub(super) fn plan(vehicles: usize, duration: Duration) -> Vec<Planned> {
     all
 }
 
+/// What nobody publishes, because its publisher is not there at that time, is not part of it.
+pub(super) fn silence(plan: &mut Vec<Planned>, publisher: usize, window: &Range<Duration>) {
+    plan.retain(|one| one.publisher != publisher || !window.contains(&one.at));
+}
+
 /// First levels of the topics that a vehicle wants.
 pub(super) fn wants(vehicle: usize) -> Vec<&'static str> {
     let wanted = Kind::ALL.into_iter().filter(|kind| kind.is_wanted_by(vehicle));
@@ -108,6 +113,18 @@ pub(super) fn wants(vehicle: usize) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_is_not_there_publishes_nothing_and_all_others_do() {
+        let second = Duration::from_secs;
+        let all = plan(24, second(180));
+        let mut left = all.clone();
+        silence(&mut left, 3, &(second(60)..second(90)));
+        let gone = all.iter().filter(|one| !left.contains(one));
+        let gone: Vec<_> = gone.map(|one| (one.publisher, one.at.as_millis())).collect();
+        // The document at 60 s, and three positions.
+        assert_eq!(gone, [(3, 60_000), (3, 61_200), (3, 71_200), (3, 81_200)]);
+    }
 
     #[test]
     fn everybody_reports_every_ten_seconds_and_the_rest_comes_from_two() {

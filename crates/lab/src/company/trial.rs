@@ -2,6 +2,8 @@
 
 use super::{
     Company, CompanyRow, Radio,
+    crew::{Crew, Place},
+    fault::Fault,
     tally::Tally,
     traffic::{self, Kind, Planned},
 };
@@ -9,12 +11,9 @@ use crate::{
     emulator::snapshot::Snapshot,
     error::{LabError, Refusal},
     lab::Lab,
-    peer::{
-        messaging::{
-            HostSlot, MessagingSoftware, MessagingSystem,
-            client::{self, Arrival, ArrivalLog, MessagingClient},
-        },
-        program::Program,
+    peer::messaging::{
+        MessagingSoftware, MessagingSystem,
+        client::{self, Arrival},
     },
     process::Usage,
     reproduce::Campaign,
@@ -22,14 +21,17 @@ use crate::{
     trials,
     wait::WakeEvent,
 };
-use fanfare_sim::Scenario;
+use fanfare_sim::{Change, Host, Scenario};
 use std::{
+    collections::VecDeque,
     io,
+    ops::Range,
     path::{Path, PathBuf},
     sync::{
         Arc,
         mpsc::{Receiver, RecvTimeoutError, channel},
     },
+    thread::{self, ScopedJoinHandle},
     time::{Duration, Instant},
 };
 
@@ -77,35 +79,39 @@ impl<'a> Trial<'a> {
         };
         let lab = self.lab()?;
         let wake_event = Arc::new(WakeEvent::new().map_err(failed)?);
-        let hosts = lab.hosts();
-        let mut server = self.fleet.serve(&hosts[0], directory, &wake_event)?;
+        let keeps = self.radio.fault() == Some(Fault::Killed);
+        let place =
+            Place { fleet: self.fleet, lab: &lab, directory, wake_event: &wake_event, keeps };
         let (arrivals, heard) = channel();
-        let mut voices = Vec::new();
-        for (number, host) in hosts.iter().enumerate() {
-            let wants = traffic::wants(number);
-            let server = &hosts[0];
-            let post = HostSlot { host, number, server, hosts, wants: &wants, directory };
-            let hearing = ArrivalLog { host: number, arrivals: arrivals.clone() };
-            voices.push(self.fleet.start(post, hearing)?);
-        }
+        let later = self.absent().filter(|_| self.radio.fault() == Some(Fault::Late));
+        let mut crew = Crew::start(place, arrivals, later)?;
         self.pause()?;
-        let before = (lab.snapshot()?, used(&mut voices, server.as_ref()));
-        let vehicles = self.company.vehicles;
-        let plan = traffic::plan(vehicles, self.company.duration);
-        let mut tally = Tally::new(&plan, vehicles);
-        let why = self.publish(&plan, &mut voices, &heard, &mut tally)?;
-        let after = (lab.snapshot()?, used(&mut voices, server.as_ref()));
-        let gone = server.as_mut().is_some_and(|server| server.has_closed());
-        let ended = client::ended(&mut voices);
-        drop(voices);
-        drop(server);
+        let before = (lab.snapshot()?, crew.used());
+        let plan = self.plan();
+        let mut tally = Tally::new(&plan, self.company.vehicles);
+        let why = self.publish(&plan, (place, &mut crew), &heard, &mut tally)?;
+        let after = (lab.snapshot()?, crew.used());
+        let why = crew.ended().filter(|_| why.is_empty()).unwrap_or(why);
+        drop(crew);
         lab.down()?;
-        let why = match (gone, ended) {
-            (true, _) => "its server has ended".to_owned(),
-            (false, Some(ended)) if why.is_empty() => ended,
-            _ => why,
-        };
         Ok(self.row(&plan, &tally, (&before, &after), why))
+    }
+
+    /// Who is not there while something is wrong.
+    fn absent(&self) -> Option<usize> {
+        self.radio.fault()?.absent(self.carrier, self.company.vehicles)
+    }
+
+    fn window(&self) -> Option<Range<Duration>> {
+        Some(self.radio.fault()?.window(self.company.times(self.radio)[0]))
+    }
+
+    fn plan(&self) -> Vec<Planned> {
+        let mut plan = traffic::plan(self.company.vehicles, self.company.times(self.radio)[0]);
+        if let (Some(window), Some(absent)) = (self.window(), self.absent()) {
+            traffic::silence(&mut plan, absent, &window);
+        }
+        plan
     }
 
     fn directory(&self) -> PathBuf {
@@ -115,7 +121,7 @@ impl<'a> Trial<'a> {
     }
 
     fn lab(&self) -> Result<Lab, LabError> {
-        let all = SETTLE + self.company.duration + self.company.rest;
+        let all = SETTLE + self.company.times(self.radio).iter().sum::<Duration>();
         // Start and end of the programs are outside.
         let limit = all + Duration::from_secs(600);
         let text = self.radio.scenario(self.company.vehicles, limit);
@@ -135,43 +141,94 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Publishes all of it in its time, and notes what comes until the rest is over too.
+    /// Publishes all of it in its time, lets go wrong what is to, and notes what comes until the rest is over
+    /// too.
     fn publish(
         &self,
         plan: &[Planned],
-        voices: &mut [MessagingClient],
+        (place, crew): (Place<'_>, &mut Crew<'_>),
         heard: &Receiver<Arrival>,
         tally: &mut Tally<'_>,
     ) -> Result<String, LabError> {
         let (zero, mut next, mut why) = (Instant::now(), 0, String::new());
-        let end = self.company.duration + self.company.rest;
-        while zero.elapsed() < end {
-            if self.stop.is_set() {
-                return Err(trials::interrupted());
-            }
-            while let Some(planned) = plan.get(next)
-                && planned.at <= zero.elapsed()
-            {
-                tally.on_published(next, zero.elapsed());
-                let text = client::text(next, planned.bytes);
-                let client = &mut voices[planned.publisher];
-                if let Err(error) = client.publish(&planned.topic(), &text) {
-                    why = format!("v{} has ended ({error})", planned.publisher + 1);
+        let end = self.company.times(self.radio).iter().sum::<Duration>();
+        let mut steps: VecDeque<(Duration, bool)> = self
+            .window()
+            .map_or_else(VecDeque::new, |at| [(at.start, false), (at.end, true)].into());
+        thread::scope(|scope| {
+            // A broker takes seconds, in which others publish.
+            let mut serving = None;
+            while zero.elapsed() < end {
+                if self.stop.is_set() {
+                    return Err(trials::interrupted());
                 }
-                next += 1;
-            }
-            let due = plan.get(next).map_or(end, |planned| planned.at);
-            let longest = due.saturating_sub(zero.elapsed()).min(LOOK);
-            match heard.recv_timeout(longest) {
-                Ok((vehicle, message, at)) => {
-                    tally.on_arrival(vehicle, message, at.saturating_duration_since(zero));
+                if let Some((_, is_over)) = steps.pop_front_if(|(at, _)| *at <= zero.elapsed()) {
+                    match is_over {
+                        false => self.begin(place.lab, crew),
+                        true if self.ends_by_server() => {
+                            serving = Some(scope.spawn(move || place.serve()));
+                        }
+                        true => self.end(place.lab, crew)?,
+                    }
                 }
-                Err(RecvTimeoutError::Timeout) => {}
-                // This side has one end of it itself.
-                Err(RecvTimeoutError::Disconnected) => break,
+                while let Some(planned) = plan.get(next)
+                    && planned.at <= zero.elapsed()
+                {
+                    tally.on_published(next, zero.elapsed());
+                    let text = client::text(next, planned.bytes);
+                    if let Err(error) = crew.publish(planned.publisher, &planned.topic(), &text) {
+                        why = format!("v{} has ended ({error})", planned.publisher + 1);
+                    }
+                    next += 1;
+                }
+                let due = plan.get(next).map_or(end, |planned| planned.at);
+                let due = steps.front().map_or(due, |(at, _)| due.min(*at));
+                let longest = due.saturating_sub(zero.elapsed()).min(LOOK);
+                match heard.recv_timeout(longest) {
+                    Ok((vehicle, message, at)) => {
+                        tally.on_arrival(vehicle, message, at.saturating_duration_since(zero));
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    // This side has one end of it itself.
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+            }
+            match serving.map(ScopedJoinHandle::join) {
+                Some(Ok(Ok(server))) => crew.server = server,
+                Some(Ok(Err(error))) => why = format!("its server did not come back ({error})"),
+                Some(Err(panic)) => std::panic::resume_unwind(panic),
+                None => {}
+            }
+            Ok(why)
+        })
+    }
+
+    /// Whether what goes wrong is a killed server.
+    fn ends_by_server(&self) -> bool {
+        self.radio.fault() == Some(Fault::Killed) && self.absent().is_none()
+    }
+
+    /// Lets go wrong what is to.
+    fn begin(&self, lab: &Lab, crew: &mut Crew<'_>) {
+        match self.radio.fault() {
+            Some(Fault::Killed) => crew.kill(self.absent()),
+            Some(Fault::Partition) => {
+                let second = self.company.vehicles / 2..self.company.vehicles;
+                second.for_each(|one| lab.change(Change::Partition(Host(one as u16).into())));
+            }
+            Some(Fault::Late) | None => {}
+        }
+    }
+
+    /// Lets it be over.
+    fn end(&self, lab: &Lab, crew: &mut Crew<'_>) -> Result<(), LabError> {
+        match self.absent() {
+            Some(absent) => crew.join(absent, true),
+            None => {
+                lab.change(Change::Heal);
+                Ok(())
             }
         }
-        Ok(why)
     }
 
     fn row(
@@ -192,7 +249,7 @@ impl<'a> Trial<'a> {
             radio: self.radio.name().to_owned(),
             system: self.carrier.name().to_owned(),
             version: self.fleet.version().to_owned(),
-            seconds: self.company.duration.as_secs(),
+            seconds: self.company.times(self.radio)[0].as_secs(),
             seed: self.company.seed,
             vehicles: self.company.vehicles,
             content: plan.iter().map(|planned| planned.bytes as u64).sum(),
@@ -213,11 +270,3 @@ impl<'a> Trial<'a> {
 
 /// What the network has carried, and what programs have used.
 type Seen = (Snapshot, Usage);
-
-/// What all programs together have used.
-fn used(voices: &mut [MessagingClient], server: Option<&Program>) -> Usage {
-    let server = server.map(Program::usage_of_group);
-    let add =
-        |all: Usage, one: Usage| Usage { cpu: all.cpu + one.cpu, memory: all.memory + one.memory };
-    voices.iter_mut().map(MessagingClient::used).chain(server).fold(Usage::default(), add)
-}

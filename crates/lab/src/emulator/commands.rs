@@ -1,6 +1,7 @@
 //! Commands of other threads to the emulator.
 
 use crate::{emulator::capture::Captured, emulator::clock::Clock, emulator::snapshot::Snapshot};
+use fanfare_sim::Change;
 use rustix::{
     event::{EventfdFlags, eventfd},
     fd::OwnedFd,
@@ -26,6 +27,8 @@ pub(crate) enum Order {
     Snapshot(Sender<Snapshot>),
     /// From now on give the frames of this host's cable.
     Capture(usize, SyncSender<Captured>),
+    /// Let this happen to the network.
+    Change(Change),
     /// The end.
     Stop,
 }
@@ -61,6 +64,10 @@ impl Handle {
         let (to, frames) = sync_channel(CAPTURED_MAX);
         self.give(Order::Capture(host, to));
         frames
+    }
+    /// Lets something happen to the network at once.
+    pub(crate) fn change(&self, change: Change) {
+        self.give(Order::Change(change));
     }
     pub(crate) fn stop(&self) {
         self.give(Order::Stop);

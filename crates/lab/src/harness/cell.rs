@@ -6,9 +6,6 @@ use fanfare_sim::{Sorted, Summary};
 
 use crate::company::{CompanyRow, Cut};
 
-/// Positions within 5 s, within 10 s, and all.
-pub(super) const CUTS: [&str; 3] = ["5 s", "10 s", "the end"];
-
 /// A figure of several repetitions: in a table a median and how far the interval of 95 % reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MedianOf {
@@ -48,6 +45,8 @@ pub struct HarnessCell {
     pub radio: String,
     /// The system.
     pub system: String,
+    /// Its version, and a hash of how it is set.
+    pub version: String,
     /// Of all pairs of a position and a recipient, percent: within 5 s, within 10 s, and at the end.
     pub shares: [MedianOf; 3],
     /// Mean delay of those that came in that time, ms.
@@ -87,10 +86,13 @@ impl HarnessCell {
         Self {
             radio: name(CompanyRow::radio),
             system: name(CompanyRow::system),
+            version: name(CompanyRow::version),
             shares: cut(|cut| cut.share),
             means: cut(|cut| cut.mean_ms),
             p95s: cut(|cut| cut.p95_ms),
-            long: [0, 1].map(|kind| of(&|row| row.long()[kind])),
+            long: [0, 1].map(|kind| {
+                MedianOf::of(&rows.iter().filter_map(|row| row.long()[kind]).collect())
+            }),
             bytes: of(&|row| row.bytes() as f64),
             cpu: of(&|row| row.cpu()),
             memory: of(&|row| row.memory() as f64 / f64::from(1 << 20)),
@@ -108,11 +110,11 @@ impl HarnessCell {
     }
 }
 
-/// All of them: radios and systems in the order of tables. Of each the version that was measured last.
+/// All of them: radios and systems in the order of tables. Of each cell the version that was measured last.
 pub(super) fn cells(rows: &[CompanyRow]) -> Vec<HarnessCell> {
-    let mut newest: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut newest: BTreeMap<(&str, &str), &str> = BTreeMap::new();
     for row in rows {
-        newest.insert(row.system(), row.version());
+        newest.insert((row.radio(), row.system()), row.version());
     }
     let radios = crate::Radio::ALL.map(crate::Radio::name);
     let systems = crate::MessagingSystem::ALL.map(crate::MessagingSystem::name);
@@ -120,7 +122,7 @@ pub(super) fn cells(rows: &[CompanyRow]) -> Vec<HarnessCell> {
     for (radio, system) in radios.iter().flat_map(|radio| systems.map(|system| (*radio, system))) {
         let of = |row: &&CompanyRow| {
             (row.radio(), row.system()) == (radio, system)
-                && newest.get(system) == Some(&row.version())
+                && newest.get(&(radio, system)) == Some(&row.version())
         };
         let of: Vec<&CompanyRow> = rows.iter().filter(of).collect();
         if !of.is_empty() {

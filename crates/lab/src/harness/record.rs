@@ -73,15 +73,13 @@ impl RecordFile {
     pub(super) fn of(&self, company: &Company) -> Vec<CompanyRow> {
         self.rows.iter().filter(|row| is_of(row, company)).cloned().collect()
     }
-
-    pub(super) fn rows(&self) -> &[CompanyRow] {
-        &self.rows
-    }
 }
 
-/// As many vehicles, for as long: each of them reports at once in its turn.
+/// As many vehicles, for as long as on its radio: each of them reports at once in its turn.
 fn is_of(row: &CompanyRow, company: &Company) -> bool {
-    row.seconds() == company.duration.as_secs() && row.vehicles() == company.vehicles
+    let duration = row.radio().parse().map(|radio| company.times(radio)[0]);
+    duration.is_ok_and(|duration| row.seconds() == duration.as_secs())
+        && row.vehicles() == company.vehicles
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ mod zeromq;
 use super::{Tools, program::Program};
 use crate::{error::LabError, name};
 use software::{Client, give_up_soon, server, station};
-pub(crate) use software::{HostSlot, MessagingSoftware};
+pub(crate) use software::{HostSlot, MessagingSoftware, ServerSlot};
 use std::{fmt, str::FromStr};
 
 /// What carries messages.
@@ -107,6 +107,17 @@ impl MessagingSystem {
             Self::Zenoh => "zenoh",
             Self::JGroupsUdp => "jgroups-udp",
             Self::JGroupsTcp => "jgroups-tcp",
+        }
+    }
+
+    /// Whether all messages go through a program on the first host.
+    #[must_use]
+    pub fn has_broker(self) -> bool {
+        match self {
+            Self::Nats | Self::NatsCore | Self::Mqtt | Self::MqttZero | Self::MqttTwo => true,
+            Self::RedisChannels | Self::RedisStreams | Self::RabbitMq | Self::Kafka => true,
+            Self::Fanfare | Self::ZeroMq | Self::ZeroMqTcp | Self::Dds | Self::Zenoh => false,
+            Self::JGroupsUdp | Self::JGroupsTcp => false,
         }
     }
 

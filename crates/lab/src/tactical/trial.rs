@@ -111,7 +111,8 @@ impl Trial<'_> {
         let before = lab.snapshot()?;
         let why = self.publish(&mut voices[0], &heard, &mut course)?;
         let after = lab.snapshot()?;
-        let why = if why.is_empty() { client::ended(&mut voices).unwrap_or_default() } else { why };
+        let why =
+            if why.is_empty() { client::ended(voices.iter_mut()).unwrap_or_default() } else { why };
         drop(voices);
         lab.down()?;
         Ok(self.row(prepared, &course, (&before, &after), why))

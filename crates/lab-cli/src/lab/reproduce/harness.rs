@@ -1,14 +1,21 @@
 //! `fanfare lab reproduce s002-harness`: many systems, several seeds.
 //!
+//! - `table`: all cells for people and for programs; `published`: the paper's figures
+//! - `faults`: what faults cost
 //! - `plot`: pictures; `page`: the page that compares
 
+mod faults;
 mod page;
 mod plot;
+mod published;
+mod table;
 
 use std::{fs, path::Path, time::Duration};
 
 use fanfare_command::{Exit, Failure, Output, units};
-use fanfare_lab::{Company, CompanyProgress, Harness, HarnessCell, MessagingSystem, Radio};
+use fanfare_lab::{
+    Company, CompanyProgress, Harness, HarnessCell, HarnessRun, MessagingSystem, Radio,
+};
 
 use super::options::{ReproduceArgs, conclude};
 use crate::{
@@ -40,13 +47,16 @@ pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
         CompanyProgress::Ended(row) => output.text(&row.line()),
     });
     let out = &harness.company.trials.out;
-    if let Ok(cells) = &result
-        && let Err(error) = draw(out, cells, args.html, &about(&harness.company))
-    {
-        let text = format!("plot ({}): {error}. The tables are written", out.display());
-        output.warn("lab.plot", text);
-    }
-    let broken = result.map(|cells| cells.iter().any(|cell| cell.is_ours() && cell.broken > 0));
+    let broken = result.and_then(|HarnessRun { cells, rows, ended }| {
+        let company = &harness.company;
+        let text = table::markdown(company, &cells, &rows);
+        company.trials.write("harness", &text, &table::csv(&rows))?;
+        if let Err(error) = draw(out, &cells, args.html, &about(company)) {
+            let text = format!("plot ({}): {error}. The tables are written", out.display());
+            output.warn("lab.plot", text);
+        }
+        ended.map(|()| cells.iter().any(|cell| cell.is_ours() && cell.broken > 0))
+    });
     conclude(broken, &out.join("harness.md"), &stop, output)
 }
 
@@ -91,13 +101,35 @@ fn draw(out: &Path, cells: &[HarnessCell], html: bool, about: &str) -> Result<()
 
 #[cfg(test)]
 mod tests {
+    use fanfare_lab::CompanyRow;
+    use serde_json::json;
+
     use super::*;
 
-    fn cell(radio: &str, system: &str, share: f64) -> HarnessCell {
+    /// A trial of six vehicles with these messages.
+    pub(super) fn row(
+        radio: &str,
+        system: &str,
+        seconds: u64,
+        messages: &[(&str, u64, &[Option<u64>])],
+    ) -> CompanyRow {
+        let share = json!({"pairs": 0, "had": 0, "in_time": 0, "delay": 0.0});
+        let cut = json!({"share": 9.0, "mean_ms": 15.0, "p95_ms": 20.0});
+        serde_json::from_value(json!({
+            "radio": radio, "system": system, "version": "1", "seconds": seconds, "seed": 1,
+            "vehicles": 6, "content": 128, "shares": [share, share, share],
+            "cuts": [cut, cut, cut], "again": 0, "packets": 1, "bytes": 1000, "drops": 0,
+            "late_ms": 0.1, "why": "", "cpu": 0.5, "memory": 1024, "messages": messages,
+        }))
+        .unwrap()
+    }
+
+    pub(super) fn cell(radio: &str, system: &str, share: f64) -> HarnessCell {
         let of = |median| fanfare_lab::MedianOf { median, interval: 1.0, runs: 3 };
         HarnessCell {
             radio: radio.to_owned(),
             system: system.to_owned(),
+            version: "1".to_owned(),
             shares: [of(share); 3],
             means: [of(100.0); 3],
             p95s: [of(300.0); 3],

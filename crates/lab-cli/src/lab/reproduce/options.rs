@@ -61,8 +61,8 @@ pub(crate) struct ReproduceArgs {
     /// Cells, with commas [default: all, or a selection]
     ///
     /// Such as 1024:90; a star, or nothing, stands for all of one half. For company and
-    /// s002-harness: moving, fixed, clear, loss-10, loss-20 and loss-30 [default: moving, fixed]. For s000-table3: such as
-    /// deaf:80:1024, or all [default: 80 and 50 %, 1024 and 15360 bytes]. For s002-unicast: losses in
+    /// s002-harness: moving, fixed, clear, loss-10, loss-20, loss-30, broker-killed, partition and late
+    /// [default: moving, fixed]. For s000-table3: such as deaf:80:1024, or all [default: 80 and 50 %, 1024 and 15360 bytes]. For s002-unicast: losses in
     /// percent [default: 0,5,10,15]. For s002-p3: rates in kbit/s [default: 100 to 100000]. For islands:
     /// undisturbed, replaced and taken-over [default: all]. For s002-video: fall, crowd and beginning
     /// [default: all]. For s002-latency: loads in kbit/s [default: 25.6,128,204.8]. For s002-adapt: off,
@@ -97,6 +97,8 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, hide_short_help = true)]
     pub(super) html: bool,
     /// How long messages are published (company, s002-harness)
+    ///
+    /// At least 90s for broker-killed and late, and 180s for partition.
     #[arg(long, default_value = "300s", value_name = "TIME", hide_short_help = true)]
     pub(super) duration: String,
     /// How many vehicles (company, s002-harness)

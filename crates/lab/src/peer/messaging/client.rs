@@ -11,7 +11,7 @@ use std::{
     os::unix::net::UnixStream,
     path::Path,
     process::{Command, Stdio},
-    sync::mpsc::Sender,
+    sync::mpsc::{Sender, channel},
     thread::{self, JoinHandle},
     time::Instant,
 };
@@ -81,13 +81,23 @@ pub(crate) struct MessagingClient {
     process: Option<Process>,
     host: usize,
     socket: Option<UnixStream>,
-    line: Box<dyn Line>,
+    lines: Sender<String>,
     format: RequestFormat,
     reader: Option<JoinHandle<()>>,
 }
 
-trait Line: Write + std::fmt::Debug + Send {}
-impl<T: Write + std::fmt::Debug + Send> Line for T {}
+/// Takes lines for a program that may not read for a while: whoever publishes has a clock to keep.
+fn writer(mut to: impl Write + Send + 'static) -> Sender<String> {
+    let (lines, waiting) = channel::<String>();
+    thread::spawn(move || {
+        for line in waiting {
+            if to.write_all(line.as_bytes()).and_then(|()| to.flush()).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
 
 impl MessagingClient {
     /// A program that reads and prints lines.
@@ -111,11 +121,11 @@ impl MessagingClient {
         };
         let host = hearing.host;
         let reader = Some(hearing.listen(output));
-        let (line, format) = (Box::new(input), RequestFormat::Words);
-        Ok(Self { process: Some(process), host, socket: None, line, format, reader })
+        let (lines, format) = (writer(input), RequestFormat::Words);
+        Ok(Self { process: Some(process), host, socket: None, lines, format, reader })
     }
 
-    /// A node's socket, with a line for each subscription.
+    /// A node's socket, with a line for each subscription; `history`: of all that anybody still has.
     ///
     /// # Errors
     /// Nobody listens there.
@@ -123,20 +133,23 @@ impl MessagingClient {
         process: Process,
         path: &Path,
         filters: &[String],
+        history: bool,
         hearing: ArrivalLog,
     ) -> Result<Self, LabError> {
         let failed =
             |error: io::Error| LabError::system(format_args!("file ({})", path.display()), &error);
+        let history = if history { "all" } else { "0" };
         let mut stream = UnixStream::connect(path).map_err(failed)?;
         for filter in filters {
-            let request = serde_json::json!({"do": "subscribe", "filter": filter, "history": "0"});
+            let request =
+                serde_json::json!({"do": "subscribe", "filter": filter, "history": history});
             writeln!(stream, "{request}").map_err(failed)?;
         }
         let host = hearing.host;
         let (socket, ears) = (stream.try_clone(), stream.try_clone());
         let reader = Some(hearing.listen(ears.map_err(failed)?));
         let (socket, format) = (Some(socket.map_err(failed)?), RequestFormat::Requests);
-        Ok(Self { process: Some(process), host, socket, line: Box::new(stream), format, reader })
+        Ok(Self { process: Some(process), host, socket, lines: writer(stream), format, reader })
     }
 
     /// Of a system whose topics are parted by dots.
@@ -145,7 +158,7 @@ impl MessagingClient {
         self
     }
 
-    /// Publishes; a program that is gone says nothing any more.
+    /// Publishes; to a program that is gone it fails the next time.
     pub(crate) fn publish(&mut self, topic: &str, text: &str) -> io::Result<()> {
         let line = match self.format {
             RequestFormat::Words => format!("{topic} {text}\n"),
@@ -155,8 +168,7 @@ impl MessagingClient {
                 format!("{request}\n")
             }
         };
-        self.line.write_all(line.as_bytes())?;
-        self.line.flush()
+        self.lines.send(line).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
     /// What its program has used so far.
@@ -173,8 +185,8 @@ impl MessagingClient {
 }
 
 /// Those of them that have ended by themselves, if any: what they did not hear is no figure of the system.
-pub(crate) fn ended(voices: &mut [MessagingClient]) -> Option<String> {
-    let gone = voices.iter_mut().filter_map(|client| client.has_ended().then_some(client.host));
+pub(crate) fn ended<'a>(clients: impl Iterator<Item = &'a mut MessagingClient>) -> Option<String> {
+    let gone = clients.filter_map(|client| client.has_ended().then_some(client.host));
     let gone: Vec<String> = gone.map(|host| host.to_string()).collect();
     (!gone.is_empty()).then(|| format!("the program of host {} has ended", gone.join(", ")))
 }
@@ -195,7 +207,6 @@ impl Drop for MessagingClient {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::mpsc::channel;
 
     #[test]
     fn a_message_is_known_by_its_number_however_it_is_wrapped() {
@@ -223,6 +234,19 @@ mod tests {
     }
 
     #[test]
+    fn a_program_that_does_not_read_holds_up_nobody() {
+        let log = std::env::temp_dir().join(format!("fanfare-deaf-{}", std::process::id()));
+        let hearing = ArrivalLog { host: 0, arrivals: channel().0 };
+        let mut command = Command::new("sleep");
+        command.arg("600");
+        let mut client = MessagingClient::of_program(command, &log, hearing).unwrap();
+        // Eight times what a pipe holds.
+        client.publish("document/v4", &text(1, 512 << 10)).unwrap();
+        drop(client);
+        fs::remove_file(log).unwrap();
+    }
+
+    #[test]
     fn who_has_ended_before_its_time_is_named() {
         let log = std::env::temp_dir().join(format!("fanfare-voices-{}", std::process::id()));
         let (arrivals, heard) = channel();
@@ -240,7 +264,7 @@ mod tests {
         while !voices[1].has_ended() {
             thread::yield_now();
         }
-        assert_eq!(ended(&mut voices).as_deref(), Some("the program of host 7 has ended"));
+        assert_eq!(ended(voices.iter_mut()).as_deref(), Some("the program of host 7 has ended"));
         drop(voices);
         assert!(heard.recv().is_err());
         fs::remove_file(log).unwrap();

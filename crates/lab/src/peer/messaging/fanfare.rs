@@ -41,11 +41,15 @@ impl MessagingSoftware for Nodes {
         &self.version
     }
     fn start(&self, post: HostSlot<'_>, hearing: ArrivalLog) -> Result<MessagingClient, LabError> {
-        let mut station = RunningNode::start(&self.tools, (post.host, post.directory), &RATES)?;
+        let cache = post.file("cache").display().to_string();
+        let kept = ["--cache-dir", &cache];
+        let options = [&RATES[..], if post.keeps { &kept[..] } else { &[] }].concat();
+        let mut station = RunningNode::start(&self.tools, (post.host, post.directory), &options)?;
         // So that it never waits for somebody to read.
         thread::spawn(move || io::copy(&mut station.lines, &mut io::sink()));
         let filters: Vec<String> = post.wants.iter().map(|first| format!("{first}/#")).collect();
-        MessagingClient::of_node(station.process, &station.socket, &filters, hearing)
+        let RunningNode { process, socket, .. } = station;
+        MessagingClient::of_node(process, &socket, &filters, post.history, hearing)
     }
 }
 
@@ -108,5 +112,5 @@ pub(crate) fn node(
         // Whoever counts no more must not hold it up.
         let _ = io::copy(&mut station.lines, &mut io::sink());
     });
-    MessagingClient::of_node(station.process, &station.socket, filters, hearing)
+    MessagingClient::of_node(station.process, &station.socket, filters, false, hearing)
 }

@@ -2,25 +2,16 @@
 //! Central.
 
 use super::{
-    HostSlot, MessagingSoftware, Program, Tools,
+    HostSlot, MessagingSoftware, Program, ServerSlot, Tools,
     client::{ArrivalLog, MessagingClient},
     give_up_soon,
-    software::{small_java, start_server},
+    software::{listening, small_java, start_server},
 };
 use crate::{
     error::{LabError, Refusal},
-    host::Host,
     peer::build,
-    wait::WakeEvent,
 };
-use std::{
-    net::{SocketAddr, TcpStream},
-    path::Path,
-    process::Command,
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{path::Path, process::Command};
 
 const SOURCE: &str = include_str!("../../../peers/KafkaCompany.java");
 /// What `org.apache.kafka:kafka_2.13` needs at run time, as Maven resolves it: path and BLAKE3 of each.
@@ -30,9 +21,6 @@ const VERSION: &str = "4.3.1";
 const PORT: u16 = 9092;
 /// Any: one cluster for each trial.
 const CLUSTER: &str = "fanfare-company-trials";
-/// A broker that does not listen after so long, on a busy machine, does not start.
-const PATIENCE: Duration = Duration::from_secs(90);
-const LOOK: Duration = Duration::from_millis(200);
 /// One node, that is broker and controller. Documents are longer than its longest message by default.
 /// Clients that are out of sight come back: their connections are not closed for being idle.
 const SETTINGS: &str = "process.roles=broker,controller\nnode.id=1\n\
@@ -67,12 +55,8 @@ impl MessagingSoftware for Kafka {
     fn version(&self) -> &str {
         &self.version
     }
-    fn serve(
-        &self,
-        host: &Host,
-        directory: &Path,
-        wake_event: &Arc<WakeEvent>,
-    ) -> Result<Option<Program>, LabError> {
+    fn serve(&self, slot: ServerSlot<'_>) -> Result<Option<Program>, LabError> {
+        let ServerSlot { host, directory, .. } = slot;
         let (file, logs) = (directory.join("kafka.properties"), directory.join("kafka"));
         let plain = format!("PLAINTEXT://{}:{PORT}", host.address());
         let settings = format!(
@@ -89,19 +73,8 @@ impl MessagingSoftware for Kafka {
             command.arg("kafka.Kafka").arg(&file);
             command
         };
-        let broker = start_server((&file, &settings), start, directory, wake_event)?;
-        let address = SocketAddr::from((host.address(), PORT));
-        let end = Instant::now() + PATIENCE;
-        // Within its namespace, and so from a thread that enters it.
-        while host.enter(|| TcpStream::connect(address).is_err())? {
-            if Instant::now() > end || broker.as_ref().is_some_and(Program::has_closed) {
-                let said = broker.as_ref().map(Program::last_line).unwrap_or_default();
-                let text = format!("peer (kafka): its broker does not start ({said})");
-                return Err(LabError::new(Refusal::System, "lab.peer", text));
-            }
-            thread::sleep(LOOK);
-        }
-        Ok(broker)
+        let broker = start_server((&file, &settings), start, slot)?;
+        listening(("kafka", PORT), host, broker)
     }
     fn start(&self, post: HostSlot<'_>, hearing: ArrivalLog) -> Result<MessagingClient, LabError> {
         give_up_soon(post.host)?;
@@ -122,7 +95,9 @@ impl Kafka {
             &self.class_path,
             "kafka.tools.StorageTool",
         ]);
-        command.args(["format", "--cluster-id", CLUSTER, "--config"]).arg(settings);
+        // What a broker that is started again has written stays.
+        command.args(["format", "--ignore-formatted", "--cluster-id", CLUSTER, "--config"]);
+        command.arg(settings);
         let done = command.output();
         let why = match done {
             Ok(done) if done.status.success() => return Ok(()),

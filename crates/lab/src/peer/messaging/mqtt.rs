@@ -1,22 +1,22 @@
 //! MQTT: mosquitto on the first host, a client over libmosquitto on each.
 
 use super::{
-    Client, HostSlot, MessagingSoftware, Program, Tools,
+    Client, HostSlot, MessagingSoftware, Program, ServerSlot, Tools,
     client::{ArrivalLog, MessagingClient},
     give_up_soon, server,
 };
-use crate::{error::LabError, host::Host, peer::build, wait::WakeEvent};
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use crate::{error::LabError, peer::build};
+use std::path::PathBuf;
 
 const SOURCE: &str = include_str!("../../../peers/mqtt_peer.c");
 const PORT: u16 = 1883;
 /// With the default of 1000 waiting messages for each client, what a vehicle misses while it is out of
 /// sight would be dropped; with 20 in flight a slow path would hold up a fast one.
-const SETTINGS: &str = "allow_anonymous true\npersistence false\nmax_queued_messages 0\n\
+const SETTINGS: &str = "allow_anonymous true\nmax_queued_messages 0\n\
                         max_inflight_messages 0\nset_tcp_nodelay true\nuser root\n";
+/// Sessions and queues are written after each change: by default it would be every half hour, and what came
+/// since then would be lost with a killed server.
+const KEPT: &str = "persistence true\nautosave_on_changes true\nautosave_interval 1\n";
 
 #[derive(Debug)]
 struct Mqtt {
@@ -44,14 +44,13 @@ impl MessagingSoftware for Mqtt {
     fn version(&self) -> &str {
         &self.version
     }
-    fn serve(
-        &self,
-        host: &Host,
-        directory: &Path,
-        wake_event: &Arc<WakeEvent>,
-    ) -> Result<Option<Program>, LabError> {
-        let settings = format!("listener {PORT} {}\n{SETTINGS}", host.address());
-        server("mosquitto", &settings, (host, directory), wake_event)
+    fn serve(&self, slot: ServerSlot<'_>) -> Result<Option<Program>, LabError> {
+        let kept = match slot.keeps {
+            true => format!("persistence_location {}/\n{KEPT}", slot.directory.display()),
+            false => "persistence false\n".to_owned(),
+        };
+        let settings = format!("listener {PORT} {}\n{SETTINGS}{kept}", slot.host.address());
+        server("mosquitto", &settings, slot)
     }
     fn start(&self, post: HostSlot<'_>, hearing: ArrivalLog) -> Result<MessagingClient, LabError> {
         give_up_soon(post.host)?;

@@ -1,15 +1,12 @@
 //! NATS, with JetStream and without: its server on the first host, a client over cnats on each.
 
 use super::{
-    Client, HostSlot, MessagingSoftware, Program, Tools,
+    Client, HostSlot, MessagingSoftware, Program, ServerSlot, Tools,
     client::{ArrivalLog, MessagingClient},
     give_up_soon, server,
 };
-use crate::{error::LabError, host::Host, peer::build, wait::WakeEvent};
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use crate::{error::LabError, peer::build};
+use std::path::PathBuf;
 
 const SOURCE: &str = include_str!("../../../peers/nats_peer.c");
 const PORT: u16 = 4222;
@@ -47,22 +44,22 @@ impl MessagingSoftware for Nats {
     fn version(&self) -> &str {
         &self.version
     }
-    fn serve(
-        &self,
-        host: &Host,
-        directory: &Path,
-        wake_event: &Arc<WakeEvent>,
-    ) -> Result<Option<Program>, LabError> {
+    fn serve(&self, slot: ServerSlot<'_>) -> Result<Option<Program>, LabError> {
+        let ServerSlot { host, directory, .. } = slot;
         let (listen, store) = (format!("{}:{PORT}", host.address()), directory.join("jetstream"));
         let settings =
             format!("listen: \"{listen}\"\n{PING}{WRITE}jetstream {{ store_dir: {store:?} }}\n");
-        server("nats-server", &settings, (host, directory), wake_event)
+        server("nats-server", &settings, slot)
     }
     fn start(&self, post: HostSlot<'_>, hearing: ArrivalLog) -> Result<MessagingClient, LabError> {
         give_up_soon(post.host)?;
         let mut command = post.host.command(&self.program);
         command.arg(format!("nats://{}:{PORT}", post.server.address())).arg(post.host.name());
-        command.arg(if self.keeps { "stream" } else { "core" });
+        command.arg(match (self.keeps, post.keeps) {
+            (true, true) => "file",
+            (true, false) => "stream",
+            (false, _) => "core",
+        });
         command.args(post.wants.iter().map(|first| format!("{first}.>")));
         Ok(MessagingClient::of_program(command, &post.file("log"), hearing)?.with_dots())
     }

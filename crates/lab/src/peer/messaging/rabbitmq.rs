@@ -1,16 +1,13 @@
 //! RabbitMQ: its server on the first host, clients over librabbitmq.
 
 use super::{
-    Client, HostSlot, MessagingSoftware, Program, Tools,
+    Client, HostSlot, MessagingSoftware, Program, ServerSlot, Tools,
     client::{ArrivalLog, MessagingClient},
     give_up_soon,
-    software::start_server,
+    software::{listening, start_server},
 };
-use crate::{error::LabError, host::Host, peer::build, system::tool, wait::WakeEvent};
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use crate::{error::LabError, peer::build, system::tool};
+use std::path::{Path, PathBuf};
 
 const SOURCE: &str = include_str!("../../../peers/amqp_peer.c");
 const PORT: u16 = 5672;
@@ -49,12 +46,8 @@ impl MessagingSoftware for RabbitMq {
     fn version(&self) -> &str {
         &self.version
     }
-    fn serve(
-        &self,
-        host: &Host,
-        directory: &Path,
-        wake_event: &Arc<WakeEvent>,
-    ) -> Result<Option<Program>, LabError> {
+    fn serve(&self, slot: ServerSlot<'_>) -> Result<Option<Program>, LabError> {
+        let ServerSlot { host, directory, .. } = slot;
         let address = host.address();
         let settings = format!("listeners.tcp.1 = {address}:{PORT}\n{SETTINGS}");
         let file = directory.join("rabbitmq.conf");
@@ -73,13 +66,17 @@ impl MessagingSoftware for RabbitMq {
                 .env("ERL_EPMD_ADDRESS", "127.0.0.1");
             command
         };
-        start_server((&file, &settings), start, directory, wake_event)
+        let server = start_server((&file, &settings), start, slot)?;
+        listening(("rabbitmq", PORT), host, server)
     }
     fn start(&self, post: HostSlot<'_>, hearing: ArrivalLog) -> Result<MessagingClient, LabError> {
         give_up_soon(post.host)?;
         let mut command = post.host.command(&self.program);
         command.arg(post.server.address().to_string()).arg(PORT.to_string());
         command.arg(post.host.name());
+        if post.keeps {
+            command.env("DURABLE", "1");
+        }
         command.args(post.wants.iter().map(|first| format!("{first}.#")));
         Ok(MessagingClient::of_program(command, &post.file("log"), hearing)?.with_dots())
     }

@@ -1,22 +1,19 @@
 //! Redis: its server on the first host, clients over hiredis.
 
 use super::{
-    Client, HostSlot, MessagingSoftware, Program, Tools,
+    Client, HostSlot, MessagingSoftware, Program, ServerSlot, Tools,
     client::{ArrivalLog, MessagingClient},
     give_up_soon,
     software::start_server,
 };
-use crate::{error::LabError, host::Host, peer::build, wait::WakeEvent};
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use crate::{error::LabError, peer::build};
+use std::path::PathBuf;
 
 const SOURCE: &str = include_str!("../../../peers/redis_peer.c");
 const PORT: u16 = 6379;
 /// In memory, as all servers here. A client whose radio takes long for what waits is not cut off: by
 /// default it would be beyond 32 MB at once, or 8 MB for a minute.
-const SETTINGS: &str = "protected-mode no\nsave \"\"\nappendonly no\ntcp-keepalive 10\n\
+const SETTINGS: &str = "protected-mode no\nsave \"\"\ntcp-keepalive 10\n\
                         client-output-buffer-limit pubsub 0 0 0\n";
 
 /// How messages travel.
@@ -55,14 +52,11 @@ impl MessagingSoftware for Redis {
     fn version(&self) -> &str {
         &self.version
     }
-    fn serve(
-        &self,
-        host: &Host,
-        directory: &Path,
-        wake_event: &Arc<WakeEvent>,
-    ) -> Result<Option<Program>, LabError> {
+    fn serve(&self, slot: ServerSlot<'_>) -> Result<Option<Program>, LabError> {
+        let ServerSlot { host, directory, .. } = slot;
         let address = host.address();
-        let settings = format!("bind {address}\nport {PORT}\ndir {directory:?}\n{SETTINGS}");
+        let kept = if slot.keeps { "appendonly yes\n" } else { "appendonly no\n" };
+        let settings = format!("bind {address}\nport {PORT}\ndir {directory:?}\n{SETTINGS}{kept}");
         let file = directory.join("redis.conf");
         start_server(
             (&file, &settings),
@@ -71,8 +65,7 @@ impl MessagingSoftware for Redis {
                 command.arg(&file);
                 command
             },
-            directory,
-            wake_event,
+            slot,
         )
     }
     fn start(&self, post: HostSlot<'_>, hearing: ArrivalLog) -> Result<MessagingClient, LabError> {

@@ -2,16 +2,23 @@
 
 use std::{
     fmt, fs,
+    net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::Command,
     sync::Arc,
+    thread,
+    time::{Duration, Instant},
 };
 
 use super::{
     super::{Tools, build, program::Program},
     client::{ArrivalLog, MessagingClient},
 };
-use crate::{error::LabError, host::Host, wait::WakeEvent};
+use crate::{
+    error::{LabError, Refusal},
+    host::Host,
+    wait::WakeEvent,
+};
 
 /// Where a program on a host is to be started, and for what.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +34,21 @@ pub(crate) struct HostSlot<'a> {
     pub(crate) wants: &'a [&'static str],
     /// For files and logs, of all hosts.
     pub(crate) directory: &'a Path,
+    /// What is to be there after a crash is kept on disk.
+    pub(crate) keeps: bool,
+    /// It wants what was published before, if the system can.
+    pub(crate) history: bool,
+}
+
+/// Where a server is to be started.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ServerSlot<'a> {
+    pub(crate) host: &'a Host,
+    /// For files and logs: the same when it is started again.
+    pub(crate) directory: &'a Path,
+    pub(crate) wake_event: &'a Arc<WakeEvent>,
+    /// What is to be there after a crash is kept on disk.
+    pub(crate) keeps: bool,
 }
 
 impl HostSlot<'_> {
@@ -51,17 +73,11 @@ pub(super) fn station(directory: &Path, host: &Host, kind: &str) -> PathBuf {
 pub(crate) trait MessagingSoftware: fmt::Debug + Send + Sync {
     /// Its version, as its package or its source has it, and a hash of how it is set.
     fn version(&self) -> &str;
-    /// The server, if it needs one, on that host.
+    /// The server, if it needs one.
     ///
     /// # Errors
     /// It does not start.
-    fn serve(
-        &self,
-        host: &Host,
-        directory: &Path,
-        wake_event: &Arc<WakeEvent>,
-    ) -> Result<Option<Program>, LabError> {
-        let _ = (host, directory, wake_event);
+    fn serve(&self, _: ServerSlot<'_>) -> Result<Option<Program>, LabError> {
         Ok(None)
     }
     /// What takes and gives messages on a host.
@@ -101,8 +117,7 @@ impl Client {
 pub(super) fn server(
     name: &str,
     settings: &str,
-    (host, directory): (&Host, &Path),
-    wake_event: &Arc<WakeEvent>,
+    ServerSlot { host, directory, wake_event, .. }: ServerSlot<'_>,
 ) -> Result<Option<Program>, LabError> {
     let file = directory.join(format!("{name}.conf"));
     let failed = |error| LabError::system(format_args!("file ({})", file.display()), &error);
@@ -116,12 +131,36 @@ pub(super) fn server(
 pub(super) fn start_server(
     (file, settings): (&Path, &str),
     command: impl FnOnce() -> Command,
-    directory: &Path,
-    wake_event: &Arc<WakeEvent>,
+    ServerSlot { directory, wake_event, .. }: ServerSlot<'_>,
 ) -> Result<Option<Program>, LabError> {
     let failed = |error| LabError::system(format_args!("file ({})", file.display()), &error);
     fs::write(file, settings).map_err(failed)?;
     Program::start(command(), &directory.join("server.log"), wake_event).map(Some).map_err(failed)
+}
+
+/// Waits until a started server listens at this port of its host.
+///
+/// # Errors
+/// It has ended, or does not after so long.
+pub(super) fn listening(
+    (name, port): (&str, u16),
+    host: &Host,
+    server: Option<Program>,
+) -> Result<Option<Program>, LabError> {
+    /// On a busy machine; whoever does not listen by then does not start.
+    const PATIENCE: Duration = Duration::from_secs(90);
+    const LOOK: Duration = Duration::from_millis(200);
+    let (address, end) = (SocketAddr::from((host.address(), port)), Instant::now() + PATIENCE);
+    // Within its namespace, and so from a thread that enters it.
+    while host.enter(|| TcpStream::connect(address).is_err())? {
+        if Instant::now() > end || server.as_ref().is_some_and(Program::has_closed) {
+            let said = server.as_ref().map(Program::last_line).unwrap_or_default();
+            let text = format!("peer ({name}): its server does not start ({said})");
+            return Err(LabError::new(Refusal::System, "lab.peer", text));
+        }
+        thread::sleep(LOOK);
+    }
+    Ok(server)
 }
 
 /// Java on `host`, as small as it goes: two cores are shared by all hosts, and compiler and collector threads

@@ -2,21 +2,17 @@
 
 use std::fmt::Write as _;
 
-use super::{
-    Harness,
-    cell::{CUTS, HarnessCell},
-    is_ours, published,
-};
-use crate::{
-    company::{Company, CompanyRow, Cut},
-    trials::versions,
-};
+use fanfare_lab::{Company, CompanyRow, Cut, HarnessCell, MedianOf, MessagingSystem, versions};
 
+use super::{faults, published};
+
+/// Positions within 5 s, within 10 s, and all.
+const CUTS: [&str; 3] = ["5 s", "10 s", "the end"];
 /// Who delivers less than that below ours, in points of a hundred, delivers as much.
 const AS_MUCH: f64 = 1.0;
 
-pub(super) fn markdown(harness: &Harness, cells: &[HarnessCell], rows: &[CompanyRow]) -> String {
-    let Company { vehicles, duration, rest, .. } = &harness.company;
+pub(super) fn markdown(company: &Company, cells: &[HarnessCell], rows: &[CompanyRow]) -> String {
+    let Company { vehicles, duration, rest, .. } = company;
     let most = cells.iter().map(|cell| cell.shares[0].runs).max().unwrap_or(0);
     let mut text = format!(
         "# harness\n\n{vehicles} vehicles on one radio of 600 kbit/s, real programs in the laboratory: \
@@ -24,7 +20,7 @@ pub(super) fn markdown(harness: &Harness, cells: &[HarnessCell], rows: &[Company
          data of 128 KiB from one to three at 30 s, a document of 512 KiB from one to two at 60 s if \
          that is before the end. Made by `fanfare lab reproduce s002-harness`; every trial is a line of \
          trials.jsonl, with every message and delay, and the order of systems is by chance.\n\n\
-         Medians of {most} repetitions, each with another seed. After ± is half of the interval in which \
+         Medians of {most} repetitions at most (`runs`), each with another seed. After ± is half of the interval in which \
          the mean of many more lies with 95 % confidence (Student's t). Seed 002 ran for 20 minutes over \
          a moving company; its latencies (Table 5.4, in ms) stand beside ours. Shares are of all pairs of \
          a position and another vehicle. CPU and memory are of all programs together; `late` is the \
@@ -32,17 +28,17 @@ pub(super) fn markdown(harness: &Harness, cells: &[HarnessCell], rows: &[Company
         duration.as_secs(),
         rest.as_secs(),
     );
-    text += "| radio | system | within 5 s, % | within 10 s, % | at the end, % | mean within 5 s, ms | seed \
+    text += "| radio | system | runs | within 5 s, % | within 10 s, % | at the end, % | mean within 5 s, ms | seed \
              002 | 95 % within 5 s, ms | mean within 10 s, ms | seed 002 | mean of all, ms | seed 002 | \
              sensor, % | documents, % | air, kB | CPU, s | memory, MiB | late, ms |\n|---|---|";
-    text += &"--:|".repeat(16);
+    text += &"--:|".repeat(17);
     text.push('\n');
     cells.iter().for_each(|cell| line(&mut text, cell));
     text += &beside_the_best(cells);
-    let measured = |row: &&CompanyRow| cells.iter().any(|cell| cell.system == row.system());
-    let rows: Vec<&CompanyRow> = rows.iter().filter(measured).collect();
-    text += &versions(rows.iter().map(|row| (row.system(), row.version())));
-    for row in rows.iter().filter(|row| row.is_broken()) {
+    text += &faults::markdown(cells, rows);
+    text += &versions(cells.iter().map(|cell| (&*cell.system, &*cell.version)));
+    let shown = |row: &&CompanyRow| cells.iter().any(|cell| faults::is_of(row, cell));
+    for row in rows.iter().filter(shown).filter(|row| row.is_broken()) {
         let (system, radio, seed) = (row.system(), row.radio(), row.seed());
         // Writing to a string cannot fail.
         let _ = writeln!(text, "\n{system} on the {radio} radio, seed {seed}: {}.", row.why());
@@ -53,13 +49,14 @@ pub(super) fn markdown(harness: &Harness, cells: &[HarnessCell], rows: &[Company
 
 fn line(text: &mut String, cell: &HarnessCell) {
     let published = published::of(&cell.system);
-    let kilobytes = super::MedianOf {
+    let kilobytes = MedianOf {
         median: cell.bytes.median / 1e3,
         interval: cell.bytes.interval / 1e3,
         ..cell.bytes
     };
     let HarnessCell { shares, means, p95s, long, .. } = cell;
     let fields = [
+        shares[0].runs.to_string(),
         shares[0].text(1),
         shares[1].text(1),
         shares[2].text(1),
@@ -128,27 +125,34 @@ pub(super) fn csv(rows: &[CompanyRow]) -> String {
     let cuts = ["5s", "10s", "all"];
     let columns = cuts.map(|cut| format!("share_{cut},mean_ms_{cut},p95_ms_{cut}")).join(",");
     let mut text = format!(
-        "radio,system,version,seed,{columns},sensor,documents,bytes,cpu_s,memory,late_ms,ours,why\n"
+        "radio,system,version,seed,{columns},sensor,documents,bytes,cpu_s,memory,late_ms,ours,parted,meanwhile,first_s,\
+         caught_up_s,why\n"
     );
     for row in rows {
         let cuts = row
             .cuts()
             .map(|Cut { share, mean_ms, p95_ms }| format!("{share:.3},{mean_ms:.1},{p95_ms:.1}"));
-        let [sensor, documents] = row.long();
+        let long =
+            row.long().map(|share| share.map_or(String::new(), |share| format!("{share:.1}")));
+        let is_ours = row.system() == MessagingSystem::Fanfare.name();
+        let after = faults::Aftermath::of(row).unwrap_or_default();
+        let after = [after.parted, after.all, after.first, after.caught_up];
+        let after = after.map(|one| one.map_or(String::new(), |one| format!("{one:.3}")));
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "{},{},{:?},{},{},{sensor:.1},{documents:.1},{},{:.2},{},{:.3},{},{:?}",
+            "{},{},{:?},{},{},{},{},{:.2},{},{:.3},{is_ours},{},{:?}",
             row.radio(),
             row.system(),
             row.version(),
             row.seed(),
             cuts.join(","),
+            long.join(","),
             row.bytes(),
             row.cpu(),
             row.memory(),
             row.late_ms(),
-            is_ours(row),
+            after.join(","),
             row.why()
         );
     }
@@ -157,29 +161,27 @@ pub(super) fn csv(rows: &[CompanyRow]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{cell, row};
     use super::*;
-    use crate::company::tests::row;
 
     #[test]
     fn ours_is_short_where_another_delivers_more_or_as_much_in_less_time() {
-        let rows = [
-            row("fanfare", 1, [99.0, 99.5, 100.0]),
-            row("nats", 1, [99.5, 99.5, 100.0]),
-            row("zenoh", 1, [50.0, 50.0, 50.0]),
-        ];
-        let cells = super::super::cell::cells(&rows);
+        let mut sooner = cell("fixed", "nats", 99.5);
+        sooner.p95s[2].median = 299.0;
+        let cells = [cell("fixed", "fanfare", 99.0), sooner, cell("fixed", "zenoh", 50.0)];
         let text = beside_the_best(&cells);
         let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("| fixed")).collect();
         assert_eq!(
             lines,
             [
-                "| fixed | 5 s | 99.0 | 99.5 (nats) | **short** | 20 | 20 (nats) | holds |",
-                "| fixed | 10 s | 99.5 | 99.5 (nats) | holds | 20 | 20 (nats) | holds |",
-                "| fixed | the end | 100.0 | 100.0 (nats) | holds | 20 | 20 (nats) | holds |",
+                "| fixed | 5 s | 99.0 | 99.5 (nats) | **short** | 300 | 300 (nats) | holds |",
+                "| fixed | 10 s | 99.0 | 99.5 (nats) | **short** | 300 | 300 (nats) | holds |",
+                "| fixed | the end | 99.0 | 99.5 (nats) | **short** | 300 | 299 (nats) | **short** |",
             ]
         );
+        let rows = [row("fixed", "nats", 60, &[]), row("late", "fanfare", 180, &[])];
         let table = csv(&rows);
         let fields = table.lines().map(|line| line.split(',').count()).collect::<Vec<_>>();
-        assert_eq!(fields, [fields[0]; 4], "{table}");
+        assert_eq!(fields, [fields[0]; 3], "{table}");
     }
 }
