@@ -123,6 +123,21 @@ fn hosts_come_and_go_and_partitions_cut_at_their_times() {
 }
 
 #[test]
+fn a_driver_cuts_and_heals_when_it_wants() {
+    let mut emulation = emulation(line());
+    let mut heard = Vec::new();
+    for (n, change) in [(100, Change::Partition(Host(1).into())), (200, Change::Heal)] {
+        emulation.poll(at(n), &mut Vec::new());
+        emulation.apply(at(n), change);
+        emulation.on_packet(at(n), Host(0), Recipient::Group, None, packet(1250));
+        let mut due = Vec::new();
+        emulation.poll(at(n + 40), &mut due);
+        heard.push(due.iter().map(|due| due.to.0).collect::<Vec<_>>());
+    }
+    assert_eq!(heard, [vec![2], vec![1, 2]]);
+}
+
+#[test]
 fn background_flows_of_the_plan_take_their_share_of_the_line() {
     let kind = crate::FlowKind::Cbr { rate: Bitrate::kbps(500), bytes: 1250 };
     let mut emulation = emulation(line().flow(crate::Flow::new(Host(0), Router(0), kind)));
