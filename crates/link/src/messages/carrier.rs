@@ -32,6 +32,10 @@ const HEDGE_LOSSES: [f64; 2] = [0.03, 0.1];
 /// Fewer lost packets say nothing of the path. A link that carries only requests sends few packets, so
 /// that a share of many would come too late.
 const HEDGE_LOST: u64 = 2;
+/// Before so many packets were sent nothing is known, and there is one copy all the same where a message that
+/// is sent again takes so long that a person waits for it.
+const HEDGE_UNKNOWN: u64 = 50;
+const HEDGE_ROUND_TRIP: Duration = Duration::from_millis(100);
 /// Each copy goes so much later: losses of a radio come in bursts.
 const HEDGE_DELAY: Duration = Duration::from_millis(10);
 /// Messages of more packets have no copies.
@@ -119,7 +123,7 @@ async fn carry(mail: Arc<Mail>, connection: Connection, job: Job) {
         return unsaid(&mail, job.head);
     };
     let path = connection.stats().path;
-    let copies = copies(&job, path.lost_packets, path.sent_packets);
+    let copies = copies(&job, (path.lost_packets, path.sent_packets), path.rtt);
     if copies > 0 {
         tokio::spawn(repeat(mail.clone(), connection.clone(), job.clone(), copies));
     }
@@ -179,11 +183,17 @@ async fn write(send: &mut SendStream, recv: &mut RecvStream, job: &Job) -> Resul
 }
 
 /// How many copies of a message follow, by the packets that this path has lost and sent.
-fn copies(job: &Job, lost: u64, sent: u64) -> usize {
-    if lost < HEDGE_LOST || job.head.given_up || job.bytes.len() > HEDGE_PARTS * PART_SIZE {
+fn copies(job: &Job, (lost, sent): (u64, u64), round_trip: Duration) -> usize {
+    if job.head.given_up || job.bytes.len() > HEDGE_PARTS * PART_SIZE {
         return 0;
     }
-    HEDGE_LOSSES.iter().filter(|share| lost as f64 > **share * sent as f64).count()
+    let waits = round_trip >= HEDGE_ROUND_TRIP;
+    let unknown = usize::from(waits && sent < HEDGE_UNKNOWN);
+    if lost < HEDGE_LOST {
+        return unknown;
+    }
+    let known = HEDGE_LOSSES.iter().filter(|share| lost as f64 > **share * sent as f64).count();
+    known.max(unknown)
 }
 
 async fn repeat(mail: Arc<Mail>, connection: Connection, job: Job, copies: usize) {
@@ -297,7 +307,7 @@ mod tests {
 
     #[test]
     fn the_more_a_path_loses_the_more_copies_follow_a_short_message() {
-        let copies = |lost, sent| copies(&job(256), lost, sent);
+        let copies = |lost, sent| copies(&job(256), (lost, sent), Duration::from_millis(20));
         assert_eq!([copies(0, 10), copies(1, 10)], [0, 0], "too few to say");
         assert_eq!([copies(2, 100), copies(5, 100), copies(15, 100)], [0, 1, 2]);
         assert_eq!(copies(2, 15), 2, "a link that carries requests only learns it soon");
@@ -308,6 +318,13 @@ mod tests {
         let long = job(HEDGE_PARTS * PART_SIZE + 1);
         let mut given_up = job(1);
         given_up.head.given_up = true;
-        assert_eq!([copies(&long, 15, 100), copies(&given_up, 15, 100)], [0, 0]);
+        let copies = |job| copies(job, (15, 100), Duration::from_secs(1));
+        assert_eq!([copies(&long), copies(&given_up)], [0, 0]);
+    }
+
+    #[test]
+    fn before_a_long_path_is_known_a_short_message_has_a_copy() {
+        let copies = |sent, ms| copies(&job(256), (0, sent), Duration::from_millis(ms));
+        assert_eq!([copies(49, 500), copies(50, 500), copies(49, 20)], [1, 0, 0]);
     }
 }

@@ -296,7 +296,7 @@ fn a_satellite_that_hands_over_costs_less_than_two_seconds_of_a_download() {
     let kind = Kind { rate: 5e7, one_way: Duration::from_millis(25), queue: 312_500 };
     let mut road = Road::new(kind, 0.005, 1);
     let (id, body) = (road.open(), vec![0; 256 << 10]);
-    let mut second = |road: &mut Road| {
+    let second = |road: &mut Road| {
         let mut bytes = 0;
         road.run(Duration::from_secs(1), |road| bytes += road.download(id, &body));
         bytes as f64 * 8.0 / 1e6
