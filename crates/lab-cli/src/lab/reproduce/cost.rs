@@ -41,7 +41,7 @@ pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
             }
         }
     }
-    let out = args.trials("results/monitor").out;
+    let out = args.folder("monitor");
     match table::write(&out, &rows) {
         Ok(()) => conclude(Ok(false), &out.join(format!("{NAME}.md")), &stop, output),
         Err(failure) => fanfare_command::give_up(output, &failure),

@@ -44,7 +44,7 @@ pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
         Ok(rows) => rows,
         Err(failure) => return fanfare_command::give_up(output, &failure),
     };
-    let out = args.trials("results/monitor").out;
+    let out = args.folder("monitor");
     match table::write(&out, &rows) {
         Ok(()) => conclude(Ok(false), &out.join(format!("{NAME}.md")), &stop, output),
         Err(failure) => fanfare_command::give_up(output, &failure),
