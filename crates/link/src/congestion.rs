@@ -7,10 +7,11 @@ use quinn::{TransportConfig, congestion};
 /// A controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Control {
-    /// CUBIC (RFC 9438), as quinn has it.
-    #[default]
+    /// CUBIC (RFC 9438), as quinn has it. Where packets are lost at random its window holds two of them: a
+    /// message and its copies then wait for each other.
     Cubic,
     /// BBR, as quinn has it.
+    #[default]
     Bbr,
     /// NewReno (RFC 9002).
     Reno,

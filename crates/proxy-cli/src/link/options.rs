@@ -29,7 +29,7 @@ pub(crate) struct NodeArgs {
     #[arg(long, value_name = "TIME", hide_short_help = true)]
     measure: Option<String>,
     /// Congestion control of QUIC: cubic, bbr or reno
-    #[arg(long, value_name = "NAME", default_value = "cubic", hide_short_help = true)]
+    #[arg(long, value_name = "NAME", default_value = "bbr", hide_short_help = true)]
     quic_cc: String,
 }
 
