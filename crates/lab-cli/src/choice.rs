@@ -10,6 +10,16 @@ pub(crate) fn systems(names: &str) -> Result<Vec<System>, Failure> {
     chosen("systems", Some(names), &[])
 }
 
+/// Cells by their names, with commas between. `which` says what may be written.
+pub(crate) fn cells<T>(
+    names: &str,
+    of: impl Fn(&str) -> Option<T>,
+    which: &str,
+) -> Result<Vec<T>, Failure> {
+    let found: Option<Vec<T>> = names.split(',').map(|name| of(name.trim())).collect();
+    found.ok_or_else(|| Failure::usage("cells.invalid", format!("cells ({names}): write {which}")))
+}
+
 /// Names with commas between, or all.
 pub(crate) fn chosen<T: FromStr<Err = String> + Clone>(
     what: &'static str,

@@ -25,13 +25,14 @@ pub(crate) fn failure(error: &LabError) -> Failure {
 
 /// Shows why trials ended early.
 pub(crate) fn ended_early(output: &Output, error: &LabError, stop: &Stop) -> Exit {
-    if stop.is_set() {
-        // Whoever has stopped it need not be told why it ends.
-        output.text("interrupted");
-        output.json(&Notice::result(Exit::Interrupted as u8));
-        return Exit::Interrupted;
-    }
-    give_up(output, error)
+    if stop.is_set() { interrupted(output) } else { give_up(output, error) }
+}
+
+/// Shows that the user stopped it. Whoever did that need not be told why it ends.
+pub(crate) fn interrupted(output: &Output) -> Exit {
+    output.text("interrupted");
+    output.json(&Notice::result(Exit::Interrupted as u8));
+    Exit::Interrupted
 }
 
 /// Shows why nothing came of it.

@@ -85,5 +85,5 @@ pub use stop::Stop;
 pub use system::namespace::Namespace;
 pub use system::privileges::check as check_rights;
 pub use tactical::{Relay, Situation, Tactical, TacticalRow};
-pub use trials::{Trials, versions};
+pub use trials::{Trials, until_stopped, versions};
 pub use unicast::{Pattern, Protocol, Unicast, UnicastRow};

@@ -79,11 +79,10 @@ pub(crate) fn interrupted() -> LabError {
     LabError::new(Refusal::System, "lab.interrupted", text)
 }
 
-/// Makes all that is planned, so many at a time, until one cannot be made or the user stops it: then the
-/// others end with what they are at. Results are told as they come, and given in the order of the plan.
+/// [`until_stopped`], where it is an error that the user stopped it.
 ///
 /// # Errors
-/// Why the first of the plan, of those that could not be made, could not; or that the user stopped it.
+/// As there; or that the user stopped it.
 pub(crate) fn side_by_side<P: Send, R: Send>(
     jobs: usize,
     planned: impl IntoIterator<Item = P>,
@@ -91,6 +90,22 @@ pub(crate) fn side_by_side<P: Send, R: Send>(
     make: impl Fn(usize, P) -> Result<R, LabError> + Sync,
     tell: &mut (dyn FnMut(&R) + Send),
 ) -> Result<Vec<R>, LabError> {
+    until_stopped(jobs, planned, stop, make, tell)?.ok_or_else(interrupted)
+}
+
+/// Makes all that is planned, so many at a time, until one cannot be made or the user stops it: then the
+/// others end with what they are at. Results are told as they come, and given in the order of the plan;
+/// `None` when the user stopped it before all were made.
+///
+/// # Errors
+/// Why the first of the plan, of those that could not be made, could not.
+pub fn until_stopped<P: Send, R: Send, E: Send>(
+    jobs: usize,
+    planned: impl IntoIterator<Item = P>,
+    stop: &Stop,
+    make: impl Fn(usize, P) -> Result<R, E> + Sync,
+    tell: &mut (dyn FnMut(&R) + Send),
+) -> Result<Option<Vec<R>>, E> {
     let planned: VecDeque<(usize, P)> = planned.into_iter().enumerate().collect();
     let (planned, done) = (Mutex::new(planned), Mutex::new((Vec::new(), tell)));
     let work = || {
@@ -110,9 +125,9 @@ pub(crate) fn side_by_side<P: Send, R: Send>(
     thread::scope(|scope| (0..jobs.max(1)).for_each(|_| drop(scope.spawn(work))));
     let (mut all, _) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     all.sort_by_key(|(number, _)| *number);
-    let made = all.into_iter().map(|(_, made)| made).collect::<Result<Vec<R>, LabError>>()?;
+    let made = all.into_iter().map(|(_, made)| made).collect::<Result<Vec<R>, E>>()?;
     let left = planned.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if left.is_empty() { Ok(made) } else { Err(interrupted()) }
+    Ok(left.is_empty().then_some(made))
 }
 
 /// Those of `systems` that can be run. One that is missing and may be is told instead.

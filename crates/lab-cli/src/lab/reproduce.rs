@@ -14,7 +14,6 @@
 mod adapt;
 mod company;
 mod cost;
-mod flow;
 mod harness;
 mod imaging;
 mod islands;
@@ -22,9 +21,7 @@ mod latency;
 mod links;
 mod options;
 mod p3;
-mod page_of;
 mod plot;
-mod running;
 mod scale;
 mod stage;
 mod tactical;

@@ -11,8 +11,8 @@ use std::thread;
 use fanfare_command::{Exit, Failure, Output};
 use fanfare_lab::Stop;
 
-use super::options::{ReproduceArgs, conclude};
-use crate::ending::{give_up, stop};
+use super::{options::ReproduceArgs, stage::Experiment};
+use crate::choice::cells;
 use table::Row;
 pub(super) use trial::NAME;
 use trial::{CASES, Case, Group};
@@ -22,30 +22,18 @@ pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
         Ok(cases) => cases,
         Err(failure) => return fanfare_command::give_up(output, &failure),
     };
-    let stop = match stop() {
-        Ok(stop) => stop,
-        Err(error) => return give_up(output, &error),
-    };
-    if let Err(error) = fanfare_lab::check_rights() {
-        return give_up(output, &error);
+    let of = |repetition: u32| cases.iter().map(move |case| (*case, repetition));
+    Experiment {
+        name: NAME,
+        family: "monitor",
+        planned: args.repetitions().flat_map(of).collect(),
+        // What nodes take of a processor is measured.
+        jobs: 1,
+        run: |(case, repetition), stop| pair(case, *repetition, stop),
+        line: Row::line,
+        tables: [table::markdown, table::csv],
     }
-    let mut rows = Vec::new();
-    for repetition in args.repetitions() {
-        for case in &cases {
-            match pair(case, repetition, &stop) {
-                Ok(row) => {
-                    output.text(&row.line());
-                    rows.push(row);
-                }
-                Err(failure) => return fanfare_command::give_up(output, &failure),
-            }
-        }
-    }
-    let out = args.folder("monitor");
-    match table::write(&out, &rows) {
-        Ok(()) => conclude(Ok(false), &out.join(format!("{NAME}.md")), &stop, output),
-        Err(failure) => fanfare_command::give_up(output, &failure),
-    }
+    .run(args, output)
 }
 
 /// Both groups at the same time: what else the machine does concerns them alike.
@@ -61,17 +49,16 @@ fn pair(case: &Case, repetition: u32, stop: &Stop) -> Result<Row, Failure> {
     Ok(Row { case: case.name, nodes: case.nodes, repetition, with, without })
 }
 
-fn cases(cells: Option<&str>, quick: bool) -> Result<Vec<&'static Case>, Failure> {
-    let Some(cells) = cells else {
+fn cases(names: Option<&str>, quick: bool) -> Result<Vec<&'static Case>, Failure> {
+    let Some(names) = names else {
         return Ok(CASES.iter().take(if quick { 1 } else { CASES.len() }).collect());
     };
-    let named = |name: &str| CASES.iter().find(|case| case.name == name.trim());
-    let found: Option<Vec<&'static Case>> = cells.split(',').map(named).collect();
-    found.ok_or_else(|| {
-        let names: Vec<&str> = CASES.iter().map(|case| case.name).collect();
-        let text = format!("cells ({cells}): write some of {}, with commas", names.join(", "));
-        Failure::usage("cells.invalid", text)
-    })
+    let named = |name: &str| CASES.iter().find(|case| case.name == name);
+    cells(
+        names,
+        named,
+        &format!("some of {}, with commas", CASES.each_ref().map(|case| case.name).join(", ")),
+    )
 }
 
 #[cfg(test)]

@@ -9,8 +9,7 @@ mod trouble;
 
 use fanfare_command::{Exit, Output};
 
-use super::options::{ReproduceArgs, conclude};
-use crate::ending::{give_up, stop};
+use super::{options::ReproduceArgs, stage::Experiment};
 use table::Row;
 pub(super) use trouble::NAME;
 
@@ -19,27 +18,16 @@ const MACHINES: usize = 30;
 const QUICK: usize = 8;
 
 pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
-    let stop = match stop() {
-        Ok(stop) => stop,
-        Err(error) => return give_up(output, &error),
-    };
-    if let Err(error) = fanfare_lab::check_rights() {
-        return give_up(output, &error);
-    }
     let machines = if args.quick { QUICK } else { MACHINES };
-    let mut rows: Vec<Row> = Vec::new();
-    for repetition in args.repetitions() {
-        match trial::run(machines, repetition, &stop) {
-            Ok(row) => {
-                output.text(&row.line());
-                rows.push(row);
-            }
-            Err(failure) => return fanfare_command::give_up(output, &failure),
-        }
+    Experiment {
+        name: NAME,
+        family: "monitor",
+        planned: args.repetitions().map(|repetition| (machines, repetition)).collect(),
+        // Thirty receivers keep two processors busy.
+        jobs: 1,
+        run: |(machines, repetition), stop| trial::run(*machines, *repetition, stop),
+        line: Row::line,
+        tables: [table::markdown, table::csv],
     }
-    let out = args.folder("monitor");
-    match table::write(&out, &rows) {
-        Ok(()) => conclude(Ok(false), &out.join(format!("{NAME}.md")), &stop, output),
-        Err(failure) => fanfare_command::give_up(output, &failure),
-    }
+    .run(args, output)
 }

@@ -4,7 +4,10 @@ use fanfare_command::{Exit, Failure, Output};
 use fanfare_lab::{IslandCase, IslandRow, Islands};
 
 use super::options::{ReproduceArgs, conclude};
-use crate::ending::{give_up, stop};
+use crate::{
+    choice::cells,
+    ending::{give_up, stop},
+};
 
 /// What it is called among experiments.
 pub(super) const NAME: &str = "islands";
@@ -27,18 +30,10 @@ pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
 }
 
 fn islands(args: &ReproduceArgs) -> Result<Islands, Failure> {
-    let named = |name: &str| IslandCase::ALL.into_iter().find(|case| case.name() == name.trim());
+    let named = |name: &str| IslandCase::ALL.into_iter().find(|case| case.name() == name);
     let cases = match args.cells.as_deref() {
         None => IslandCase::ALL.to_vec(),
-        Some(cells) => {
-            let cases: Option<Vec<IslandCase>> = cells.split(',').map(named).collect();
-            cases.ok_or_else(|| {
-                let text = format!(
-                    "cells ({cells}): write undisturbed, replaced or taken-over, with commas"
-                );
-                Failure::usage("cells.invalid", text)
-            })?
-        }
+        Some(names) => cells(names, named, "undisturbed, replaced or taken-over, with commas")?,
     };
     let (size, receivers) = if args.quick { QUICK } else { FULL };
     Ok(Islands {

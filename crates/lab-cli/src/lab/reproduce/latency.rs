@@ -12,13 +12,10 @@ mod plan;
 mod table;
 mod trial;
 
-use std::sync::{Mutex, PoisonError};
-
 use fanfare_command::{Exit, Failure, Output};
-use fanfare_lab::Stop;
 
-use super::options::{ReproduceArgs, conclude};
-use crate::ending::{give_up, stop};
+use super::{options::ReproduceArgs, stage::Experiment};
+use crate::choice::cells;
 pub(super) use plan::NAME;
 use plan::{LOADS, Plan};
 use table::Row;
@@ -29,79 +26,36 @@ const QUICK: (u32, usize) = (128_000, 4);
 const JOBS: usize = 6;
 
 pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
-    let plans = match plans(args) {
-        Ok(plans) => plans,
+    let loads = match loads(args.cells.as_deref(), args.quick) {
+        Ok(loads) => loads,
         Err(failure) => return fanfare_command::give_up(output, &failure),
     };
-    let stop = match stop() {
-        Ok(stop) => stop,
-        Err(error) => return give_up(output, &error),
-    };
-    if let Err(error) = fanfare_lab::check_rights() {
-        return give_up(output, &error);
-    }
-    let rows = match all(plans, args.jobs.clamp(1, JOBS), &stop, output) {
-        Ok(rows) => rows,
-        Err(failure) => return fanfare_command::give_up(output, &failure),
-    };
-    let out = args.folder("monitor");
-    match table::write(&out, &rows) {
-        Ok(()) => conclude(Ok(false), &out.join(format!("{NAME}.md")), &stop, output),
-        Err(failure) => fanfare_command::give_up(output, &failure),
-    }
-}
-
-fn plans(args: &ReproduceArgs) -> Result<Vec<Plan>, Failure> {
-    let loads = loads(args.cells.as_deref(), args.quick)?;
     let steps = if args.quick { QUICK.1 } else { plan::STEPS };
-    let of = |seed: u32| loads.iter().map(move |load| Plan::new(*load, steps, seed));
-    Ok(args.repetitions().flat_map(of).collect())
+    let of = |load: &u32| {
+        let load = *load;
+        args.repetitions().map(move |seed| Plan::new(load, steps, seed))
+    };
+    Experiment {
+        name: NAME,
+        family: "monitor",
+        planned: loads.iter().flat_map(of).collect(),
+        jobs: args.jobs.clamp(1, JOBS),
+        run: trial::run,
+        line: Row::line,
+        tables: [table::markdown, table::csv],
+    }
+    .run(args, output)
 }
 
-fn loads(cells: Option<&str>, quick: bool) -> Result<Vec<u32>, Failure> {
-    match cells {
+fn loads(names: Option<&str>, quick: bool) -> Result<Vec<u32>, Failure> {
+    match names {
         None if quick => Ok(vec![QUICK.0]),
         None => Ok(LOADS.to_vec()),
-        Some(cells) => {
-            let load = |cell: &str| LOADS.into_iter().find(|load| cell.trim() == plan::name(*load));
-            let loads: Option<Vec<u32>> = cells.split(',').map(load).collect();
-            loads.ok_or_else(|| {
-                let text =
-                    format!("cells ({cells}): write 25.6, 128 or 204.8 (kbit/s), with commas");
-                Failure::usage("cells.invalid", text)
-            })
+        Some(names) => {
+            let named = |name: &str| LOADS.into_iter().find(|load| name == plan::name(*load));
+            cells(names, named, "25.6, 128 or 204.8 (kbit/s), with commas")
         }
     }
-}
-
-/// So many at a time; the first failure ends it.
-fn all(plans: Vec<Plan>, jobs: usize, stop: &Stop, output: &Output) -> Result<Vec<Row>, Failure> {
-    let (plans, done) = (Mutex::new(plans.into_iter()), Mutex::new(Vec::new()));
-    let work = || {
-        while !stop.is_set() {
-            let next = plans.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some(plan) = next else { return };
-            let row = trial::run(&plan, stop);
-            let failed = row.is_err();
-            if let Ok(row) = &row {
-                output.text(&row.line());
-            }
-            done.lock().unwrap_or_else(PoisonError::into_inner).push(row);
-            if failed {
-                plans.lock().unwrap_or_else(PoisonError::into_inner).by_ref().for_each(drop);
-            }
-        }
-    };
-    // A panic of a worker goes on here.
-    std::thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
-    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut rows = done.into_iter().collect::<Result<Vec<Row>, Failure>>()?;
-    rows.sort_by_key(|row| (row.load, row.seed));
-    if stop.is_set() {
-        let text = "interrupted: not all was measured".to_owned();
-        return Err(Failure::new(Exit::Interrupted, "lab.interrupted", text));
-    }
-    Ok(rows)
 }
 
 #[cfg(test)]

@@ -4,7 +4,10 @@ use fanfare_command::{Exit, Failure, Output};
 use fanfare_lab::P3;
 
 use super::options::{ReproduceArgs, conclude};
-use crate::ending::{give_up, stop};
+use crate::{
+    choice::cells,
+    ending::{give_up, stop},
+};
 
 /// What it is called among experiments.
 pub(super) const NAME: &str = "s002-p3";
@@ -31,15 +34,9 @@ fn p3(args: &ReproduceArgs) -> Result<P3, Failure> {
     let rates = match args.cells.as_deref() {
         None if args.quick => QUICK.to_vec(),
         None => RATES.to_vec(),
-        Some(cells) => {
-            let one =
-                |cell: &str| cell.trim().parse().ok().filter(|rate| (50..=100_000).contains(rate));
-            let rates: Option<Vec<u32>> = cells.split(',').map(one).collect();
-            rates.ok_or_else(|| {
-                let text =
-                    format!("cells ({cells}): write rates in kbit/s, 50 to 100000, as 512,2048");
-                Failure::usage("cells.invalid", text)
-            })?
+        Some(names) => {
+            let one = |name: &str| name.parse().ok().filter(|rate| (50..=100_000).contains(rate));
+            cells(names, one, "rates in kbit/s, 50 to 100000, as 512,2048")?
         }
     };
     let (repetitions, trials) = (args.repetitions(), args.trials("monitor"));

@@ -1,4 +1,20 @@
 //! What experiments with real programs have in common: the lab of a scenario, and waiting in it.
+//!
+//! - `experiment`: all runs of one, and its tables
+//! - `running`: a program of ours, and what it says; `page`: what its live page says
+//! - `flow`: a flow beside it; `directory`: where files are
+
+mod directory;
+mod experiment;
+mod flow;
+mod page;
+mod running;
+
+pub(super) use directory::Directory;
+pub(super) use experiment::Experiment;
+pub(super) use flow::{CONTROL, Flow, Pace, normal_after, within};
+pub(super) use page::{document, fetch};
+pub(super) use running::Running;
 
 use std::time::Duration;
 

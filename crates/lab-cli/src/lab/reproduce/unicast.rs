@@ -5,7 +5,7 @@ use fanfare_lab::{LabError, Protocol, Unicast, UnicastRow};
 
 use super::options::{ReproduceArgs, conclude};
 use crate::{
-    choice::chosen,
+    choice::{cells, chosen},
     ending::{give_up, stop},
 };
 
@@ -39,13 +39,9 @@ fn unicast(args: &ReproduceArgs) -> Result<Unicast, Failure> {
     let losses = match args.cells.as_deref() {
         None if args.quick => QUICK.to_vec(),
         None => LOSSES.to_vec(),
-        Some(cells) => {
-            let one = |cell: &str| cell.trim().parse().ok().filter(|loss| *loss <= 90);
-            let losses: Option<Vec<u32>> = cells.split(',').map(one).collect();
-            losses.ok_or_else(|| {
-                let text = format!("cells ({cells}): write losses in percent, as 0,5,10,15");
-                Failure::usage("cells.invalid", text)
-            })?
+        Some(names) => {
+            let one = |name: &str| name.parse().ok().filter(|loss| *loss <= 90);
+            cells(names, one, "losses in percent, as 0,5,10,15")?
         }
     };
     Ok(Unicast {

@@ -13,11 +13,11 @@ mod table;
 
 use fanfare_command::{Exit, Failure, Output};
 
-use super::options::{ReproduceArgs, conclude};
-use crate::ending::{give_up, stop};
+use super::{options::ReproduceArgs, stage::Experiment};
+use crate::choice::cells;
 use course::Case;
 pub(super) use course::NAME;
-use table::{Measured, RunLine};
+use table::RunLine;
 
 const CASES: [Case; 3] = [
     Case {
@@ -47,50 +47,28 @@ pub(super) fn run(args: &ReproduceArgs, output: &Output) -> Exit {
         Ok(cases) => cases,
         Err(failure) => return fanfare_command::give_up(output, &failure),
     };
-    let stop = match stop() {
-        Ok(stop) => stop,
-        Err(error) => return give_up(output, &error),
+    let of = |case: &'static Case| {
+        args.repetitions().map(move |repetition| (case, u64::from(repetition) + 1))
     };
-    if let Err(error) = fanfare_lab::check_rights() {
-        return give_up(output, &error);
+    Experiment {
+        name: NAME,
+        family: "video",
+        planned: cases.into_iter().flat_map(of).collect(),
+        // ffmpeg takes a processor for itself.
+        jobs: 1,
+        run: |(case, seed), stop| {
+            (case.run)(*seed, stop).map(|figures| RunLine { case, seed: *seed, figures })
+        },
+        line: RunLine::line,
+        tables: [table::markdown, table::csv],
     }
-    let out = args.folder("video");
-    let mut measured = Vec::new();
-    for case in cases {
-        let mut runs = Vec::new();
-        for repetition in args.repetitions() {
-            let seed = u64::from(repetition) + 1;
-            match (case.run)(seed, &stop) {
-                Ok(figures) => {
-                    output.text(&format!("{} #{repetition}: {figures:.3?}", case.name));
-                    runs.push(RunLine { seed, figures });
-                }
-                Err(failure) => return fanfare_command::give_up(output, &failure),
-            }
-        }
-        measured.push(Measured { case, runs });
-    }
-    let written = table::write(&out, &measured).map(|()| false);
-    let written = written.map_err(|error| fanfare_lab_error(&error));
-    match written {
-        Ok(broken) => conclude(Ok(broken), &out.join(format!("{NAME}.md")), &stop, output),
-        Err(failure) => fanfare_command::give_up(output, &failure),
-    }
+    .run(args, output)
 }
 
-fn chosen(cells: Option<&str>) -> Result<Vec<&'static Case>, Failure> {
-    let Some(cells) = cells else { return Ok(CASES.iter().collect()) };
-    let find = |name: &str| {
-        CASES.iter().find(|case| case.name == name.trim()).ok_or_else(|| {
-            let text = format!("cells ({name}): no such case. Use fall, crowd or beginning");
-            Failure::usage("cells.invalid", text)
-        })
-    };
-    cells.split(',').map(find).collect()
-}
-
-fn fanfare_lab_error(error: &std::io::Error) -> Failure {
-    Failure::new(Exit::Resource, "lab.table", format!("file (the table): {error}"))
+fn chosen(names: Option<&str>) -> Result<Vec<&'static Case>, Failure> {
+    let Some(names) = names else { return Ok(CASES.iter().collect()) };
+    let named = |name: &str| CASES.iter().find(|case| case.name == name);
+    cells(names, named, "fall, crowd or beginning, with commas")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use fanfare_sim::Sorted;
 
-use crate::lab::reproduce::flow::{normal_after, within};
+use crate::lab::reproduce::stage::{normal_after, within};
 
 /// From then on the time before the fall is looked at, s.
 const SETTLED: f64 = 8.0;

@@ -3,19 +3,19 @@
 //! fallen: the interface of the host does not.
 
 use std::{
-    collections::VecDeque,
-    io::Write as _,
-    os::unix::net::UnixStream,
-    path::Path,
-    time::{Duration, Instant},
+    collections::VecDeque, io::Write as _, os::unix::net::UnixStream, path::Path, time::Duration,
 };
 
 use fanfare_command::{Exit, Failure};
-use fanfare_lab::{Lab, Snapshot};
+use fanfare_lab::{Lab, Snapshot, Stop};
 use serde_json::{Value, json};
+
+use crate::lab::reproduce::stage::pause;
 
 /// How often it reports.
 pub(super) const EVERY: Duration = Duration::from_millis(250);
+/// A monitor that does not listen by then does not start.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Rates are those of so long, seconds: a narrow line carries ten packets in it.
 const OVER: f64 = 1.0;
 
@@ -28,12 +28,12 @@ pub(super) struct Modem {
 
 impl Modem {
     /// Waits until the monitor listens.
-    pub(super) fn connect(socket: &Path) -> Result<Self, Failure> {
-        let begun = Instant::now();
+    pub(super) fn connect(socket: &Path, lab: &Lab, stop: &Stop) -> Result<Self, Failure> {
+        let latest = lab.elapsed() + PATIENCE;
         loop {
             match UnixStream::connect(socket) {
                 Ok(monitor) => return Ok(Self { monitor, rates: Rates::default() }),
-                Err(_) if begun.elapsed() < Duration::from_secs(10) => std::thread::sleep(EVERY),
+                Err(_) if lab.elapsed() < latest => pause(lab, stop, lab.elapsed() + EVERY)?,
                 Err(error) => {
                     let text = format!("monitor ({}): {error}", socket.display());
                     return Err(Failure::new(Exit::Failed, "lab.monitor", text));

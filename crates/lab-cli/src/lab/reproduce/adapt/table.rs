@@ -1,8 +1,7 @@
 //! The figures of all runs, for people and for programs.
 
-use std::{fmt::Write as _, fs, io, path::Path};
+use std::fmt::Write as _;
 
-use fanfare_command::{Exit, Failure};
 use fanfare_lab::MedianOf;
 use fanfare_sim::Sorted;
 
@@ -29,19 +28,7 @@ impl Row {
     }
 }
 
-pub(super) fn write(out: &Path, rows: &[Row]) -> Result<(), Failure> {
-    let written = || -> io::Result<()> {
-        fs::create_dir_all(out)?;
-        fs::write(out.join(format!("{NAME}.md")), markdown(rows))?;
-        fs::write(out.join(format!("{NAME}.csv")), csv(rows))
-    };
-    written().map_err(|error| {
-        let text = format!("file ({}): {error}", out.display());
-        Failure::new(Exit::Resource, "lab.table", text)
-    })
-}
-
-fn markdown(rows: &[Row]) -> String {
+pub(super) fn markdown(rows: &[Row]) -> String {
     let counted: Vec<&Row> = rows.iter().filter(|row| !row.void).collect();
     let mut text = format!(
         "# A sender that a monitor advises\n\n*For people who ask what `--adapt obey` is good for. Made by \
@@ -91,7 +78,7 @@ fn markdown(rows: &[Row]) -> String {
     text
 }
 
-fn csv(rows: &[Row]) -> String {
+pub(super) fn csv(rows: &[Row]) -> String {
     let mut text = "case,repetition,void,figure,value\n".to_owned();
     for Row { case, repetition, void, figures } in rows {
         for (name, value) in FIGURES.iter().zip(figures) {

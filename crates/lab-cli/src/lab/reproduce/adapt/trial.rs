@@ -1,14 +1,12 @@
 //! One run: a sender, a receiver, control traffic beside them, and a monitor where there is one.
 
 use std::{
-    fs::{self, File},
-    io::{self, Read as _},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::Stdio,
     time::{Duration, Instant},
 };
 
-use fanfare_command::{Exit, Failure};
+use fanfare_command::Failure;
 use fanfare_lab::{Host, INTERFACE, Lab, Stop};
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,11 +20,7 @@ use super::{
 use crate::{
     ending::failure,
     fanfare::fanfare,
-    lab::reproduce::{
-        flow::{CONTROL, Flow},
-        running::Running,
-        stage::{broken, lab, pause},
-    },
+    lab::reproduce::stage::{CONTROL, Directory, Flow, Running, broken, lab, pause},
 };
 
 /// The sender begins, and control traffic does.
@@ -51,10 +45,11 @@ pub(super) fn run(case: &'static Case, repetition: u32, stop: &Stop) -> Result<R
     let lab = lab(&case.scenario(), u64::from(repetition) + 1)?;
     let zero = Instant::now() - lab.elapsed();
     let [s, v] = lab.hosts() else { return Err(broken("it has not two hosts")) };
-    let files = Files::make(&format!("{}-{repetition}", case.name))?;
+    let files = Files::make(&format!("adapt-{}-{repetition}", case.name))?;
     let _receiver = receiver(v, &files)?;
     let monitor = case.advised.then(|| monitor(s, &files)).transpose()?;
-    let mut modem = case.advised.then(|| Modem::connect(&files.socket())).transpose()?;
+    let mut modem =
+        case.advised.then(|| Modem::connect(&files.socket(), &lab, stop)).transpose()?;
     let mut until = |until: Duration| -> Result<(), Failure> {
         while let Some(modem) = modem.as_mut().filter(|_| lab.elapsed() + EVERY < until) {
             let narrow = (FALLS..case.back()).contains(&lab.elapsed());
@@ -117,13 +112,15 @@ fn sender(
     if advised {
         command.args(["--adapt", "obey", "--adapt-from", PAGE]);
     }
-    command.arg(files.file());
+    command.arg(&files.film);
     Running::start(command, "fanfare-cli")
 }
 
 fn receiver(host: &Host, files: &Files) -> Result<Running<Value>, Failure> {
     let mut command = host.command(fanfare());
-    command.args(["recv", "--json", "--interface", INTERFACE]).arg(files.inbox());
+    command
+        .args(["recv", "--json", "--interface", INTERFACE])
+        .arg(files.directory.folder("inbox")?);
     Running::start(command, "fanfare-cli")
 }
 
@@ -135,40 +132,21 @@ fn monitor(host: &Host, files: &Files) -> Result<Running<Value>, Failure> {
     Running::start(command, "fanfare-cli")
 }
 
-/// Files of a run; gone when it is dropped.
+/// Files of a run.
 #[derive(Debug)]
-struct Files(PathBuf);
+struct Files {
+    directory: Directory,
+    film: PathBuf,
+}
 
 impl Files {
     fn make(name: &str) -> Result<Self, Failure> {
-        let path =
-            std::env::temp_dir().join(format!("fanfare-adapt-{}-{name}", std::process::id()));
-        let files = Self(path);
-        files.fill().map_err(|error| {
-            let text = format!("directory ({}): {error}", files.0.display());
-            Failure::new(Exit::Resource, "lab.directory", text)
-        })?;
-        Ok(files)
+        let directory = Directory::make(name)?;
+        let film = directory.fill("film.bin", FILE)?;
+        Ok(Self { directory, film })
     }
-    fn fill(&self) -> io::Result<()> {
-        fs::create_dir_all(self.inbox())?;
-        // Zeros would not be sent.
-        let mut noise = File::open("/dev/urandom")?.take(FILE);
-        io::copy(&mut noise, &mut File::create(self.file())?).map(drop)
-    }
-    fn file(&self) -> PathBuf {
-        self.0.join("film.bin")
-    }
-    fn inbox(&self) -> PathBuf {
-        self.0.join("inbox")
-    }
+    /// Where sensors tell the monitor.
     fn socket(&self) -> PathBuf {
-        Path::new(&self.0).join("sensors")
-    }
-}
-
-impl Drop for Files {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        self.directory.of("sensors")
     }
 }

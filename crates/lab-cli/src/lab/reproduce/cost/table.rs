@@ -1,8 +1,7 @@
 //! What monitors took, for people and for programs.
 
-use std::{fmt::Write as _, fs, io, path::Path};
+use std::fmt::Write as _;
 
-use fanfare_command::{Exit, Failure};
 use fanfare_lab::MedianOf;
 use fanfare_sim::Sorted;
 
@@ -65,19 +64,7 @@ const COLUMNS: [Column; 10] = [
     ("nodes_on_the_page", 0, |row| row.with.known.map_or(f64::NAN, |known| known as f64)),
 ];
 
-pub(super) fn write(out: &Path, rows: &[Row]) -> Result<(), Failure> {
-    let written = || -> io::Result<()> {
-        fs::create_dir_all(out)?;
-        fs::write(out.join(format!("{NAME}.md")), markdown(rows))?;
-        fs::write(out.join(format!("{NAME}.csv")), csv(rows))
-    };
-    written().map_err(|error| {
-        let text = format!("file ({}): {error}", out.display());
-        Failure::new(Exit::Resource, "lab.table", text)
-    })
-}
-
-fn markdown(rows: &[Row]) -> String {
+pub(super) fn markdown(rows: &[Row]) -> String {
     let counted: Vec<&Row> = rows.iter().filter(|row| !row.void()).collect();
     let mut text = format!(
         "# What monitors cost\n\n*For people who ask whether they can afford `--monitor`. Made by `fanfare lab \
@@ -117,7 +104,7 @@ fn markdown(rows: &[Row]) -> String {
     text
 }
 
-fn csv(rows: &[Row]) -> String {
+pub(super) fn csv(rows: &[Row]) -> String {
     let mut text = "group,nodes,repetition,void,figure,value\n".to_owned();
     for row in rows {
         for (name, _, take) in COLUMNS {

@@ -1,24 +1,15 @@
 //! One group of real nodes on one channel, with monitors or without.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Stdio,
-    time::Duration,
-};
+use std::{fs, path::Path, process::Stdio, time::Duration};
 
-use fanfare_command::{Exit, Failure};
+use fanfare_command::Failure;
 use fanfare_lab::{Host, INTERFACE, Lab, Stop};
 use serde_json::Value;
 
 use crate::{
     ending::failure,
     fanfare::fanfare,
-    lab::reproduce::{
-        page_of::document,
-        running::Running,
-        stage::{lab, pause},
-    },
+    lab::reproduce::stage::{Directory, Running, document, lab, pause},
 };
 
 /// What it is called among experiments.
@@ -71,10 +62,10 @@ pub(super) struct Group {
 
 pub(super) fn run(case: &Case, monitor: bool, seed: u64, stop: &Stop) -> Result<Group, Failure> {
     let lab = lab(&scenario(case.nodes), seed)?;
-    let directory = Directory::make(&format!("{}-{monitor}-{seed}", case.name))?;
+    let directory = Directory::make(&format!("cost-{}-{monitor}-{seed}", case.name))?;
     let mut nodes = Vec::new();
     for host in lab.hosts() {
-        nodes.push(node(host, &directory.socket(host), monitor)?);
+        nodes.push(node(host, &directory.of(host.name()), monitor)?);
     }
     count(&lab, case, &directory, &nodes, stop)
         .map(|group| Group { known: group.known.filter(|_| monitor), ..group })
@@ -141,7 +132,7 @@ fn publish(
         let host = &lab.hosts()[turn % case.nodes];
         let mut command = host.command(fanfare());
         command.args(["pub", &format!("position/{}", host.name()), "--via"]);
-        command.arg(directory.socket(host)).args(["--message", &"x".repeat(POSITION)]);
+        command.arg(directory.of(host.name())).args(["--message", &"x".repeat(POSITION)]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         // Before a node is there nothing is published.
         let _ = command.status();
@@ -180,30 +171,6 @@ fn known(page: &Value) -> usize {
     let nodes = page["nodes"].as_object();
     let is_up = |node: &&Value| matches!(node["state"].as_str(), Some("up" | "this node"));
     nodes.map_or(0, |nodes| nodes.values().filter(is_up).count())
-}
-
-/// Where nodes have their sockets; gone when it is dropped.
-#[derive(Debug)]
-struct Directory(PathBuf);
-
-impl Directory {
-    fn make(name: &str) -> Result<Self, Failure> {
-        let path = std::env::temp_dir().join(format!("fanfare-cost-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).map_err(|error| {
-            let text = format!("directory ({}): {error}", path.display());
-            Failure::new(Exit::Resource, "lab.directory", text)
-        })?;
-        Ok(Self(path))
-    }
-    fn socket(&self, host: &Host) -> PathBuf {
-        self.0.join(host.name())
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! How soon each trouble was named, for people and for programs.
 
-use std::{fmt::Write as _, fs, io, path::Path};
+use std::fmt::Write as _;
 
-use fanfare_command::{Exit, Failure};
 use fanfare_sim::Sorted;
 
 use super::trouble::{KINDS, NAME};
@@ -43,19 +42,7 @@ fn text(time: Option<f64>) -> String {
     time.map_or("never".to_owned(), |time| format!("{time:.2} s"))
 }
 
-pub(super) fn write(out: &Path, rows: &[Row]) -> Result<(), Failure> {
-    let written = || -> io::Result<()> {
-        fs::create_dir_all(out)?;
-        fs::write(out.join(format!("{NAME}.md")), markdown(rows))?;
-        fs::write(out.join(format!("{NAME}.csv")), csv(rows))
-    };
-    written().map_err(|error| {
-        let text = format!("file ({}): {error}", out.display());
-        Failure::new(Exit::Resource, "lab.table", text)
-    })
-}
-
-fn markdown(rows: &[Row]) -> String {
+pub(super) fn markdown(rows: &[Row]) -> String {
     let counted: Vec<&Row> = rows.iter().filter(|row| !row.void).collect();
     let machines = rows.first().map_or(0, |row| row.machines);
     let mut page = format!(
@@ -97,7 +84,7 @@ fn markdown(rows: &[Row]) -> String {
     page
 }
 
-fn csv(rows: &[Row]) -> String {
+pub(super) fn csv(rows: &[Row]) -> String {
     let mut text = "repetition,machines,void,cause,page_s,terminal_s,wrong\n".to_owned();
     for Row { machines, repetition, void, named, wrong } in rows {
         for (kind, Named { page, terminal }) in KINDS.iter().zip(named) {

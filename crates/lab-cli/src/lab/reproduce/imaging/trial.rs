@@ -2,19 +2,13 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    io::{self, Read as _},
-    path::PathBuf,
     process::Stdio,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Mutex, PoisonError},
     thread,
     time::Duration,
 };
 
-use fanfare_command::{Exit, Failure};
+use fanfare_command::Failure;
 use fanfare_lab::{Host, INTERFACE, Lab, Stop};
 use serde_json::Value;
 
@@ -25,11 +19,7 @@ use super::{
 use crate::{
     ending::failure,
     fanfare::fanfare,
-    lab::reproduce::{
-        page_of::document,
-        running::Running,
-        stage::{broken, lab, pause},
-    },
+    lab::reproduce::stage::{Directory, Running, broken, document, lab, pause},
 };
 
 /// A cable begins to lose, and a machine to be slow, so long after the lab came up; data flows by then.
@@ -44,6 +34,8 @@ const BYTES: u64 = 6_400_000;
 const RATE: &str = "2500k";
 /// Of the small disk: three of the files.
 const DISK: u64 = 20_000_000;
+/// The folder with the files.
+const IMAGE: &str = "image";
 /// How often to look.
 const LOOK: Duration = Duration::from_millis(100);
 const PAGE: &str = "127.0.0.1:7979";
@@ -53,9 +45,12 @@ type Firsts<K> = Mutex<BTreeMap<K, f64>>;
 
 pub(super) fn run(machines: usize, repetition: u32, stop: &Stop) -> Result<Row, Failure> {
     let lab = lab(&scenario(machines), u64::from(repetition) + 1)?;
-    let disks = Disks::make(repetition)?;
+    let disks = Directory::make(&format!("imaging-{repetition}"))?;
+    for number in 0..FILES {
+        disks.fill(disks.folder(IMAGE)?.join(format!("part-{number}.img")), BYTES)?;
+    }
     let host = |name: &str| lab.host(name).ok_or_else(|| broken("a host is missing"));
-    let _small = SmallDisk::mount(&disks.of(host(Kind::Full.machine())?)?, DISK)?;
+    let _small = SmallDisk::mount(&disks.folder(Kind::Full.machine())?, DISK)?;
     let mut receivers = BTreeMap::new();
     for host in lab.hosts().iter().filter(|host| host.name() != "server") {
         receivers.insert(host.name().to_owned(), receiver(host, &disks)?);
@@ -63,12 +58,12 @@ pub(super) fn run(machines: usize, repetition: u32, stop: &Stop) -> Result<Row, 
     let server = host("server")?;
     let sender = sender(server, &disks, machines)?;
     let (page, terminal) = (Firsts::default(), Firsts::default());
-    let over = AtomicBool::new(false);
+    let over = Stop::new().map_err(|error| failure(&error))?;
     let shows = thread::scope(|scope| {
         scope.spawn(|| look_at_page(&lab, server, &over, &page));
         scope.spawn(|| look_at_terminal(&lab, server, &over, &terminal));
         let shows = shows(&lab, &receivers, stop);
-        over.store(true, Ordering::Relaxed);
+        over.set();
         shows
     })?;
     let began = sender.said().iter().any(|(_, said)| said["event"] == "sending");
@@ -114,7 +109,7 @@ fn shows(
         pause(lab, stop, lab.elapsed() + LOOK / 2)?;
         let now = lab.elapsed().as_secs_f64();
         if slowed.is_none() && lab.elapsed() >= SLOWS {
-            slowed = Some(Slowed::start(slow.id()));
+            slowed = Some(Slowed::start(slow.id())?);
         }
         if overruns(slow.id()) > before {
             shows.entry(Kind::Slow.cause()).or_insert(now);
@@ -127,9 +122,8 @@ fn shows(
     Ok(shows)
 }
 
-fn look_at_page(lab: &Lab, server: &Host, over: &AtomicBool, named: &Firsts<(String, String)>) {
-    while !over.load(Ordering::Relaxed) {
-        thread::sleep(LOOK);
+fn look_at_page(lab: &Lab, server: &Host, over: &Stop, named: &Firsts<(String, String)>) {
+    while !over.wait(LOOK) {
         let Some(page) = document(server, PAGE, "/api/state") else { continue };
         let now = lab.elapsed().as_secs_f64();
         let mut named = named.lock().unwrap_or_else(PoisonError::into_inner);
@@ -140,9 +134,8 @@ fn look_at_page(lab: &Lab, server: &Host, over: &AtomicBool, named: &Firsts<(Str
     }
 }
 
-fn look_at_terminal(lab: &Lab, server: &Host, over: &AtomicBool, named: &Firsts<&'static str>) {
-    while !over.load(Ordering::Relaxed) {
-        thread::sleep(LOOK);
+fn look_at_terminal(lab: &Lab, server: &Host, over: &Stop, named: &Firsts<&'static str>) {
+    while !over.wait(LOOK) {
         let mut command = server.command(fanfare());
         command.args(["watch", "--once"]).stdin(Stdio::null()).stderr(Stdio::null());
         let Ok(shown) = command.output() else { continue };
@@ -169,58 +162,18 @@ fn scenario(machines: usize) -> String {
     )
 }
 
-fn receiver(host: &Host, disks: &Disks) -> Result<Running<Value>, Failure> {
+fn receiver(host: &Host, disks: &Directory) -> Result<Running<Value>, Failure> {
     let mut command = host.command(fanfare());
     command.args(["recv", "--json", "--interface", INTERFACE, "--name", host.name()]);
-    command.arg(disks.of(host)?);
+    command.arg(disks.folder(host.name())?);
     Running::start(command, "fanfare-cli")
 }
 
-fn sender(host: &Host, disks: &Disks, machines: usize) -> Result<Running<Value>, Failure> {
+fn sender(host: &Host, disks: &Directory, machines: usize) -> Result<Running<Value>, Failure> {
     let mut command = host.command(fanfare());
     command.args(["send", "--json", "--interface", INTERFACE, "--rate", RATE, "--watch"]);
-    command.args(["--expect", &machines.to_string()]).arg(disks.image());
+    command.args(["--expect", &machines.to_string()]).arg(disks.of(IMAGE));
     Running::start(command, "fanfare-cli")
-}
-
-/// Where machines keep what they get; gone when it is dropped.
-#[derive(Debug)]
-struct Disks(PathBuf);
-
-impl Disks {
-    fn make(repetition: u32) -> Result<Self, Failure> {
-        let name = format!("fanfare-imaging-{}-{repetition}", std::process::id());
-        let disks = Self(std::env::temp_dir().join(name));
-        disks.fill().map_err(|error| disks.refused(&error))?;
-        Ok(disks)
-    }
-    fn fill(&self) -> io::Result<()> {
-        fs::create_dir_all(self.image())?;
-        for number in 0..FILES {
-            let mut noise = File::open("/dev/urandom")?.take(BYTES);
-            let mut file = File::create(self.image().join(format!("part-{number}.img")))?;
-            io::copy(&mut noise, &mut file)?;
-        }
-        Ok(())
-    }
-    fn image(&self) -> PathBuf {
-        self.0.join("image")
-    }
-    fn of(&self, host: &Host) -> Result<PathBuf, Failure> {
-        let path = self.0.join(host.name());
-        fs::create_dir_all(&path).map_err(|error| self.refused(&error))?;
-        Ok(path)
-    }
-    fn refused(&self, error: &io::Error) -> Failure {
-        let text = format!("directory ({}): {error}", self.0.display());
-        Failure::new(Exit::Resource, "lab.directory", text)
-    }
-}
-
-impl Drop for Disks {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 #[cfg(test)]

@@ -4,19 +4,18 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     thread,
     time::{Duration, Instant},
 };
 
 use fanfare_command::{Exit, Failure};
+use fanfare_lab::Stop;
 use rustix::{
     net::sockopt,
     process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, kill_process, pidfd_getfd, pidfd_open},
 };
+
+use crate::ending::failure;
 
 /// What it is called among experiments.
 pub(in super::super) const NAME: &str = "imaging";
@@ -67,15 +66,15 @@ const BUFFER: usize = 65_536;
 /// A program that gets its processor now and then, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Slowed {
-    done: Arc<AtomicBool>,
+    done: Stop,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 impl Slowed {
-    pub(super) fn start(process: u32) -> Self {
+    pub(super) fn start(process: u32) -> Result<Self, Failure> {
         shrink(process);
-        let done = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&done);
+        let done = Stop::new().map_err(|error| failure(&error))?;
+        let told = done.clone();
         let thread = thread::spawn(move || {
             let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
             let signal = |signal| {
@@ -84,20 +83,19 @@ impl Slowed {
                     let _ = kill_process(pid, signal);
                 }
             };
-            while !told.load(Ordering::Relaxed) {
+            while !told.wait(RUNS) {
                 signal(Signal::STOP);
-                thread::sleep(STOPS);
+                told.wait(STOPS);
                 signal(Signal::CONT);
-                thread::sleep(RUNS);
             }
         });
-        Self { done, thread: Some(thread) }
+        Ok(Self { done, thread: Some(thread) })
     }
 }
 
 impl Drop for Slowed {
     fn drop(&mut self) {
-        self.done.store(true, Ordering::Relaxed);
+        self.done.set();
         self.thread.take().map(thread::JoinHandle::join);
     }
 }

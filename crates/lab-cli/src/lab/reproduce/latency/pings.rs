@@ -4,16 +4,12 @@
 use std::{
     io,
     net::{Ipv4Addr, SocketAddrV4},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     thread,
     time::{Duration, Instant},
 };
 
 use fanfare_command::{Exit, Failure};
-use fanfare_lab::Host;
+use fanfare_lab::{Host, Stop};
 use rustix::{
     fd::OwnedFd,
     net::{AddressFamily, SendFlags, SocketFlags, SocketType, ipproto, sendto, socket_with},
@@ -30,7 +26,7 @@ const PROGRAM: u16 = 0x4646;
 /// They end when it is dropped.
 #[derive(Debug)]
 pub(super) struct Pings {
-    done: Arc<AtomicBool>,
+    done: Stop,
 }
 
 impl Pings {
@@ -47,8 +43,8 @@ impl Pings {
             |error: io::Error| Failure::new(Exit::Failed, "lab.pings", format!("pings: {error}"));
         let socket = from.enter(open).map_err(|error| crate::ending::failure(&error))?;
         let socket = socket.map_err(|error| failed(error.into()))?;
-        let (done, address) = (Arc::new(AtomicBool::new(false)), to.address());
-        let told = Arc::clone(&done);
+        let done = Stop::new().map_err(|error| crate::ending::failure(&error))?;
+        let (told, address) = (done.clone(), to.address());
         thread::spawn(move || send(&socket, address, &told));
         Ok(Self { done })
     }
@@ -56,21 +52,19 @@ impl Pings {
 
 impl Drop for Pings {
     fn drop(&mut self) {
-        // Its thread ends with the next ping.
-        self.done.store(true, Ordering::Relaxed);
+        self.done.set();
     }
 }
 
-fn send(socket: &OwnedFd, to: Ipv4Addr, done: &AtomicBool) {
+fn send(socket: &OwnedFd, to: Ipv4Addr, done: &Stop) {
     let begun = Instant::now();
     for number in 0..u16::MAX {
-        if done.load(Ordering::Relaxed) {
-            return;
-        }
         // One that cannot be sent is one that is lost.
         let _ = sendto(socket, &ping(number), SendFlags::empty(), &SocketAddrV4::new(to, 0));
         let due = EVERY * (u32::from(number) + 1);
-        thread::sleep(due.saturating_sub(begun.elapsed()));
+        if done.wait(due.saturating_sub(begun.elapsed())) {
+            return;
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, time::Duration};
 
 use fanfare_proto::rng::Rng;
 
-use super::super::flow::Pace;
+use super::super::stage::Pace;
 
 /// What it is called among experiments.
 pub(in super::super) const NAME: &str = "s002-latency";

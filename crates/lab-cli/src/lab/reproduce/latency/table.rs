@@ -1,8 +1,7 @@
 //! The figures of all runs, for people and for programs.
 
-use std::{fmt::Write as _, fs, io, path::Path};
+use std::fmt::Write as _;
 
-use fanfare_command::{Exit, Failure};
 use fanfare_lab::MedianOf;
 use fanfare_sim::Sorted;
 
@@ -59,19 +58,7 @@ const COLUMNS: [Column; 10] = [
     ("answers_until_told", 1.0, |f| f.answers),
 ];
 
-pub(super) fn write(out: &Path, rows: &[Row]) -> Result<(), Failure> {
-    let written = || -> io::Result<()> {
-        fs::create_dir_all(out)?;
-        fs::write(out.join(format!("{NAME}.md")), markdown(rows))?;
-        fs::write(out.join(format!("{NAME}.csv")), csv(rows))
-    };
-    written().map_err(|error| {
-        let text = format!("file ({}): {error}", out.display());
-        Failure::new(Exit::Resource, "lab.table", text)
-    })
-}
-
-fn markdown(rows: &[Row]) -> String {
+pub(super) fn markdown(rows: &[Row]) -> String {
     let [ping, tcp] = on_the_line().map(|time| time * 1e3);
     let counted: Vec<&Row> = rows.iter().filter(|row| !row.void).collect();
     let void = rows.len() - counted.len();
@@ -142,7 +129,7 @@ fn paper((all, rest, tail): (f64, f64, f64)) -> (String, String, String) {
     (all.to_string(), rest.to_string(), tail.to_string())
 }
 
-fn csv(rows: &[Row]) -> String {
+pub(super) fn csv(rows: &[Row]) -> String {
     let mut text = "load_kbps,seed,void,estimate,figure,value\n".to_owned();
     for row in rows {
         for (estimate, figures) in ESTIMATES.iter().zip(&row.estimates) {

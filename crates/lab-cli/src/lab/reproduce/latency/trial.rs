@@ -18,11 +18,7 @@ use super::{
 };
 use crate::{
     fanfare::fanfare,
-    lab::reproduce::{
-        flow::Flow,
-        running::Running,
-        stage::{broken, lab, pause},
-    },
+    lab::reproduce::stage::{Flow, Running, broken, lab, pause},
 };
 
 /// When programs have begun.

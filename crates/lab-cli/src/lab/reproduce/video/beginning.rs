@@ -8,10 +8,7 @@ use std::{
 use fanfare_command::Failure;
 use fanfare_lab::Stop;
 
-use crate::lab::reproduce::{
-    page_of::fetch,
-    stage::{broken, lab, pause},
-};
+use crate::lab::reproduce::stage::{broken, fetch, lab, pause};
 
 use super::programs::Running;
 

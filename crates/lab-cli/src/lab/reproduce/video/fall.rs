@@ -7,10 +7,7 @@ use std::time::{Duration, Instant};
 use fanfare_command::Failure;
 use fanfare_lab::{Lab, Stop};
 
-use crate::lab::reproduce::{
-    flow::{CONTROL, Flow, normal_after, within},
-    stage::{broken, lab, pause},
-};
+use crate::lab::reproduce::stage::{CONTROL, Flow, broken, lab, normal_after, pause, within};
 
 use super::programs::{Event, Running, now_ms};
 

@@ -4,7 +4,7 @@ use fanfare_command::Failure;
 use fanfare_lab::{Host, INTERFACE};
 use serde::Deserialize;
 
-use crate::{fanfare::fanfare, lab::reproduce::running};
+use crate::{fanfare::fanfare, lab::reproduce::stage};
 
 /// A line of a program.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -36,7 +36,7 @@ impl Event {
 /// A running program; it is asked to end when it is dropped.
 #[derive(Debug)]
 pub(super) struct Running {
-    program: running::Running<Event>,
+    program: stage::Running<Event>,
     /// When it was started, milliseconds since 1970.
     pub(super) started_ms: u64,
 }
@@ -46,7 +46,7 @@ impl Running {
         let mut command = host.command(fanfare().with_file_name("fanfare-video"));
         command.arg("video").args(args).args(["--interface", INTERFACE, "--json"]);
         let started_ms = now_ms();
-        Ok(Self { program: running::Running::start(command, "fanfare-video-cli")?, started_ms })
+        Ok(Self { program: stage::Running::start(command, "fanfare-video-cli")?, started_ms })
     }
 
     /// What it has said so far.

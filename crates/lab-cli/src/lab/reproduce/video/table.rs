@@ -1,39 +1,34 @@
 //! The figures of video, for people and for programs.
 
-use fanfare_sim::Sorted;
-use std::{fmt::Write as _, fs, io, path::Path};
-
 use fanfare_lab::MedianOf;
+use fanfare_sim::Sorted;
+use std::fmt::Write as _;
 
 use super::course::{Case, NAME};
 
 /// One run: its figures in the order of the case's.
 pub(super) struct RunLine {
+    pub(super) case: &'static Case,
     pub(super) seed: u64,
     pub(super) figures: Vec<f64>,
 }
 
-/// All runs of a case.
-pub(super) struct Measured {
-    pub(super) case: &'static Case,
-    pub(super) runs: Vec<RunLine>,
+impl RunLine {
+    pub(super) fn line(&self) -> String {
+        format!("{} seed {}: {:.3?}", self.case.name, self.seed, self.figures)
+    }
 }
 
-/// Writes s002-video.md and the runs behind it.
-pub(super) fn write(out: &Path, measured: &[Measured]) -> io::Result<()> {
-    fs::create_dir_all(out)?;
-    fs::write(out.join(format!("{NAME}.md")), markdown(measured))?;
-    fs::write(out.join(format!("{NAME}.runs.csv")), csv(measured))
-}
-
-fn markdown(measured: &[Measured]) -> String {
+/// Runs of one case stand together.
+pub(super) fn markdown(runs: &[RunLine]) -> String {
     let mut text = format!(
         "# {NAME}\n\nVideo to a group by real programs in the laboratory: `fanfare video send` and `serve`, \
          ffmpeg's test picture, segments of a second. Medians; after ± half of the interval in which the \
          mean of many more runs lies with 95 % confidence (Student's t). Made by `fanfare lab reproduce \
-         {NAME}`; every run is in {NAME}.runs.csv.\n"
+         {NAME}`; every run is in {NAME}.csv.\n"
     );
-    for Measured { case, runs } in measured {
+    for runs in runs.chunk_by(|one, next| one.case.name == next.case.name) {
+        let Some(RunLine { case, .. }) = runs.first() else { continue };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "\n## {}\n\n{} {} runs.\n", case.name, case.about, runs.len());
         text += "| | median ± interval | least | most |\n|---|--:|--:|--:|\n";
@@ -55,13 +50,11 @@ fn markdown(measured: &[Measured]) -> String {
     text
 }
 
-fn csv(measured: &[Measured]) -> String {
+pub(super) fn csv(runs: &[RunLine]) -> String {
     let mut text = "case,seed,figure,value\n".to_owned();
-    for Measured { case, runs } in measured {
-        for RunLine { seed, figures } in runs {
-            for (name, value) in case.figures.iter().zip(figures) {
-                let _ = writeln!(text, "{},{seed},{name:?},{value:.3}", case.name);
-            }
+    for RunLine { case, seed, figures } in runs {
+        for (name, value) in case.figures.iter().zip(figures) {
+            let _ = writeln!(text, "{},{seed},{name:?},{value:.3}", case.name);
         }
     }
     text
@@ -79,13 +72,11 @@ mod tests {
             figures: &["time, s", "file, s", "all, s"],
             run: |_, _| Ok(Vec::new()),
         };
-        let case = &CASE;
-        let runs =
-            [1.0, 2.0, 3.0].map(|t| RunLine { seed: 1, figures: vec![t, f64::NAN, t / 2.0] });
-        let measured = [Measured { case, runs: runs.into() }];
-        let text = markdown(&measured);
+        let run = |t| RunLine { case: &CASE, seed: 1, figures: vec![t, f64::NAN, t / 2.0] };
+        let runs = [1.0, 2.0, 3.0].map(run);
+        let text = markdown(&runs);
         assert!(text.contains("| 2.00 ± 2.48 | 1.00 | 3.00 |"), "{text}");
         assert!(text.contains("file, s |  (not in 3 of 3) |  |  |"), "{text}");
-        assert_eq!(csv(&measured).lines().count(), 10);
+        assert_eq!(csv(&runs).lines().count(), 10);
     }
 }

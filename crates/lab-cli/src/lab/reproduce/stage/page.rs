@@ -8,7 +8,7 @@ use std::{
 use fanfare_lab::Host;
 
 /// The whole answer to a GET of `path` at `address` there, with its head; nothing unless it is 200.
-pub(super) fn fetch(host: &Host, address: &str, path: &str) -> Option<String> {
+pub(in super::super) fn fetch(host: &Host, address: &str, path: &str) -> Option<String> {
     let get = || -> Option<String> {
         let mut stream = TcpStream::connect(address).ok()?;
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").ok()?;
@@ -21,7 +21,11 @@ pub(super) fn fetch(host: &Host, address: &str, path: &str) -> Option<String> {
 }
 
 /// The body of such an answer as JSON.
-pub(super) fn document(host: &Host, address: &str, path: &str) -> Option<serde_json::Value> {
+pub(in super::super) fn document(
+    host: &Host,
+    address: &str,
+    path: &str,
+) -> Option<serde_json::Value> {
     let answer = fetch(host, address, path)?;
     serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()
 }

@@ -4,31 +4,28 @@
 use std::{
     io::{self, Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
 use fanfare_command::{Exit, Failure};
-use fanfare_lab::Host;
+use fanfare_lab::{Host, Stop};
 use fanfare_sim::Sorted;
 
 const PORT: u16 = 7300;
 
 /// Pieces, and how far apart they go.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pace {
+pub(in super::super) struct Pace {
     /// Bytes of a piece; the first eight are its time.
-    pub(super) bytes: usize,
-    pub(super) every: Duration,
+    pub(in super::super) bytes: usize,
+    pub(in super::super) every: Duration,
 }
 
 /// Control traffic of seed 002, 6.8: 300 bytes a second. A piece goes ten times as often as the paper's, and
 /// is a tenth of it, so that a short queue is not missed.
-pub(super) const CONTROL: Pace = Pace { bytes: 30, every: Duration::from_millis(100) };
+pub(in super::super) const CONTROL: Pace = Pace { bytes: 30, every: Duration::from_millis(100) };
 
 /// A piece that is later than that is held up, s: as the design has it. It is over when none is for so long.
 const HELD_UP: f64 = 0.5;
@@ -36,14 +33,14 @@ const OVER: f64 = 2.0;
 
 /// The flow; it ends when it is dropped.
 #[derive(Debug)]
-pub(super) struct Flow {
-    done: Arc<AtomicBool>,
+pub(in super::super) struct Flow {
+    done: Stop,
     late: Arc<Mutex<Vec<(f64, f64)>>>,
 }
 
 impl Flow {
     /// From `from` to `to`; times are since `zero`.
-    pub(super) fn start(
+    pub(in super::super) fn start(
         from: &Host,
         to: &Host,
         pace: Pace,
@@ -57,35 +54,34 @@ impl Flow {
         let sender = from.enter(|| TcpStream::connect(place)).map_err(entered)?.map_err(failed)?;
         let (receiver, _) = listener.accept().map_err(failed)?;
         sender.set_nodelay(true).map_err(failed)?;
-        let done = Arc::new(AtomicBool::new(false));
+        let done = Stop::new().map_err(entered)?;
         let late = Arc::<Mutex<Vec<(f64, f64)>>>::default();
-        let (told, noted) = (Arc::clone(&done), Arc::clone(&late));
+        let (told, noted) = (done.clone(), Arc::clone(&late));
         thread::spawn(move || send(sender, pace, zero, &told));
         thread::spawn(move || receive(receiver, pace, zero, &noted));
         Ok(Self { done, late })
     }
 
     /// When each piece was sent, and how late it was, in seconds.
-    pub(super) fn late(&self) -> Vec<(f64, f64)> {
+    pub(in super::super) fn late(&self) -> Vec<(f64, f64)> {
         self.late.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl Drop for Flow {
     fn drop(&mut self) {
-        // Its threads end with the next piece.
-        self.done.store(true, Ordering::Relaxed);
+        self.done.set();
     }
 }
 
 /// How late pieces were that were sent in that time, ms.
-pub(super) fn within(late: &[(f64, f64)], from: f64, to: f64) -> Sorted {
+pub(in super::super) fn within(late: &[(f64, f64)], from: f64, to: f64) -> Sorted {
     let of = late.iter().filter(|(sent, _)| (from..to).contains(sent));
     of.map(|(_, late)| late * 1e3).collect()
 }
 
 /// So long after something happened pieces are not held up any more, for two seconds and more.
-pub(super) fn normal_after(late: &[(f64, f64)], happened: f64) -> f64 {
+pub(in super::super) fn normal_after(late: &[(f64, f64)], happened: f64) -> f64 {
     let mut normal = happened;
     for (sent, late) in late.iter().filter(|(sent, late)| *sent >= happened && *late > HELD_UP) {
         if sent - normal > OVER {
@@ -97,16 +93,18 @@ pub(super) fn normal_after(late: &[(f64, f64)], happened: f64) -> f64 {
 }
 
 /// A piece has the time at which it was due: what waits before the socket counts as well.
-fn send(mut stream: TcpStream, pace: Pace, zero: Instant, done: &AtomicBool) {
+fn send(mut stream: TcpStream, pace: Pace, zero: Instant, done: &Stop) {
     let mut due = zero.elapsed();
-    while !done.load(Ordering::Relaxed) {
+    loop {
         let mut piece = vec![0; pace.bytes.max(8)];
         piece[..8].copy_from_slice(&(due.as_nanos() as u64).to_be_bytes());
         if stream.write_all(&piece).is_err() {
             return;
         }
         due += pace.every;
-        thread::sleep(due.saturating_sub(zero.elapsed()));
+        if done.wait(due.saturating_sub(zero.elapsed())) {
+            return;
+        }
     }
 }
 

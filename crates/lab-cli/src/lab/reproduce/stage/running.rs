@@ -20,14 +20,14 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// A running program; it is asked to end when it is dropped.
 #[derive(Debug)]
-pub(super) struct Running<E> {
+pub(in super::super) struct Running<E> {
     child: Child,
     said: Arc<Mutex<Vec<(Instant, E)>>>,
 }
 
 impl<E: DeserializeOwned + Send + 'static> Running<E> {
     /// Lines that are no `E` are passed over. `package`: what builds the program.
-    pub(super) fn start(mut command: Command, package: &str) -> Result<Self, Failure> {
+    pub(in super::super) fn start(mut command: Command, package: &str) -> Result<Self, Failure> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|error| missing(&command, package, &error))?;
         let said = Arc::<Mutex<Vec<(Instant, E)>>>::default();
@@ -47,11 +47,11 @@ impl<E: DeserializeOwned + Send + 'static> Running<E> {
 
 impl<E> Running<E> {
     /// What it has said so far, and when.
-    pub(super) fn said(&self) -> MutexGuard<'_, Vec<(Instant, E)>> {
+    pub(in super::super) fn said(&self) -> MutexGuard<'_, Vec<(Instant, E)>> {
         lock(&self.said)
     }
     /// Its process.
-    pub(super) fn id(&self) -> u32 {
+    pub(in super::super) fn id(&self) -> u32 {
         self.child.id()
     }
 }
