@@ -3,16 +3,13 @@
 //! - `engine`: the session, its spans and its seal, without I/O; `driver`: its task
 //! - `kept`: what is not acknowledged; `fit`: segments that fit the path; `warm`: how a session learns
 //!   its rate
+//! - `road`: tests of all of it over a modelled road
 //! - [`Norm`]: the connections, for those who write and read them
 
 mod driver;
 mod engine;
 mod fit;
 mod kept;
-#[cfg(test)]
-mod narrow;
-#[cfg(test)]
-mod page;
 #[cfg(test)]
 mod road;
 mod warm;

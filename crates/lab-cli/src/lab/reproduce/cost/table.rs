@@ -74,7 +74,7 @@ pub(super) fn markdown(rows: &[Row]) -> String {
          128 bytes in\nturns, one a second. A minute is counted, after {} s. Wanted: at most 2 % of the \
          channel and 1 % of a core a node.\n\n\
          Bytes are those of the emulator's account, with IP headers. A core is that of this machine, and what \
-         a\nnode's program took, its page included, which nobody looks at. Medians of {} runs; after ± half of \
+         a\nnode's program took, its page included, which nobody looks at. Medians; {} runs in all. After ± half of \
          the\ninterval in which the mean of many more runs lies with 95 % confidence. {} runs more were void. \
          Every run is in\n{NAME}.csv.\n\n\
          | group | bit/s without | with | monitors, % of the channel | a core, median node, % without | with | \
@@ -142,7 +142,7 @@ mod tests {
         let expected =
             "| quiet-4 | 0 | 2188 | 1.00 | 0.20 | 0.80 | 0.30 | 1.20 | 20.0 | 20.0 | 4 |";
         assert!(text.contains(expected), "{text}");
-        assert!(text.contains("Medians of 1 runs") && text.contains("1 runs more were void"));
+        assert!(text.contains("Medians; 1 runs in all") && text.contains("1 runs more were void"));
         assert_eq!(csv(&[row, void.clone()]).lines().count(), 21);
         assert!(void.line().contains("void"));
     }

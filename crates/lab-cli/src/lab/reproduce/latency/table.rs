@@ -77,8 +77,9 @@ pub(super) fn markdown(rows: &[Row]) -> String {
          - **now**: the median of the last second; **least**: the least of 30 s, or since a step was seen.\n\
          - **path**: mean distance from what the path took those packets, by the emulator; and the share \
          that\n  agrees within 1 ms or 5 %.\n\
-         - **tail**: from a step until what is told is within a quarter of the step (10 ms at least). Figures\n  \
-         without tails begin there.\n\
+         - **tail**: how long the sensor still tells the old latency after a step. A tail ends when what it \
+         tells is\n  at most a quarter of the step away from the new latency, or 10 ms. Figures without tails \
+         begin there.\n\
          - **after**: the same from the first answer that had the new latency; and answers until then.\n\n\
          Medians of runs; after ± half of the interval in which the mean of many more runs lies with 95 %\n\
          confidence. {} runs, {steps} steps; {void} runs more were void, because the emulator was late. \

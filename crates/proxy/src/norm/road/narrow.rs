@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use super::{
-    fit::{self, Fit, Look},
-    road::{Kind, Road, TESTBED},
+    super::fit::{self, Fit, Look},
+    Kind, Road, TESTBED,
 };
 
 /// The least MTU of IPv6, as tunnels have it.

@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::road::{Road, TESTBED, read};
+use super::{Road, TESTBED, read};
 
 /// Chromium's connections to one host.
 const CONNECTIONS: usize = 6;
