@@ -35,6 +35,7 @@ mod association;
 pub mod clock;
 pub mod congestion;
 mod control;
+mod copies;
 pub mod demux;
 pub mod early;
 mod event;

@@ -22,7 +22,12 @@ use quinn::{
 };
 use tokio::{runtime::Handle, sync::mpsc};
 
-use crate::demux::{Content, content};
+use crate::{
+    clock::Clock,
+    copies::{self, Copies},
+    demux::{Content, content},
+    lock::Locked,
+};
 
 /// Runs of datagrams that may wait for a NORM session: at 100 Mbit/s half a second.
 const WAITING_MAX: usize = 4096;
@@ -68,6 +73,8 @@ pub(crate) struct Shared {
     mapped: bool,
     routes: RwLock<HashMap<SocketAddr, mpsc::Sender<Sealed>>>,
     early: mpsc::Sender<EarlyDatagram>,
+    clock: Clock,
+    copies: Arc<Locked<Copies>>,
     runtime: Handle,
     pub(crate) dropped: Dropped,
 }
@@ -85,8 +92,10 @@ impl Shared {
         let inner = quinn::TokioRuntime.wrap_udp_socket(socket)?;
         let mapped = inner.local_addr()?.is_ipv6();
         let (routes, dropped) = (RwLock::default(), Dropped::default());
+        let (clock, copies) = (Clock::start(), Arc::default());
         let runtime = Handle::current();
-        Ok((Arc::new(Self { inner, mapped, routes, early, runtime, dropped }), came))
+        let shared = Self { inner, mapped, routes, early, clock, copies, runtime, dropped };
+        Ok((Arc::new(shared), came))
     }
 
     /// Sealed datagrams from there come out here, until the other end is dropped.
@@ -152,10 +161,39 @@ impl Shared {
         Ok(())
     }
 
+    /// Sends a datagram of a handshake again soon.
+    fn copy(&self, transmit: &Transmit<'_>) {
+        let (now, to) = (self.clock.now(), unmapped(transmit.destination));
+        let wanted = self.copies.with(|copies| copies.on_sent(now, to, transmit.contents));
+        if !wanted {
+            return;
+        }
+        let (inner, handshakes, clock) = (self.inner.clone(), self.copies.clone(), self.clock);
+        let (destination, ecn) = (transmit.destination, transmit.ecn);
+        let (contents, segment_size) = (transmit.contents.to_vec(), transmit.segment_size);
+        let src_ip = transmit.src_ip;
+        self.runtime.spawn(async move {
+            for after in copies::AFTER {
+                tokio::time::sleep_until(clock.instant(now + after).into()).await;
+                let may = |copies: &mut Copies| copies.may_copy(clock.now(), to, contents.len());
+                if handshakes.with(may) {
+                    let contents = &contents[..];
+                    let again = Transmit { destination, ecn, contents, segment_size, src_ip };
+                    // It is a copy: where the socket is full, there is something better to send.
+                    let _ = inner.try_send(&again);
+                }
+            }
+        });
+    }
+
     /// Gives away what is not QUIC, and leaves the rest at the front. How long that is.
     fn sort(&self, buf: &mut [u8], meta: &RecvMeta) -> usize {
         let stride = meta.stride.max(1);
         let whole = &buf[..meta.len];
+        if whole.first().is_some_and(|_| content(whole) == Content::Quic) {
+            let (now, from) = (self.clock.now(), unmapped(meta.addr));
+            self.copies.with(|copies| copies.on_received(now, from, whole));
+        }
         if whole.chunks(stride).all(|datagram| content(datagram) == Content::Quic) {
             return meta.len;
         }
@@ -215,7 +253,9 @@ impl AsyncUdpSocket for Shared {
         self.inner.clone().create_io_poller()
     }
     fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
-        self.inner.try_send(transmit)
+        self.inner.try_send(transmit)?;
+        self.copy(transmit);
+        Ok(())
     }
     fn poll_recv(
         &self,

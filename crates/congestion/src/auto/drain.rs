@@ -35,6 +35,8 @@ pub(super) struct Drain {
     until: Time,
     on: bool,
     depth: u32,
+    /// The application sends all that it may. Otherwise no queue stands that is ours.
+    used: bool,
     /// Drains in a row that followed soon.
     again: u32,
     /// Least delay as reported last, and by how much it has fallen since the last drain.
@@ -50,6 +52,7 @@ impl Drain {
             until: now,
             on: false,
             depth: 1,
+            used: true,
             again: 0,
             base: None,
             fell: 0.0,
@@ -79,6 +82,11 @@ impl Drain {
     /// Another path is looked at.
     pub(super) fn on_other_path(&mut self) {
         self.base = None;
+    }
+
+    /// All of the rate was used, or not.
+    pub(super) fn on_used(&mut self, used: bool) {
+        self.used = used;
     }
 
     /// The path was seen; `wanted` is the queueing delay that should be.
@@ -115,6 +123,10 @@ impl Drain {
             self.on = false;
             self.next = Some(now + drain_interval(rtt));
         } else if !self.on && self.next.is_some_and(|next| next <= now) {
+            if !self.used {
+                self.next = Some(now + rtt);
+                return false;
+            }
             let seconds = rtt.as_secs_f64();
             let long = standing / (1.0 - KEEP) + BEYOND * seconds * f64::from(self.depth);
             let until = now + Duration::from_secs_f64(long.min(LONGEST * seconds));

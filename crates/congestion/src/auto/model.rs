@@ -99,9 +99,19 @@ pub(super) struct Seen {
     pub(super) overflowed: u64,
 }
 
+/// An application that has no more than so many messages at a time.
+#[derive(Debug, Clone, Copy)]
+struct Offer {
+    every: Duration,
+    messages: u32,
+    left: u32,
+    next: Time,
+}
+
 #[derive(Debug)]
 struct Sender {
     control: Auto,
+    offer: Option<Offer>,
     next_probe: Time,
     sequence: u16,
     grtt: Duration,
@@ -176,6 +186,7 @@ impl Model {
         };
         let sender = Sender {
             control: Auto::new(start, limits),
+            offer: None,
             next_probe: start,
             sequence: 0,
             grtt: Duration::from_millis(250),
@@ -212,6 +223,16 @@ impl Model {
     pub(super) fn overrun(&mut self, flow: usize) {
         let now = self.now;
         assert!(self.flows[flow].control.on_overrun(now, NodeId(2)));
+    }
+
+    /// From now on the flow's application has so many messages, so often, and no more.
+    pub(super) fn offer(&mut self, flow: usize, every: Duration, messages: u32) {
+        self.flows[flow].offer = Some(Offer { every, messages, left: 0, next: self.now });
+    }
+
+    /// The flow's rate.
+    pub(super) fn rate(&self, flow: usize) -> Bitrate {
+        self.flows[flow].control.rate()
     }
 
     /// Forgets what was seen.
@@ -358,7 +379,7 @@ impl Sender {
         loop {
             let rate = self.control.rate();
             let due = self.due();
-            if due > now && self.pair == 0 {
+            if due > now && self.pair == 0 || self.next_probe > now && !self.has_data(now) {
                 return;
             }
             let begun = if self.pair == 0 { due.max(now.before(LATE)) } else { self.begun };
@@ -375,6 +396,9 @@ impl Sender {
                 self.probes.insert(self.sequence, now);
                 (PROBE, Some(self.sequence))
             } else {
+                if let Some(offer) = &mut self.offer {
+                    offer.left -= 1;
+                }
                 (SIZE, None)
             };
             if self.pair == 0 {
@@ -389,13 +413,24 @@ impl Sender {
         }
     }
 
+    fn has_data(&mut self, now: Time) -> bool {
+        let Some(offer) = &mut self.offer else { return true };
+        if now >= offer.next {
+            (offer.left, offer.next) = (offer.messages, now + offer.every);
+        }
+        offer.left > 0
+    }
+
     fn due(&self) -> Time {
         let time = self.control.rate().time_for(self.owed);
         self.begun + time.saturating_sub(self.debt.min(time / 3))
     }
 
     fn next(&self, now: Time) -> Time {
-        let due = self.due();
+        let due = match self.offer.filter(|offer| offer.left == 0) {
+            Some(offer) => offer.next.min(self.next_probe),
+            None => self.due(),
+        };
         let timer = self.control.next_timeout().unwrap_or(Time::FAR_FUTURE);
         // Rates change between: looked at again within 20 ms.
         due.min(timer).max(now + Duration::from_micros(1)).min(now + Duration::from_millis(20))

@@ -99,6 +99,10 @@ impl Auto {
             rate *= self.lowered_to();
         }
         rate = self.within_capacity(rate, &seen);
+        if !seen.used {
+            // Nor does it grow there past what the narrowest link passes.
+            rate = rate.min(self.rate.max(view.bottleneck.unwrap_or(0.0)));
+        }
         rate *= 1.0 - MARKED * view.marked;
         if seen.drained && !wider || self.random.is_trying() {
             rate = rate.min(self.rate);
@@ -132,9 +136,12 @@ impl Auto {
         let wanted = self.wanted(past.rate, view.rtt);
         let pace_max = if view.standing > wanted { PACE_MAX } else { 1.0 };
         let kept = 1.0 - self.random.beyond().min(LOST_MAX);
-        (self.standing, self.passed) = (view.standing, past.rate * view.pace.min(pace_max) * kept);
+        self.standing = view.standing;
         let drained = self.drain.concerns(past.until, self.interval(), rtt);
         let used = past.used >= USED;
+        self.drain.on_used(used);
+        // The pace of a few messages that follow one another tells nothing of a rate that is not used.
+        self.passed = if used { past.rate * view.pace.min(pace_max) } else { self.rate } * kept;
         if let Some(delivered) = view.delivered.filter(|_| used && view.standing > wanted) {
             // While messages queue, what arrives is what the link gives.
             let arrives = delivered / (1.0 - view.lost.min(self.random.share()));
@@ -151,7 +158,8 @@ impl Auto {
             return false;
         }
         let news = self.news(&seen.view);
-        let messages = (seen.past.rate * seen.view.rtt / self.size).max(4.0) * news;
+        let sent = seen.past.rate * seen.past.used.min(1.0);
+        let messages = (sent * seen.view.rtt / self.size).max(4.0) * news;
         if self.starting && !self.random.is_trying() && self.is_far_from_full(seen) {
             self.random.on_start(messages, seen.view.lost);
             return false;
@@ -197,7 +205,7 @@ impl Auto {
     /// The rate by the law; around a drain no more than can have passed.
     fn follow_queue(&self, seen: &Seen) -> f64 {
         let view = &seen.view;
-        let ahead = Self::ahead(view);
+        let ahead = if seen.used { Self::ahead(view) } else { view.standing };
         if seen.drained && ahead <= DRAINED_QUEUE * view.rtt {
             return self.rate.min(self.passed / drain::KEEP);
         }
@@ -213,10 +221,11 @@ impl Auto {
     /// What others who have just come leave of the link. More is sent into it than it takes: by the
     /// pace the whole of that is known, and what of it is ours. More than that would go on filling
     /// the queue, as they have not seen us and need not yield. Where the link became narrower
-    /// instead this says too little, so that most of what passes is kept.
+    /// instead this says too little, so that most of what passes is kept. Where little is sent, a few
+    /// messages that follow one another say nothing.
     fn left(&self, seen: &Seen, passed: f64) -> f64 {
         let view = &seen.view;
-        if 1.0 - view.pace <= SURGE {
+        if !seen.used || 1.0 - view.pace <= SURGE {
             return f64::INFINITY;
         }
         let link = view.bottleneck.unwrap_or(seen.past.rate);

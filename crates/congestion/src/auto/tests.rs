@@ -190,6 +190,24 @@ fn flows_share_a_lan() {
 }
 
 #[test]
+fn an_application_that_sends_little_at_a_time_keeps_the_rate_that_is_known() {
+    for loss in [0.0, 0.01] {
+        let path = satellite(loss);
+        let mut model = begin(&path, 1);
+        model.run(at(30.0));
+        let known = model.rate(0).as_bps();
+        // A quarter of the line, in bursts.
+        model.offer(0, Duration::from_millis(480), 10);
+        for tenth in 330..600 {
+            model.run(at(f64::from(tenth) / 10.0));
+            let rate = model.rate(0).as_bps();
+            let kept = (known * 3 / 4..known * 5 / 4).contains(&rate);
+            assert!(kept, "{loss}: {known} became {rate} after {tenth} tenths");
+        }
+    }
+}
+
+#[test]
 fn a_link_that_comes_back_is_used_again_within_a_second() {
     let path = lan(1e8, 680, IDLE);
     let mut model = begin(&path, 1);

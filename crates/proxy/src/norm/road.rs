@@ -36,12 +36,6 @@ pub(super) struct Kind {
     queue: usize,
 }
 
-impl Kind {
-    pub(super) fn round_trip(&self) -> Duration {
-        self.one_way * 2
-    }
-}
-
 /// The road of the paper's testbed (Adamson et al., MILCOM 2013): 1 Mbit/s, 242 ms one way, and a queue
 /// of one bandwidth-delay product.
 pub(super) const TESTBED: Kind =

@@ -76,7 +76,7 @@ impl Sender {
         self.last = Some((batch.ordinal, Piece { part, purpose: batch.purpose }));
         self.batch_left -= count as u8;
         self.sequence = Sequence(self.sequence.0.wrapping_add(count));
-        self.messages += u64::from(count);
+        self.messages.on_sent(self.now, u64::from(count));
         self.share.on_new(self.controller.rate(), usize::from(count) * message);
     }
 }

@@ -60,7 +60,7 @@ impl Sender {
         while let Some(next_message) = self.next_due() {
             if self.write(ctx, next_message, out) {
                 self.sequence = self.sequence.next();
-                self.messages += 1;
+                self.messages.on_sent(self.now, 1);
                 self.pacer.on_sent(self.now, out.len() - start, rate);
                 self.controller.on_sent(self.now, out.len() - start);
                 if next_message == NextMessage::Probe && self.controller.pairs() {

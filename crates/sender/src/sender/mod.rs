@@ -53,7 +53,9 @@ use fanfare_wire::{
     GroupSize, NodeId, ObjectTransportId, QuantizedRtt, Sequence, header::SenderFields,
 };
 use flush::Flush;
-use group::{heeded::Heeded, probe, receivers, roll_call, slow_receivers};
+use group::{
+    heeded::Heeded, probe, receivers, roll_call, sent_messages::SentMessages, slow_receivers,
+};
 use in_flight::InFlight;
 use mending::{demand, in_flight, once, peer_repair, repair, repair_adv, repair_share, squelch};
 use object::TransmitObject;
@@ -108,8 +110,7 @@ pub struct Sender {
     /// When the machines were last told the time.
     ticked: Option<Time>,
     sequence: Sequence,
-    /// Messages sent.
-    messages: u64,
+    messages: SentMessages,
     controller: Box<dyn RateController>,
     /// Data was sent since the last probe.
     active: bool,
@@ -189,7 +190,7 @@ impl Sender {
             now,
             ticked: None,
             sequence: Sequence(0),
-            messages: 0,
+            messages: SentMessages::default(),
             controller: config.congestion.start(rate_limits, now),
             active: false,
             advertised: (QuantizedRtt(0), Duration::ZERO),
@@ -501,7 +502,7 @@ impl Sender {
     pub fn next_fields(&mut self) -> SenderFields {
         let fields = self.fields();
         self.sequence = self.sequence.next();
-        self.messages += 1;
+        self.messages.on_sent(self.now, 1);
         fields
     }
 

@@ -25,7 +25,7 @@ fn download(loss: f64, seed: u64) -> (f64, f64) {
 #[test]
 fn a_download_over_a_long_road_is_near_the_line_from_its_first_byte() {
     // 1 Mbit/s and 242 ms one way, seeds 1 to 5. A segment takes 1376 of the 1480 bytes of its packet.
-    for (loss, share, first_most) in [(0.0, 0.945, 10.2), (0.01, 0.93, 11.0), (0.1, 0.87, 13.5)] {
+    for (loss, share, first_most) in [(0.0, 0.945, 9.4), (0.01, 0.93, 10.0), (0.1, 0.87, 13.0)] {
         let line = TESTBED.rate * f64::from(SEGMENT) / 1480.0 * (1.0 - loss);
         let all: Vec<_> = (1..=SEEDS).map(|seed| download(loss, seed)).collect();
         let mean = all.iter().map(|(_, rate)| rate).sum::<f64>() / SEEDS as f64;

@@ -247,9 +247,9 @@ impl Sender {
 
     /// A receiver acknowledges, reports, or answers the roll.
     pub fn on_ack(&mut self, ctx: &mut Context<'_>, meta: &RecvMeta, ack: &Ack<'_>) {
-        if self.hear(ctx, meta, &ack.feedback, &ack.extensions, Heard::Ack).is_none() {
+        let Some(rtt) = self.hear(ctx, meta, &ack.feedback, &ack.extensions, Heard::Ack) else {
             return;
-        }
+        };
         let node = ack.feedback.source_id;
         match ack.kind {
             AckKind::Cc => {}
@@ -272,7 +272,7 @@ impl Sender {
                 ctx.events.push(Event::ReceiverStatus { node, status: content.to_vec() });
             }
             AckKind::Application(RECEPTION_ACK, content) => {
-                self.on_reception(node, content);
+                self.on_reception(node, rtt, content);
             }
             AckKind::Application(..) => {}
         }
@@ -280,9 +280,11 @@ impl Sender {
 
     /// Messages that have arrived, and, of receivers of this version, runs of them that their systems
     /// have dropped.
-    fn on_reception(&mut self, node: NodeId, content: &[u8]) {
+    fn on_reception(&mut self, node: NodeId, rtt: Option<Duration>, content: &[u8]) {
         let Some((arrived, rest)) = content.split_first_chunk() else { return };
-        let (arrived, sent) = (u32::from_be_bytes(*arrived), self.messages);
+        // What has gone since then is still on its way.
+        let sent = self.messages.until(self.now.before(rtt.unwrap_or(self.grtt())));
+        let arrived = u32::from_be_bytes(*arrived);
         self.receivers.on_count(self.now, node, arrived, sent);
         if let Some(overruns) = rest.first_chunk()
             && self.heeded.has(node)

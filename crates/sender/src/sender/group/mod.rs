@@ -3,6 +3,7 @@
 //! - `feedback`: passes NACKs and ACKs to the machines; `receivers`: who was heard
 //! - `bound_address`: from where it is believed; `echo_doubt`: which round trips are
 //! - `heeded`: whose reports the rate follows
+//! - `sent_messages`: what they can have counted
 //! - `probe`: round trips; `roll_call`: names; `slow_receivers`: deferred or evicted
 
 pub(in crate::sender) mod bound_address;
@@ -12,4 +13,5 @@ pub(in crate::sender) mod heeded;
 pub(in crate::sender) mod probe;
 pub(in crate::sender) mod receivers;
 pub(in crate::sender) mod roll_call;
+pub(in crate::sender) mod sent_messages;
 pub(in crate::sender) mod slow_receivers;

@@ -221,7 +221,9 @@ fn at_the_end_a_repair_has_extra_parity_for_its_own_expected_loss() {
         hand.ack(2, AckKind::Application(crate::roll_call::RECEPTION_ACK, content), None, 1);
     };
     counted(&mut hand, &count(0));
-    hand.sender.messages += 100;
+    hand.sender.messages.on_sent(hand.now, 100);
+    hand.now = hand.now + ms(1000);
+    hand.sender.messages.on_sent(hand.now, 0);
     counted(&mut hand, &count(50));
     hand.ask(2, 0, 0..2);
     assert_eq!(data(&hand.run(ms(300))), [(0, 8), (0, 9), (0, 10), (0, 11)]);
