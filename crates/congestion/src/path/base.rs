@@ -34,6 +34,11 @@ impl Base {
         (self.least, self.begun) = (Some([delay; SPANS]), now);
     }
 
+    /// All delays count as longer by so many seconds from now on.
+    pub(super) fn lengthen(&mut self, seconds: f64) {
+        self.least = self.least.map(|least| least.map(|delay| delay + seconds));
+    }
+
     /// A message took `delay` seconds by clocks that differ by anything; the least lately.
     pub(super) fn on_delay(&mut self, now: Time, delay: f64, rtt: Duration) -> f64 {
         let Some(least) = &mut self.least else {

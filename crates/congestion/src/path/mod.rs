@@ -16,11 +16,13 @@ use slices::{Seen, Slices};
 mod base;
 mod pairs;
 mod shift;
+mod size;
 mod slices;
 
 pub(crate) use base::drain_interval;
 use pairs::Pairs;
 use shift::Shift;
+use size::Size;
 
 /// A message that met so much more queue than the last report told is news, as a share of the
 /// round trip.
@@ -51,6 +53,7 @@ pub struct PathMeter {
     gap: Duration,
     nearness: Nearness,
     base: Base,
+    size: Size,
     shift: Shift,
     slices: Slices,
     pairs: Pairs,
@@ -80,6 +83,7 @@ impl PathMeter {
     pub fn on_stamp(&mut self, now: Time, time: ExtTime) {
         let sent = self.unwrap(now, time);
         let delay = now.as_nanos() as f64 / 1e9 - sent as f64 / 1e6;
+        let Some(delay) = self.as_if_longest(delay) else { return };
         let queue = delay - self.least_delay(now, delay);
         // The second of a pair waits for the first: that is no queue.
         if !self.pairs.on_stamp(now, sent, self.message.0) {
@@ -91,6 +95,20 @@ impl PathMeter {
         {
             (self.told, self.jumped) = (least, true);
         }
+    }
+
+    /// What a message as long as the longest would have taken. `None` when that cannot be told.
+    fn as_if_longest(&mut self, delay: f64) -> Option<f64> {
+        if self.short {
+            return Some(delay);
+        }
+        let (sized, longer) = self.size.on_message(self.message.0, self.pairs.rate());
+        match longer {
+            size::Longer::By(seconds) => self.base.lengthen(seconds),
+            size::Longer::Unknown => self.base = Base::default(),
+            size::Longer::No => {}
+        }
+        sized.map(|more| delay + more)
     }
 
     /// The delay that is no queue. On a short path noise is as long as what a longer one would add.

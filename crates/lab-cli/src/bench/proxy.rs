@@ -89,6 +89,11 @@ pub(super) struct ProxyBenchArgs {
     /// This needs sshd and nc.
     #[arg(long)]
     echo: bool,
+    /// Load a page of 100 files in a browser before it
+    ///
+    /// This needs chromium and python3.
+    #[arg(long)]
+    page: bool,
     /// Seconds of each run
     #[arg(long, default_value_t = 60, value_name = "N", value_parser = clap::value_parser!(u32).range(21..=3600))]
     seconds: u32,
@@ -184,6 +189,7 @@ impl ProxyBenchArgs {
             ways: self.ways.iter().filter_map(way).collect(),
             connections: self.connections.clone(),
             echo: self.echo,
+            page: self.page,
         })
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! - `plan`: over which road, and how often
 //! - `way`: how the bytes come, and the programs for it; `web`: a server whose answers do not end
-//! - `echo`: keys typed by ssh beside them
+//! - `echo`: keys typed by ssh beside them; `page`: a page in a browser before them
 //! - `row`: what a run gave; `table`: all of them
 
 mod echo;
+mod page;
 mod plan;
 mod row;
 mod table;
@@ -56,6 +57,8 @@ pub struct ProxyBench {
     pub connections: Vec<u32>,
     /// Whether keys are typed by ssh, too.
     pub echo: bool,
+    /// Whether a browser loads a page before the downloads.
+    pub page: bool,
 }
 
 /// One run that is to be made.
@@ -81,6 +84,10 @@ impl ProxyBench {
         privileges::check()?;
         if self.echo && !echo::is_possible() {
             let text = "program (sshd): not found. Install the packages ssh and openssh-server";
+            return Err(LabError::new(Refusal::Missing, "lab.missing", text));
+        }
+        if self.page && !page::is_possible() {
+            let text = "program (chromium, python3): not found. Install the packages of that name";
             return Err(LabError::new(Refusal::Missing, "lab.missing", text));
         }
         crate::lab::clear_leftovers()?;
@@ -137,35 +144,38 @@ impl ProxyBench {
         let ends = Ends { plan: &self.plan, way, near, far, directory, own, keys };
         let web = Web::start(far, way.kernel().unwrap_or("cubic"))?;
         let echoes = self.echo && way.has_connections();
-        let sshd = if echoes { Some(echo::serve(&ends)?) } else { None };
+        let sshd = echoes.then(|| echo::serve(&ends)).transpose()?;
+        let pages = (self.page && way.has_connections()).then(|| page::serve(&ends)).transpose()?;
         let daemons = ends.daemons()?;
         let mut run = ProxyRun::new(way.name(), loss, connections, seed);
-        match ends.is_ready() {
-            false => "there was no link".clone_into(&mut run.why),
-            true => self.downloads(&ends, echoes, &mut run)?,
+        let page = || pages.as_ref().map(|_| page::load(&ends)).transpose();
+        match ends.is_ready().then(page) {
+            None => "there was no link".clone_into(&mut run.why),
+            Some(Err(why)) => run.why = why,
+            Some(Ok(loaded)) => {
+                run.page = loaded;
+                self.downloads(&ends, echoes, &mut run)?;
+            }
         }
-        drop((daemons, sshd, web));
+        drop((daemons, sshd, pages, web));
         run.late_p99_ms = lab.down()?.lateness.p99_ms;
         Ok(run)
     }
 
     /// All downloads of a run at once, with what is typed before and beside them.
     fn downloads(&self, ends: &Ends<'_>, echoes: bool, run: &mut ProxyRun) -> Result<(), LabError> {
-        let mut terminal = None;
-        if echoes {
-            match Terminal::open(ends) {
-                Ok(open) => terminal = Some(open),
-                Err(why) => {
-                    run.why = why;
-                    return Ok(());
-                }
+        let mut terminal = match echoes.then(|| Terminal::open(ends)).transpose() {
+            Ok(terminal) => terminal,
+            Err(why) => {
+                run.why = why;
+                return Ok(());
             }
-        }
+        };
         if let Some(terminal) = &mut terminal {
             run.echo_alone_ms = terminal.types(ALONE);
         }
         let mut commands = Vec::new();
-        let mut beside: Vec<Process> = Vec::new();
+        let mut beside = Vec::<Process>::new();
         for _ in 0..run.connections {
             let (command, process) = ends.download()?;
             commands.push(command);

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::page::Loaded;
+
 /// The first part of a run is its start.
 const START: Duration = Duration::from_secs(20);
 /// What "the first" is reckoned for, bytes.
@@ -35,6 +37,8 @@ pub struct ProxyRun {
     pub echo_alone_ms: Vec<f64>,
     /// The same beside the downloads.
     pub echo_beside_ms: Vec<f64>,
+    /// A page that was loaded before the downloads.
+    pub page: Option<Loaded>,
     /// One in a hundred packets was handed over later than this by the emulator, milliseconds.
     pub late_p99_ms: f64,
     /// Why it was not whole, if it was not.
@@ -57,6 +61,7 @@ impl ProxyRun {
             jain,
             echo_alone_ms,
             echo_beside_ms,
+            page: None,
             late_p99_ms,
             why,
         }

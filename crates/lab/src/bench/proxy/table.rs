@@ -20,10 +20,8 @@ pub fn proxy_table(runs: &[ProxyRun]) -> String {
     for cell in &cells {
         let _ = writeln!(text, "{}", line(runs, *cell));
     }
-    let typed: Vec<&Cell> = cells
-        .iter()
-        .filter(|cell| of(runs, **cell).any(|run| !run.echo_alone_ms.is_empty()))
-        .collect();
+    let has_keys = |cell: &&Cell| of(runs, **cell).any(|run| !run.echo_alone_ms.is_empty());
+    let typed: Vec<&Cell> = cells.iter().filter(has_keys).collect();
     if !typed.is_empty() {
         text.push_str(
             "\nKeys typed by ssh, and how long each took until it was seen, ms:\n\n\
@@ -34,7 +32,45 @@ pub fn proxy_table(runs: &[ProxyRun]) -> String {
             let _ = writeln!(text, "{}", echoes(runs, *cell));
         }
     }
+    let has_page = |cell: &&Cell| of(runs, **cell).any(|run| run.page.is_some());
+    let loaded: Vec<&Cell> = cells.iter().filter(has_page).collect();
+    if !loaded.is_empty() {
+        text.push_str(
+            "\nA page of 100 files in a browser, from its start until it has drawn all, s:\n\n\
+             | loss | way | median | least | most | of CUBIC | of BBR | same picture |\n\
+             |---|---|---|---|---|---|---|---|\n",
+        );
+        for cell in loaded {
+            let _ = writeln!(text, "{}", page(runs, *cell));
+        }
+    }
     text
+}
+
+/// In how many runs the picture was that of a direct load, too.
+fn page(runs: &[ProxyRun], cell: Cell) -> String {
+    let pages = |cell| whole(runs, cell).filter_map(|run| run.page.as_ref());
+    let of_way = |cell| pages(cell).map(|page| page.seconds).collect::<Sorted>();
+    let own = of_way(cell);
+    let beside = |control| match cell.1 {
+        Way::Tcp(_) => String::new(),
+        _ => ratio(own.median(), of_way((cell.0, Way::Tcp(control), cell.2)).median()),
+    };
+    let direct = runs.iter().find(|run| run.way.starts_with("TCP") && run.page.is_some());
+    let drawn = direct.and_then(|run| run.page.as_ref()).map(|page| &page.picture);
+    let same = pages(cell).filter(|page| drawn == Some(&page.picture));
+    format!(
+        "| {} % | {} | {:.1} | {:.1} | {:.1} | {} | {} | {} of {} |",
+        cell.0,
+        cell.1.name(),
+        own.median().unwrap_or_default(),
+        own.first().copied().unwrap_or_default(),
+        own.last().copied().unwrap_or_default(),
+        beside("cubic"),
+        beside("bbr"),
+        same.count(),
+        own.len()
+    )
 }
 
 fn cells(runs: &[ProxyRun]) -> Vec<Cell> {
@@ -143,6 +179,7 @@ fn echoes(runs: &[ProxyRun], cell: Cell) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::proxy::page::Loaded;
 
     fn run(way: Way, connections: u32, kbits: f64, why: &str) -> ProxyRun {
         let mut run = ProxyRun::new(way.name(), 1.0, connections, 1);
@@ -169,6 +206,23 @@ mod tests {
             "| 1 % | proxy, NORM auto | 10 | 833 | 833 | 0.95 |  |  | 0.98 | 0.990 | - | 1 of 1 |";
         assert!(text.contains(ten), "{text}");
         assert!(!text.contains("typed by ssh"), "{text}");
+    }
+
+    #[test]
+    fn a_page_stands_beside_its_direct_load_with_the_same_picture_or_another() {
+        let loaded = |way, seconds, picture: &[u8]| {
+            let mut run = run(way, 1, 800.0, "");
+            run.page = Some(Loaded { seconds, picture: picture.to_vec() });
+            run
+        };
+        let runs = [
+            loaded(Way::Tcp("bbr"), 24.0, b"drawn"),
+            loaded(Way::Norm("auto"), 11.0, b"drawn"),
+            loaded(Way::Norm("auto"), 13.0, b"half"),
+        ];
+        let line = "| 1 % | proxy, NORM auto | 12.0 | 11.0 | 13.0 |  | 0.50 | 1 of 2 |";
+        let text = proxy_table(&runs);
+        assert!(text.contains(line), "{text}");
     }
 
     #[test]

@@ -15,6 +15,8 @@ use crate::{error::LabError, host::Host, process::Process};
 const LINK: u16 = 7001;
 /// The port of sshd there.
 pub(super) const ECHO: u16 = 2200;
+/// The port of the page's server there.
+pub(super) const PAGES: u16 = 8081;
 /// Where the near side listens.
 pub(super) const SOCKS: &str = "127.0.0.1:7000";
 /// A link is there within this time, or the run is not whole: a handshake over 10 % loss.

@@ -56,9 +56,9 @@ fn upload(loss: f64, seed: u64) -> f64 {
 
 #[test]
 fn a_megabyte_over_the_road_of_the_matrix_comes_whole_at_any_loss() {
-    // 512 kbit/s and 250 ms one way, seeds 1 to 12. The least is 0.9 of what was measured, kbit/s; the
+    // 512 kbit/s and 250 ms one way, seeds 1 to 12. The least is 0.9 of what was measured,
     // start leaves the line half empty (results/unicast.md says why).
-    for (loss, least) in [(0.0, 395.0), (0.05, 280.0), (0.1, 205.0), (0.15, 150.0)] {
+    for (loss, least) in [(0.0, 420.0), (0.05, 370.0), (0.1, 325.0), (0.15, 260.0)] {
         let all: Vec<_> = (1..=MATRIX_SEEDS).map(|seed| 8000.0 / upload(loss, seed)).collect();
         let mean = all.iter().sum::<f64>() / MATRIX_SEEDS as f64;
         println!("loss {loss}: {mean:.0} kbit/s, {all:.0?}");
