@@ -349,6 +349,9 @@ impl GroupNode {
             let origin_timeout = self.awaited(origin, timing);
             self.requester.on_progress(self.now, origin, origin_timeout);
         }
+        if deaf && self.config.in_order && symbol_source == SymbolSource::Repairer {
+            self.session.receiver().ask_before(self.now, wanted.0);
+        }
     }
 }
 
