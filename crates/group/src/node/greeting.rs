@@ -93,7 +93,6 @@ impl GroupNode {
         }
         self.welcomed = Some(self.now);
         self.announce_to_newcomer();
-        self.session.sender().on_newcomer();
         let own = self.own_incarnation();
         for key in self.newest_own() {
             self.session.sender().give_info_repair(key);

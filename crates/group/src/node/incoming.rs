@@ -47,6 +47,9 @@ impl GroupNode {
             Heard::First => {
                 self.shorts = SHORTS_MAX;
                 self.trickle.on_change(now, &mut self.rng);
+                if self.config.greets {
+                    self.session.sender().on_newcomer();
+                }
             }
             Heard::Again => self.trickle.on_return(now, &mut self.rng),
             Heard::Still => {}

@@ -564,7 +564,7 @@ impl Sender {
     pub fn on_newcomer(&mut self, now: Time) {
         self.now = self.now.max(now);
         if !self.receivers.any_measured() {
-            self.probe.hasten(self.now, Duration::ZERO);
+            self.probe.renew(self.now);
         }
     }
 
