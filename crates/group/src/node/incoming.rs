@@ -352,7 +352,8 @@ impl GroupNode {
             let origin_timeout = self.awaited(origin, timing);
             self.requester.on_progress(self.now, origin, origin_timeout);
         }
-        if deaf && self.config.in_order && symbol_source == SymbolSource::Repairer {
+        let answers = deaf && symbol_source == SymbolSource::Repairer;
+        if answers && self.config.in_order && self.requester.asks_before(self.now, origin) {
             self.session.receiver().ask_before(self.now, wanted.0);
         }
     }

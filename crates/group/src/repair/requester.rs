@@ -24,6 +24,8 @@ struct Origin {
     patience: Duration,
     interval: Duration,
     next: Time,
+    /// When that was requested last which answers had passed over.
+    passed: Option<Time>,
 }
 
 impl Origin {
@@ -80,7 +82,7 @@ impl Requester {
         }
         let interval = patience.max(INTERVAL_MIN);
         let (heard, next) = (Time::ZERO, now + interval);
-        let new = || Origin { heard, used: now, patience, interval, next };
+        let new = || Origin { heard, used: now, patience, interval, next, passed: None };
         let known = self.origins.entry(origin).or_insert_with(new);
         (known.patience, known.used) = (patience, now);
         known
@@ -103,6 +105,15 @@ impl Requester {
         let least = self.after_answer;
         self.entry(now, origin, patience).begin(now, least);
         self.note(origin);
+    }
+
+    /// Others answer, and have passed something over: whether it is requested now. Where nobody has it,
+    /// all that they go on to send would bring a request.
+    pub(crate) fn asks_before(&mut self, now: Time, origin: Incarnation) -> bool {
+        let Some(known) = self.origins.get_mut(&origin) else { return false };
+        let due = known.passed.is_none_or(|at| now.since(at) >= INTERVAL_IN_ORDER);
+        known.passed = if due { Some(now) } else { known.passed };
+        due
     }
 
     /// Somebody says that it has what is missing here.
@@ -201,6 +212,15 @@ mod tests {
         };
         assert_eq!(next(true), Some(Duration::from_millis(100)));
         assert_eq!(next(false), Some(Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn what_answers_pass_over_is_requested_at_once_and_then_ten_times_a_second_at_most() {
+        let mut requester = Requester::new(true);
+        assert!(!requester.asks_before(at(1), ORIGIN), "nothing of it was ever missing");
+        requester.on_progress(at(1), ORIGIN, PATIENCE);
+        let asked = (0..300).map(|ms| at(1) + Duration::from_millis(ms));
+        assert_eq!(asked.filter(|now| requester.asks_before(*now, ORIGIN)).count(), 3);
     }
 
     #[test]
