@@ -28,6 +28,11 @@ pub struct GroupConfig {
     /// once to who greets: so a late subscriber has them within a round trip and 0.2 s. It costs a
     /// burst of up to 16 short messages for each greeting. Default false.
     pub greets: bool,
+    /// Whether what a silent publisher sent is given to others oldest first, and what such answers pass
+    /// over is requested at once: for messages that are used in their order, like video. Otherwise
+    /// nodes that answer begin at different ones, which spares repairs where they do not hear each
+    /// other. Default false.
+    pub in_order: bool,
     /// Longest interval, when nothing changes. Default 64 s.
     pub announce_max: Duration,
     /// Longest frame of its own, bytes of UDP payload. Default 1400.
@@ -56,6 +61,7 @@ impl Default for GroupConfig {
             announces: true,
             announce_min: Duration::from_secs(2),
             greets: false,
+            in_order: false,
             announce_max: Duration::from_secs(64),
             frame_max: 1400,
             silent: false,

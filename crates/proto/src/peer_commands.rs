@@ -76,6 +76,17 @@ impl ReceiverHandle<'_> {
         session.receiver.as_mut().is_some_and(|r| r.ask(now, rng, incarnation))
     }
 
+    /// Requests what is missing of this sender before that object, although the sender is silent: who
+    /// answers for it in order has passed that over.
+    pub fn ask_before(&mut self, now: Time, key: ObjectKey) {
+        self.session.advance(now);
+        let session = &mut *self.session;
+        let (now, rng) = (session.now, &mut session.rng);
+        if let Some(receiver) = session.receiver.as_mut() {
+            receiver.ask_before(now, rng, key);
+        }
+    }
+
     /// Whether to request missing source symbols of this sender explicitly instead of as parity.
     /// Peers without the whole block can answer that, too.
     pub fn request_explicitly(&mut self, incarnation: Incarnation, explicitly: bool) {

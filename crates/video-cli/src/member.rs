@@ -82,6 +82,8 @@ impl MemberArgs {
         let sender = SenderConfig { rate, grtt_initial, ..SenderConfig::default() };
         let mut options = GroupOptions::default();
         options.config.repair_rate = units::rate_of("repair rate", &self.repair_rate)?;
+        // Players show segments in their order.
+        options.config.in_order = true;
         options.config.cache_bytes = self.cache()?;
         options.config.cache_age = self.keep()?;
         Ok(network.sender_config(sender).join(options)?)

@@ -47,6 +47,9 @@ impl GroupNode {
             Heard::First => {
                 self.shorts = SHORTS_MAX;
                 self.trickle.on_change(now, &mut self.rng);
+                if self.config.greets {
+                    self.session.sender().on_newcomer();
+                }
             }
             Heard::Again => self.trickle.on_return(now, &mut self.rng),
             Heard::Still => {}
@@ -348,6 +351,10 @@ impl GroupNode {
             self.stats.repairs_useful += 1;
             let origin_timeout = self.awaited(origin, timing);
             self.requester.on_progress(self.now, origin, origin_timeout);
+        }
+        let answers = deaf && symbol_source == SymbolSource::Repairer;
+        if answers && self.config.in_order && self.requester.asks_before(self.now, origin) {
+            self.session.receiver().ask_before(self.now, wanted.0);
         }
     }
 }

@@ -218,7 +218,7 @@ impl GroupNode {
             foretold: LruMap::new(PUBLISHERS_MAX),
             proactive: ProactiveSums::new(now),
             round: RepairRound::default(),
-            requester: Requester::default(),
+            requester: Requester::new(config.in_order),
             members: Members::new(node, config.announce_max * LIVES),
             holders: Holders::default(),
             rolls: 0,

@@ -2,10 +2,12 @@
 
 use super::{GroupNode, requests::asked_of, timing_of};
 use crate::{
+    cache::Cached,
     frames::frame::{Kind, Sum},
     repair::demand::{Part, Piece, Wanted},
 };
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use fanfare_proto::{Destination, Retransmission, Storage, Time, Timer, Transmit};
 use fanfare_wire::{Message, ext::Extensions};
 
@@ -158,9 +160,10 @@ impl GroupNode {
     }
 
     pub(super) fn next_repair(&mut self) -> Option<(Wanted, Piece, u16)> {
-        let Self { session, cache, repairer, members, rng, .. } = self;
+        let Self { session, cache, repairer, members, rng, config, .. } = self;
         let receiver = session.receiver();
-        let rank = |key| cache.get(key).map_or(0, |cached| cached.priority());
+        let oldest = |cached: &Cached| Reverse(if config.in_order { cached.index } else { 0 });
+        let rank = |key| cache.get(key).map(|cached| (cached.priority(), oldest(cached)));
         let timing = |incarnation| timing_of(receiver.summary(incarnation), members.len());
         repairer.poll(self.now, timing, |key, block| receiver.held(key, block), rank, rng)
     }

@@ -269,12 +269,12 @@ impl Repairer {
     }
 
     /// The next symbol to send now, where [`Self::may_send`]. `held` tells what of a block is here.
-    pub(crate) fn poll(
+    pub(crate) fn poll<R: Ord>(
         &mut self,
         now: Time,
         timing: impl Fn(Incarnation) -> OriginTiming,
         mut held: impl FnMut(ObjectKey, u32) -> Option<HeldBlock>,
-        rank: impl Fn(ObjectKey) -> u8,
+        rank: impl Fn(ObjectKey) -> R,
         rng: &mut Rng,
     ) -> Option<(Wanted, Piece, u16)> {
         loop {
@@ -315,7 +315,7 @@ impl Repairer {
 
     /// Of what is due, that of the highest rank, then what has been due longest: each repairer drew times of its own, so
     /// that two that speak at once are at different blocks.
-    fn first_due(&self, now: Time, rank: &impl Fn(ObjectKey) -> u8) -> Option<Wanted> {
+    fn first_due<R: Ord>(&self, now: Time, rank: &impl Fn(ObjectKey) -> R) -> Option<Wanted> {
         let due = self.waiting.iter().take_while(|(due, _)| *due <= now);
         let first = due.max_by_key(|(due, wanted)| (rank(wanted.0), Reverse((*due, *wanted))));
         first.map(|(_, wanted)| wanted)

@@ -6,6 +6,9 @@ use fanfare_proto::{Duration, Incarnation, Time, TimerQueue};
 
 /// Shortest time between two questions; what one takes to be answered, if that is longer.
 const INTERVAL_MIN: Duration = Duration::from_secs(1);
+/// The same after an answer, where messages are used in order: what is missing then is waited for. It is
+/// more than an answer takes in a network of vehicles that is not full.
+const INTERVAL_IN_ORDER: Duration = Duration::from_millis(100);
 /// Longest: like the longest interval of announcements, which bring news sooner.
 const INTERVAL_MAX: Duration = Duration::from_secs(64);
 /// Origins requested.
@@ -21,19 +24,23 @@ struct Origin {
     patience: Duration,
     interval: Duration,
     next: Time,
+    /// When that was requested last which answers had passed over.
+    passed: Option<Time>,
 }
 
 impl Origin {
     /// The first question comes when it has been silent.
-    fn begin(&mut self, from: Time) {
-        self.interval = self.patience.max(INTERVAL_MIN);
+    fn begin(&mut self, from: Time, least: Duration) {
+        self.interval = self.patience.max(least);
         self.next = from + self.interval;
     }
 }
 
 /// One for all origins.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Requester {
+    /// Shortest time from an answer to the next question.
+    after_answer: Duration,
     origins: BTreeMap<Incarnation, Origin>,
     /// Origins that gave way to others.
     dropped: u64,
@@ -42,11 +49,18 @@ pub(crate) struct Requester {
 }
 
 impl Requester {
+    /// `in_order`: messages are used in their order, so that all wait for the first that is missing.
+    pub(crate) fn new(in_order: bool) -> Self {
+        let after_answer = if in_order { INTERVAL_IN_ORDER } else { INTERVAL_MIN };
+        let (origins, timer_queue) = (BTreeMap::new(), TimerQueue::default());
+        Self { after_answer, origins, dropped: 0, timer_queue }
+    }
+
     /// The origin itself was heard: the session knows when to ask. `origin_timeout` is what an answer takes.
     pub(crate) fn on_heard(&mut self, now: Time, origin: Incarnation, patience: Duration) {
         let known = self.entry(now, origin, patience);
         known.heard = now;
-        known.begin(now);
+        known.begin(now, INTERVAL_MIN);
         self.note(origin);
     }
 
@@ -68,7 +82,7 @@ impl Requester {
         }
         let interval = patience.max(INTERVAL_MIN);
         let (heard, next) = (Time::ZERO, now + interval);
-        let new = || Origin { heard, used: now, patience, interval, next };
+        let new = || Origin { heard, used: now, patience, interval, next, passed: None };
         let known = self.origins.entry(origin).or_insert_with(new);
         (known.patience, known.used) = (patience, now);
         known
@@ -88,8 +102,18 @@ impl Requester {
     /// Others brought something that was missing: there is somebody to ask. The next question waits
     /// until nothing more comes.
     pub(crate) fn on_progress(&mut self, now: Time, origin: Incarnation, patience: Duration) {
-        self.entry(now, origin, patience).begin(now);
+        let least = self.after_answer;
+        self.entry(now, origin, patience).begin(now, least);
         self.note(origin);
+    }
+
+    /// Others answer, and have passed something over: whether it is requested now. Where nobody has it,
+    /// all that they go on to send would bring a request.
+    pub(crate) fn asks_before(&mut self, now: Time, origin: Incarnation) -> bool {
+        let Some(known) = self.origins.get_mut(&origin) else { return false };
+        let due = known.passed.is_none_or(|at| now.since(at) >= INTERVAL_IN_ORDER);
+        known.passed = if due { Some(now) } else { known.passed };
+        due
     }
 
     /// Somebody says that it has what is missing here.
@@ -160,14 +184,14 @@ mod tests {
 
     #[test]
     fn unanswered_requests_become_rare() {
-        let mut requester = Requester::default();
+        let mut requester = Requester::new(false);
         requester.on_heard(at(0), ORIGIN, PATIENCE);
         assert_eq!(questions(&mut requester, 300), [2, 6, 14, 30, 62, 126, 190, 254]);
     }
 
     #[test]
     fn no_request_is_sent_while_data_arrives_and_one_soon_after() {
-        let mut requester = Requester::default();
+        let mut requester = Requester::new(false);
         requester.on_heard(at(0), ORIGIN, PATIENCE);
         questions(&mut requester, 100);
         requester.on_progress(at(100), ORIGIN, PATIENCE);
@@ -176,8 +200,32 @@ mod tests {
     }
 
     #[test]
+    fn where_messages_are_used_in_order_the_next_question_comes_a_tenth_of_a_second_after_an_answer()
+     {
+        let patience = Duration::from_millis(50);
+        let next = |in_order: bool| {
+            let mut requester = Requester::new(in_order);
+            requester.on_heard(at(0), ORIGIN, patience);
+            assert_eq!(requester.next_timeout(), Some(at(1)), "the publisher itself was heard");
+            requester.on_progress(at(1), ORIGIN, patience);
+            requester.next_timeout().map(|next| next.since(at(1)))
+        };
+        assert_eq!(next(true), Some(Duration::from_millis(100)));
+        assert_eq!(next(false), Some(Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn what_answers_pass_over_is_requested_at_once_and_then_ten_times_a_second_at_most() {
+        let mut requester = Requester::new(true);
+        assert!(!requester.asks_before(at(1), ORIGIN), "nothing of it was ever missing");
+        requester.on_progress(at(1), ORIGIN, PATIENCE);
+        let asked = (0..300).map(|ms| at(1) + Duration::from_millis(ms));
+        assert_eq!(asked.filter(|now| requester.asks_before(*now, ORIGIN)).count(), 3);
+    }
+
+    #[test]
     fn a_node_with_the_missing_object_is_asked_at_once() {
-        let mut requester = Requester::default();
+        let mut requester = Requester::new(false);
         requester.on_heard(at(0), ORIGIN, PATIENCE);
         questions(&mut requester, 100);
         requester.on_promise(at(100), ORIGIN, PATIENCE);
@@ -186,7 +234,7 @@ mod tests {
 
     #[test]
     fn the_origins_unused_for_longest_are_dropped_when_there_are_too_many() {
-        let mut requester = Requester::default();
+        let mut requester = Requester::new(false);
         for n in 0..=ORIGINS_MAX as u32 {
             requester.on_heard(at(u64::from(n)), incarnation(n), PATIENCE);
         }
@@ -201,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_node_that_lacks_nothing_waits_until_it_hears_more() {
-        let mut requester = Requester::default();
+        let mut requester = Requester::new(false);
         requester.on_heard(at(0), ORIGIN, PATIENCE);
         requester.rest(ORIGIN);
         assert_eq!(requester.next_timeout(), None);

@@ -160,6 +160,11 @@ impl SenderHandle<'_> {
         self.with(|s, _| s.set_probe_range(min, max));
     }
 
+    /// Somebody is new who may listen: where no round trip was measured yet, one is soon.
+    pub fn on_newcomer(&mut self) {
+        self.with(|s, now| s.on_newcomer(now));
+    }
+
     /// Whether data or repairs wait to be sent.
     #[must_use]
     pub fn has_data(&self) -> bool {

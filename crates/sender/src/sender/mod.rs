@@ -560,6 +560,15 @@ impl Sender {
         self.receivers.len() >= self.few.unwrap_or(0) && self.receivers.all_measured()
     }
 
+    /// Somebody is new who may listen: while the round trip is a guess, the next probe does not wait for
+    /// its turn.
+    pub fn on_newcomer(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        if !self.receivers.any_measured() {
+            self.probe.renew(self.now);
+        }
+    }
+
     /// Just so many listen from now on, as somebody knows who hears them otherwise; `None`: nobody knows.
     /// More than are a small group do not count.
     pub fn set_few(&mut self, few: Option<usize>) {

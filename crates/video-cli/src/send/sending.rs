@@ -21,9 +21,10 @@ use crate::lines::{Line, now_ms};
 
 /// How often we look for what ffmpeg has written: a hundredth of a second is seen by nobody.
 const LOOK: Duration = Duration::from_millis(10);
-/// What a stream is is said again so often, and at most so often when newcomers ask.
+/// What a stream is is said again so often, and at most so often when newcomers ask: with half a second,
+/// of twenty viewers that began together all but the first waited that long.
 const ABOUT_EVERY: Duration = Duration::from_secs(10);
-const ABOUT_LEAST: Duration = Duration::from_millis(500);
+const ABOUT_LEAST: Duration = Duration::from_millis(100);
 /// Segments that may still be on their way when nobody wants their rendition any more.
 const IN_FLIGHT: u32 = 4;
 /// What a stream is goes first, then the lowest rendition.

@@ -20,7 +20,7 @@ use crate::lines::{Line, now_ms};
 const LOOK: Duration = Duration::from_millis(50);
 /// Wants are said so often; a viewer that knows no stream asks more often.
 const WANT_EVERY: Duration = Duration::from_secs(2);
-const ASK_EVERY: Duration = Duration::from_millis(500);
+const ASK_EVERY: Duration = Duration::from_millis(250);
 /// A want is old after that.
 const WANT_LASTS: Duration = Duration::from_secs(5);
 /// Segments older than the newest by more tell nothing of the path now.

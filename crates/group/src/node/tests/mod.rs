@@ -8,6 +8,7 @@ mod bounds;
 mod coding;
 mod delivering;
 mod greeting;
+mod in_order;
 mod incarnations;
 mod lies;
 mod monitoring;

@@ -16,6 +16,7 @@ use crate::{
     peer_repair::{Combination, Incarnation, SenderSummary},
     rng::Rng,
     stats::DropReason,
+    storage::ObjectKey,
     time::{Duration, Time},
 };
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -101,6 +102,13 @@ impl RemoteSender {
         self.track.moved(limit);
         self.want(now, rng, local, limit);
         missing
+    }
+
+    /// All that lies before that object counts, whoever sends it now.
+    fn ask_before(&mut self, now: Time, rng: &mut Rng, local: &Local, key: ObjectKey) {
+        let found = self.objects.as_ref().and_then(|objects| objects.find(key));
+        let Some(object) = found else { return };
+        self.want(now, rng, local, Position { object, block: 0 });
     }
 }
 
@@ -198,6 +206,13 @@ impl RemoteSenders {
     pub(crate) fn ask(&mut self, now: Time, rng: &mut Rng, incarnation: Incarnation) -> bool {
         let Self { local, senders, .. } = self;
         senders.at_mut(incarnation).is_some_and(|sender| sender.ask(now, rng, local))
+    }
+
+    pub(crate) fn ask_before(&mut self, now: Time, rng: &mut Rng, key: ObjectKey) {
+        let Self { local, senders, .. } = self;
+        if let Some(sender) = senders.at_mut(key.incarnation()) {
+            sender.ask_before(now, rng, local, key);
+        }
     }
 
     pub(crate) fn request_explicitly(&mut self, incarnation: Incarnation, explicitly: bool) {

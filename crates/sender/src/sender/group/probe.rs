@@ -81,6 +81,12 @@ impl Probe {
         self.sent < TRIES
     }
 
+    /// Somebody is there who may not have heard the last one: another goes soon.
+    pub(in crate::sender) fn renew(&mut self, now: Time) {
+        let fresh = self.last.map_or(now, |last| last + FRESH);
+        self.next = self.next.min(fresh.max(now));
+    }
+
     /// Probes go each `interval` now: the next does not wait for what was a guess.
     pub(in crate::sender) fn hasten(&mut self, now: Time, interval: Duration) {
         self.next = self.next.min(now + interval);

@@ -112,6 +112,11 @@ impl Receivers {
         self.known.get(&node).is_some_and(|receiver| receiver.ours)
     }
 
+    /// Whether the round trip to anyone has been measured.
+    pub(in crate::sender) fn any_measured(&self) -> bool {
+        self.known.values().any(|receiver| receiver.rtt.is_some())
+    }
+
     /// Whether the round trip to everyone has been measured.
     pub(in crate::sender) fn all_measured(&self) -> bool {
         self.known.values().all(|receiver| receiver.rtt.is_some())

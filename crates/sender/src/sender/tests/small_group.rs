@@ -152,3 +152,24 @@ fn a_few_that_are_known_otherwise_are_probed_before_anything_is_sent_and_served_
     hand.sender.set_few(Some(11));
     assert_eq!(hand.sender.backoff(), 4, "eleven are many");
 }
+
+#[test]
+fn a_newcomer_is_probed_at_once_until_a_round_trip_was_measured() {
+    let clocks = |hand: &mut Harness, time| {
+        let (all, _) = hand.run_until(hand.now + time);
+        let clock = |said| if let (_, Said::Probe { clock }) = said { Some(clock) } else { None };
+        all.into_iter().filter_map(clock).collect::<Vec<SendTime>>()
+    };
+    let mut hand = Harness::new(config());
+    hand.enqueue(2_000_000, None);
+    let alone = clocks(&mut hand, ms(500));
+    assert_eq!(alone.len(), 4, "the next is due after a second");
+    hand.sender.on_newcomer(hand.now);
+    assert_eq!(clocks(&mut hand, ms(20)).len(), 1);
+    (0..20).for_each(|_| hand.sender.on_newcomer(hand.now));
+    assert_eq!(clocks(&mut hand, ms(20)).len(), 0, "the last one is fresh");
+    let [clock] = clocks(&mut hand, ms(20))[..] else { panic!("not one for all of them") };
+    hand.ack(2, AckKind::Application(STATUS_ACK, b"here"), Some(clock), 1);
+    hand.sender.on_newcomer(hand.now);
+    assert_eq!(clocks(&mut hand, ms(200)).len(), 0, "the round trip is known");
+}
