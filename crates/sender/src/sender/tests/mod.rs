@@ -149,7 +149,7 @@ impl Harness {
             info: info.map(<[u8]>::to_vec),
             pass,
         };
-        let key = self.sender.enqueue(self.now, object, &mut self.events).unwrap();
+        let key = self.sender.enqueue(self.now, (object, None), &mut self.events).unwrap();
         self.storage.put(key, (0..bytes).map(|i| i as u8).collect());
         key
     }
