@@ -9,9 +9,7 @@ use super::{
     request::Coding,
     unfinished::behind,
 };
-use crate::{
-    context::Context, datagram::RecvMeta, peer_repair::Combination, stats::DropReason,
-};
+use crate::{context::Context, datagram::RecvMeta, peer_repair::Combination, stats::DropReason};
 use fanfare_wire::{
     Data, FecId, FecPayloadId, FieldSize, Info, ObjectFlags, ObjectTransportId, SourceBlockNumber,
     ext::{Extensions, Fti},

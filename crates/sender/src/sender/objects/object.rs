@@ -40,7 +40,7 @@ pub(in crate::sender) struct TransmitObject {
     pub(in crate::sender) stream: Option<Box<SendStream>>,
     pub(in crate::sender) info: Option<Vec<u8>>,
     /// How it takes turns with others; `None`: objects without one are sent in order.
-    turn: Option<Turn>,
+    pub(super) turn: Option<Turn>,
     /// Next block and symbol of the pass; symbols beyond the source are proactive parity.
     pub(super) cursor: (u32, u16),
     /// Blocks were never sent as a pass would: no proactive parity has gone out with them.

@@ -7,6 +7,7 @@ mod repairing;
 mod sending;
 mod small_group;
 mod stream;
+mod turns;
 
 use super::{
     demand::tests::{id, nack},
