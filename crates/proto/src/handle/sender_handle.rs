@@ -41,7 +41,9 @@ impl SenderHandle<'_> {
 
     /// As [`Self::enqueue`]; the object takes turns with others of which the same was said. What it
     /// overtakes is told in a header extension (EXT_TURN). A receiver that skips it requests early
-    /// what was overtaken, and late what has overtaken.
+    /// what was overtaken, and late what has overtaken. One that joins from now on
+    /// ([`crate::JoinPolicy::FromNow`]) begins with the first that it hears of: what that has overtaken is
+    /// from before.
     pub fn enqueue_in_turn(
         &mut self,
         now: Time,

@@ -44,7 +44,7 @@ impl BlockRanges {
 
     /// Takes out all from `block` on.
     pub(in crate::sender) fn remove_from(&mut self, block: u32) {
-        self.ranges.split_off(&block);
+        drop(self.ranges.split_off(&block));
         if let Some((_, end)) = self.ranges.iter_mut().next_back() {
             *end = (*end).min(block);
         }
