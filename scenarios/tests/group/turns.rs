@@ -35,10 +35,14 @@ fn company(seed: u64, loss: f64) -> Plan {
     let plan = plan.cooperate(Hosts::All, config).subscribe(Hosts::All, &everything);
     let plan = plan.medium(radio.nodes((0..VEHICLES).map(Host)));
     (1..VEHICLES).fold(plan, |plan, vehicle| {
-        let position = message("position", POSITION, Options::default());
-        let positions = Publication { every: Some(secs(10)), count: 6, ..position };
-        plan.at(ms(400) * u32::from(vehicle), Change::Publish(Host(vehicle), positions))
+        positions(plan, Host(vehicle), (ms(400) * u32::from(vehicle), secs(10)), 6)
     })
+}
+
+/// So many positions of a vehicle, the first at a time, then at this interval.
+fn positions(plan: Plan, host: Host, (at, each): (Duration, Duration), count: u32) -> Plan {
+    let position = || message("position", POSITION, Options::default());
+    (0..count).fold(plan, |plan, n| plan.at(at + each * n, Change::Publish(host, position())))
 }
 
 fn message(topic: &str, size: u64, options: Options) -> Publication {
@@ -108,7 +112,8 @@ fn a_position_overtakes_the_document_that_its_vehicle_has_begun_and_costs_hardly
             (with, without) = (with + turns.bytes, without + order.bytes);
         }
         let more = with as f64 / without as f64;
-        assert!(more < 1.02, "loss {loss}: {more}");
+        // Where there is loss, as many repairs more or fewer go by chance.
+        assert!(more < if loss > 0.0 { 1.05 } else { 1.01 }, "loss {loss}: {more}");
     }
 }
 
@@ -117,14 +122,8 @@ fn many_positions_overtake_a_document_that_still_comes_in_its_time() {
     // A position every 500 ms from the document's beginning on, 10 % loss of their own each, seeds 1 to 2
     for seed in 1..=2 {
         let each = ms(500);
-        let positions = Publication {
-            every: Some(each),
-            count: 30,
-            ..message("position", POSITION, Options::default())
-        };
-        let report = company(seed, 0.1)
+        let report = positions(company(seed, 0.1), SENDER, (BEGIN + each, each), 30)
             .at(BEGIN, Change::Publish(SENDER, message("document", DOCUMENT, Options::default())))
-            .at(BEGIN + each, Change::Publish(SENDER, positions))
             .until(Until::Limit, secs(80))
             .run();
         let document = delay(&report, "document", 0, BEGIN);
