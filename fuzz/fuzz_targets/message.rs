@@ -73,7 +73,7 @@ fn walk_extensions(extensions: &Extensions<'_>) {
     for fec_id in [FecId::ReedSolomonM, FecId::ReedSolomon8, FecId::SmallBlockSystematic] {
         black_box(extensions.fti(fec_id));
     }
-    black_box((extensions.cc(), extensions.rate(), extensions.app_ack()));
+    black_box((extensions.cc(), extensions.rate(), extensions.app_ack(), extensions.turns().count()));
 }
 
 fn walk_requests(requests: &RepairRequests<'_>) {

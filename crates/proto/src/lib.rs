@@ -59,7 +59,7 @@ pub use config::{
 };
 pub use congestion::CongestionControl;
 pub use datagram::{Destination, Ecn, RecvMeta, Transmit};
-pub use enqueue::{EnqueueError, FirstPass, NewObject};
+pub use enqueue::{EnqueueError, FirstPass, NewObject, Turn};
 pub use event::{AbortReason, Event, WatermarkOutcome};
 pub use fanfare_fec::Matrix;
 pub use fanfare_wire::{

@@ -21,6 +21,17 @@ pub enum FirstPass {
     Before(Duration),
 }
 
+/// How an object takes turns with others that were enqueued with a turn. One of a higher priority
+/// overtakes. So does one that is much shorter than what is left of another of its priority, but in
+/// another lane. Who is overtaken still has a part of the rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Turn {
+    /// Higher goes first.
+    pub priority: u8,
+    /// Objects of one lane and one priority keep their order.
+    pub lane: u64,
+}
+
 /// An object to be sent.
 #[derive(Debug, Clone)]
 pub struct NewObject {

@@ -47,9 +47,11 @@ pub enum DropReason {
     Reflection,
     /// Not dropped, but a symbol of a stream with another position than follows from those before it.
     StreamOffset,
+    /// Not dropped, but what it says of turns (EXT_TURN) cannot be, and is not heeded.
+    Turn,
 }
 
-const REASONS: usize = 21;
+const REASONS: usize = 22;
 
 impl DropReason {
     /// All reasons, in order of declaration.
@@ -75,6 +77,7 @@ impl DropReason {
         Self::Flood,
         Self::Reflection,
         Self::StreamOffset,
+        Self::Turn,
     ];
     /// Stable name for logs, JSON and metrics.
     #[must_use]
@@ -101,6 +104,7 @@ impl DropReason {
             Self::Flood => "flood",
             Self::Reflection => "reflection",
             Self::StreamOffset => "stream-offset",
+            Self::Turn => "turn",
         }
     }
 }

@@ -6,3 +6,4 @@ mod groups;
 mod history;
 mod partition;
 mod together;
+mod turns;

@@ -115,12 +115,14 @@ impl GroupNode {
             Message::Nack(nack) => self.on_nack(nack),
             Message::Info(info) => {
                 let heard = (info.object_transport_id, Part::Info, 0);
-                self.on_origin(&info.sender, info.flags, heard);
+                let pass = info.extensions.turns().next().is_some();
+                self.on_origin(&info.sender, (info.flags, pass), heard);
             }
             Message::Data(data) => {
                 let (part, symbol) = symbol_of(data);
                 let heard = (data.object_transport_id, part, symbol);
-                self.on_origin(&data.sender, data.flags, heard);
+                let pass = data.extensions.turns().next().is_some();
+                self.on_origin(&data.sender, (data.flags, pass), heard);
             }
             Message::Cmd(cmd) => {
                 if matches!(cmd, Cmd::Eot(_)) {
@@ -165,11 +167,12 @@ impl GroupNode {
         self.session.receiver().ask_in_full(origin, in_full);
     }
 
-    /// An origin's own symbol: an answer, when it was requested.
+    /// An origin's own symbol: an answer, when it was requested. One that another has overtaken comes late
+    /// without a request.
     fn on_origin(
         &mut self,
         sender: &SenderFields,
-        flags: ObjectFlags,
+        (flags, in_turn): (ObjectFlags, bool),
         (object, part, symbol): (ObjectTransportId, Part, u16),
     ) {
         self.origin_incarnations(sender);
@@ -178,7 +181,7 @@ impl GroupNode {
             let before = log.newest();
             log.on_heard(object) < before
         });
-        if again || flags.has(ObjectFlags::REPAIR) {
+        if again && !in_turn || flags.has(ObjectFlags::REPAIR) {
             self.repairer.on_answer(self.now, key.incarnation());
         }
         let timing = self.timing_of(sender.grtt, sender.backoff, sender.gsize);

@@ -9,7 +9,7 @@ use crate::{
     source_log::SourceLog,
     topic::Topic,
 };
-use fanfare_proto::{Bitrate, Duration, NewObject, ObjectKey, ObjectKind, Time};
+use fanfare_proto::{Bitrate, Duration, NewObject, ObjectKey, ObjectKind, Time, Turn};
 
 /// Flushes behind the last message: announcements tell of it, too, for as long as anybody lacks it.
 pub(super) const FLUSHES: u32 = 1;
@@ -151,7 +151,9 @@ impl GroupNode {
             info: Some(message.encode()),
             pass: self.first_pass(size),
         };
-        let key = self.session.sender().enqueue(self.now, object).map_err(PublishError::Session)?;
+        let turn = Turn { priority: message.options.priority, lane: lane_of(&message.topic) };
+        let key = self.session.sender().enqueue_in_turn(self.now, object, turn);
+        let key = key.map_err(PublishError::Session)?;
         let bytes = message.content.as_ref().map_or(size, |content| content.len() as u64);
         let age = Age { heard: self.now, then: Duration::ZERO };
         for replaced in self.publisher.on_published(message, (key, bytes), age) {
@@ -168,4 +170,13 @@ impl GroupNode {
         self.trickle.on_change(self.now, &mut self.rng);
         Ok(key)
     }
+}
+
+/// Messages of one topic keep their order: they have one lane. Two topics may share one (FNV-1a, 64
+/// bits), which only keeps more in order.
+fn lane_of(topic: &Topic) -> u64 {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x100_0000_01b3;
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(PRIME);
+    topic.as_str().bytes().fold(OFFSET, step)
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     congestion::Reason,
-    enqueue::{EnqueueError, NewObject},
+    enqueue::{EnqueueError, NewObject, Turn},
     rate::Bitrate,
     report::ReceiverReport,
     roll_call::RollCalls,
@@ -36,10 +36,33 @@ impl SenderHandle<'_> {
     /// Takes an object for sending. Its bytes must be readable under the returned key, through the
     /// storage, from now until [`crate::Event::ObjectPurged`].
     pub fn enqueue(&mut self, now: Time, object: NewObject) -> Result<ObjectKey, EnqueueError> {
+        self.enqueue_as(now, object, None)
+    }
+
+    /// As [`Self::enqueue`]; the object takes turns with others of which the same was said. What it
+    /// overtakes is told in a header extension (EXT_TURN). A receiver that skips it requests early
+    /// what was overtaken, and late what has overtaken. One that joins from now on
+    /// ([`crate::JoinPolicy::FromNow`]) begins with the first that it hears of: what that has overtaken is
+    /// from before.
+    pub fn enqueue_in_turn(
+        &mut self,
+        now: Time,
+        object: NewObject,
+        turn: Turn,
+    ) -> Result<ObjectKey, EnqueueError> {
+        self.enqueue_as(now, object, Some(turn))
+    }
+
+    fn enqueue_as(
+        &mut self,
+        now: Time,
+        object: NewObject,
+        turn: Option<Turn>,
+    ) -> Result<ObjectKey, EnqueueError> {
         self.session.advance(now);
         let (now, session) = (self.session.now, &mut *self.session);
         let sender = session.sender.as_mut().ok_or(EnqueueError::NotASender)?;
-        sender.enqueue(now, object, &mut session.events)
+        sender.enqueue(now, (object, turn), &mut session.events)
     }
 
     /// The object enqueued next gets this id; those before it are gone. For a process that goes on

@@ -83,6 +83,7 @@ impl RemoteSender {
         self.note_coding(fec_id);
         self.deny_later(ctx, local, object);
         let Some(objects) = &mut self.objects else { return };
+        objects.unfinished.on_flush(object);
         if flush.payload_id.as_bytes().iter().all(|&byte| byte == 0xff) {
             // NRL's name for the end of an empty object: its INFO is all there is to request.
             objects.hear_of(object, true);

@@ -7,11 +7,12 @@ use super::{
     position::{ObjectIndex, Position},
     remote_sender::RemoteSender,
     request::Coding,
+    unfinished::behind,
 };
-use crate::{context::Context, datagram::RecvMeta, peer_repair::Combination};
+use crate::{context::Context, datagram::RecvMeta, peer_repair::Combination, stats::DropReason};
 use fanfare_wire::{
     Data, FecId, FecPayloadId, FieldSize, Info, ObjectFlags, ObjectTransportId, SourceBlockNumber,
-    ext::Fti,
+    ext::{Extensions, Fti},
 };
 
 /// Who sent a message.
@@ -28,7 +29,7 @@ impl RemoteSender {
         let Some((position, _)) = self.place_info(ctx, local, MessageSource::Sender, info) else {
             return;
         };
-        self.moved(ctx, local, position);
+        self.moved_in_turn(ctx, local, position, &info.extensions);
     }
 
     /// Puts INFO in its place, whoever brings it. Tells where the sender stood and whether it was
@@ -82,7 +83,34 @@ impl RemoteSender {
         }
         let placed = self.place_data(ctx, local, MessageSource::Sender, (data, None));
         let Some((position, _)) = placed else { return };
-        self.moved(ctx, local, position);
+        match data.flags.has(ObjectFlags::REPAIR) {
+            // A repair says nothing of turns.
+            true => self.moved(ctx, local, position),
+            false => self.moved_in_turn(ctx, local, position, &data.extensions),
+        }
+    }
+
+    /// The sender stands at `position` of a pass; others may have overtaken that object, or been overtaken.
+    fn moved_in_turn(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        position: Position,
+        extensions: &Extensions<'_>,
+    ) {
+        let Position { object, block } = position;
+        let Some(objects) = &mut self.objects else { return };
+        let block = u32::try_from(block).unwrap_or(u32::MAX);
+        let further = objects.open_mut(object).is_some_and(|open| open.hear_in(block));
+        let within = objects.window();
+        let (reach, refused) = objects.unfinished.on_message(object, extensions.turns(), within);
+        (0..refused).for_each(|_| ctx.stats.drop(DropReason::Turn));
+        let reach = reach.and_then(|reach| self.locate(ctx, local, reach.id(), Heard::Middle));
+        let Some(reach) = reach else { return self.moved(ctx, local, position) };
+        let reached = behind(reach);
+        if self.track.moved(reached) || further {
+            self.want(ctx.now, ctx.rng, local, reached);
+        }
     }
 
     /// Puts a symbol in its place, whoever brings it, or a sum of symbols of its block. Tells where the
@@ -234,7 +262,9 @@ impl RemoteSender {
         block: u32,
     ) {
         let here = Position::at(object, SourceBlockNumber(block));
-        if self.track.furthest().is_some_and(|furthest| here < furthest) {
+        let open = self.objects.as_ref().and_then(|objects| Some((objects, objects.open(object)?)));
+        let to_come = open.is_some_and(|(objects, open)| here.block >= objects.bound(object, open));
+        if !to_come && self.track.furthest().is_some_and(|furthest| here < furthest) {
             self.nack.on_repair();
         }
         self.watermark_progress(ctx.now, local);

@@ -47,7 +47,7 @@ use admission::Admission;
 pub use admission::OnlyFrom;
 use alloc::vec::Vec;
 use answer::{ack, feedback, reception, reflection, status, timing, vouched, watermark};
-use assembly::{block, blocks, decode, format, object, objects, position, runs};
+use assembly::{block, blocks, decode, format, object, objects, position, runs, unfinished};
 use belief::{
     eviction, farewell, format_doubt, inactivity, join, pinned_identity, squelch, unsent,
 };

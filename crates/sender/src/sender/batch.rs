@@ -78,5 +78,6 @@ impl Sender {
         self.sequence = Sequence(self.sequence.0.wrapping_add(count));
         self.messages.on_sent(self.now, u64::from(count));
         self.share.on_new(self.controller.rate(), usize::from(count) * message);
+        self.cache.on_new_sent(batch.ordinal, usize::from(count) * message);
     }
 }

@@ -301,7 +301,7 @@ impl Sender {
 }
 
 /// An extension of our own, if there is one, as what an encoder takes.
-pub(super) fn own_extension(bytes: &Option<[u8; 4]>) -> Extensions<'_> {
+fn own_extension(bytes: &Option<[u8; 4]>) -> Extensions<'_> {
     let area = bytes.as_ref().map_or(&[][..], |bytes| &bytes[..]);
     Extensions::parse(area).unwrap_or_default()
 }

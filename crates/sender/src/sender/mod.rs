@@ -34,7 +34,7 @@ use crate::{
     },
     context::Context,
     datagram::Ecn,
-    enqueue::{EnqueueError, FirstPass, NewObject},
+    enqueue::{EnqueueError, FirstPass, NewObject, Turn},
     event::{Event, EventQueue},
     rate::Bitrate,
     report::ReceiverReport,
@@ -232,11 +232,12 @@ impl Sender {
         sender
     }
 
-    /// Takes an object into the cache, making room if an older one may go.
+    /// Takes an object into the cache, making room if an older one may go. Without a turn it is sent
+    /// behind all that came before.
     pub fn enqueue(
         &mut self,
         now: Time,
-        object: NewObject,
+        (object, turn): (NewObject, Option<Turn>),
         events: &mut EventQueue,
     ) -> Result<ObjectKey, EnqueueError> {
         self.now = self.now.max(now);
@@ -252,7 +253,7 @@ impl Sender {
             size == 0 || self.config.fti == FtiMode::InfoOnly || pass == FirstPass::OnDemand;
         let info = info.or_else(|| must_have_info.then(Vec::new));
         let key = self.key(self.cache.next_id());
-        let object = TransmitObject::new(self.now, key, kind, partition, info);
+        let object = TransmitObject::new(self.now, key, kind, partition, info).in_turn(turn);
         self.slow.on_enqueued();
         self.stream.on_enqueued(self.now, self.nack_cycle());
         self.cache.push(match pass {

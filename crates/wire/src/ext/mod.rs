@@ -16,6 +16,7 @@ pub mod mode;
 pub mod path;
 pub mod rate;
 pub mod time;
+pub mod turn;
 
 pub use age::ExtAge;
 pub use app_ack::AppAck;
@@ -25,6 +26,7 @@ pub use mode::ExtMode;
 pub use path::ExtPath;
 pub use rate::ExtRate;
 pub use time::ExtTime;
+pub use turn::ExtTurn;
 
 use crate::{FecId, WireError};
 use alloc::vec::Vec;
@@ -175,6 +177,11 @@ impl<'a> Extensions<'a> {
         let all = self.iter().filter(|extension| extension.het == ExtAge::HET);
         all.filter_map(|extension| ExtAge::read(extension.content)).find(|age| age.which == which)
     }
+    /// Which objects were not sent whole (EXT_TURN): at most [`ExtTurn::MAX`] statements.
+    pub fn turns(&self) -> impl Iterator<Item = ExtTurn> + use<'a> {
+        let all = self.iter().filter(|extension| extension.het == ExtTurn::HET);
+        all.filter_map(|extension| ExtTurn::read(extension.content)).take(ExtTurn::MAX)
+    }
     /// Application bytes of a watermark or its acknowledgement (NRL's APP_ACK), zero-padded to a word.
     #[must_use]
     pub fn app_ack(&self) -> Option<AppAck<'a>> {
@@ -198,6 +205,13 @@ impl fmt::Display for Extensions<'_> {
                 (ExtRate::HET, _, Some(rate)) => write!(f, " rate {}", rate.rate)?,
                 (ExtAge::HET, ..) => match ExtAge::read(content) {
                     Some(age) => write!(f, " age({} {}s)", age.which, age.seconds())?,
+                    None => write!(f, " ext {het}({} bytes)", content.len())?,
+                },
+                (ExtTurn::HET, ..) => match ExtTurn::read(content) {
+                    Some(ExtTurn::Reach(object)) => write!(f, " reach({})", object.0)?,
+                    Some(ExtTurn::Open { first, count }) => {
+                        write!(f, " open({} from {})", count, first.0)?;
+                    }
                     None => write!(f, " ext {het}({} bytes)", content.len())?,
                 },
                 (AppAck::HET, ..) => write!(f, " app_ack({} bytes)", content.len())?,

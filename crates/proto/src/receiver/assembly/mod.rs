@@ -2,6 +2,7 @@
 //!
 //! - `position`, `format`: where something stands, and how an object is cut
 //! - `objects`, `object`, `blocks`, `block`, `runs`: what is here
+//! - `unfinished`: what the sender has yet to send of an object that others have overtaken
 //! - `decode`, `equations`: what parity makes of it
 //! - `resume`: bytes that the driver has from an earlier attempt
 
@@ -15,3 +16,4 @@ pub(in crate::receiver) mod objects;
 pub(in crate::receiver) mod position;
 pub(in crate::receiver) mod resume;
 pub(in crate::receiver) mod runs;
+pub(in crate::receiver) mod unfinished;

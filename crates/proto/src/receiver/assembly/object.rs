@@ -51,6 +51,8 @@ pub(crate) struct ReceiveObject {
     examined: bool,
     /// What is requested of it.
     pub(in crate::receiver) nacking: Nacking,
+    /// The furthest block in which the sender's pass was heard.
+    heard: u32,
 }
 
 impl ReceiveObject {
@@ -77,7 +79,7 @@ impl ReceiveObject {
         let blocks = BlockSet::new(format.partition.blocks);
         let (received, examined) = (0, false);
         let nacking = config.nacking;
-        Ok(Self { key, format, stream, blocks, info, received, examined, nacking })
+        Ok(Self { key, format, stream, blocks, info, received, examined, nacking, heard: 0 })
     }
 
     /// An object that was complete, to be repaired.
@@ -87,7 +89,7 @@ impl ReceiveObject {
         // Whatever became of its INFO was told when it was complete.
         let (info, received) = (InfoState::Here, format.partition.object_size);
         let (stream, examined, nacking) = (None, false, Nacking::Normal);
-        Self { key, format, stream, blocks, info, received, examined, nacking }
+        Self { key, format, stream, blocks, info, received, examined, nacking, heard: 0 }
     }
 
     pub(crate) fn format(&self) -> &Format {
@@ -103,6 +105,16 @@ impl ReceiveObject {
     /// Bytes of parity and bookkeeping.
     pub(crate) fn buffered(&self) -> usize {
         self.blocks.bytes()
+    }
+    /// The furthest block in which the sender's pass was heard.
+    pub(crate) fn heard(&self) -> u32 {
+        self.heard
+    }
+    /// The sender's pass is in this block. True when it was not before.
+    pub(crate) fn hear_in(&mut self, block: u32) -> bool {
+        let further = block > self.heard;
+        self.heard = self.heard.max(block);
+        further
     }
     pub(crate) fn wants_info(&self) -> bool {
         self.info == InfoState::Wanted

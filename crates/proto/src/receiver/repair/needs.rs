@@ -53,8 +53,15 @@ pub(crate) fn needs_before(objects: &Objects, limit: Position) -> impl Iterator<
         .flat_map(move |(gap, entry)| {
             let gap = gap.filter(|_| objects.nacking() != Nacking::None);
             let infos = objects.asks_info_first() || objects.nacking() == Nacking::InfoOnly;
-            of_gap(infos, gap).chain(entry.into_iter().flat_map(move |(object, entry)| {
+            let gaps = gap.into_iter().flat_map(|gap| objects.unfinished.outside(gap));
+            let gaps = gaps.flat_map(move |gap| of_gap(infos, Some(gap)));
+            let entry = entry.filter(|(object, entry)| !objects.is_unsent(*object, entry));
+            gaps.chain(entry.into_iter().flat_map(move |(object, entry)| {
                 let blocks = if object == limit.object { limit.block } else { u64::MAX };
+                let blocks = match entry {
+                    Entry::Open(open) => blocks.min(objects.bound(object, open)),
+                    _ => blocks,
+                };
                 let (first, decides) = (objects.asks_info_first(), objects.info_decides());
                 let beyond = objects.newest() > object;
                 let nacking = objects.nacking();

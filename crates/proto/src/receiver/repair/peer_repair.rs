@@ -2,13 +2,9 @@
 //! missing.
 
 use crate::receiver::{
-    Local, RemoteSenders,
-    content::MessageSource,
-    format::Format,
-    join::Heard,
-    pinned_identity::PinnedIdentity,
-    position::{ObjectIndex, Position},
-    remote_sender::RemoteSender,
+    Local, RemoteSenders, content::MessageSource, format::Format, join::Heard,
+    pinned_identity::PinnedIdentity, position::Position, remote_sender::RemoteSender,
+    unfinished::behind,
 };
 use crate::{
     context::Context,
@@ -98,6 +94,9 @@ impl RemoteSender {
     pub(in crate::receiver) fn ask(&mut self, now: Time, rng: &mut Rng, local: &Local) -> bool {
         let Some(furthest) = self.track.furthest() else { return false };
         let limit = Position { block: furthest.block.saturating_add(1), ..furthest };
+        if let Some(objects) = &mut self.objects {
+            objects.unfinished.on_silence();
+        }
         let missing = self.objects.as_ref().is_some_and(|objects| objects.first_need() < limit);
         self.track.moved(limit);
         self.want(now, rng, local, limit);
@@ -122,11 +121,6 @@ fn fields_of(summary: &SenderSummary) -> SenderFields {
         backoff: summary.backoff,
         gsize: summary.gsize,
     }
-}
-
-/// Behind all blocks of `object`.
-fn behind(object: ObjectIndex) -> Position {
-    Position { object, block: u64::from(u32::MAX) }
 }
 
 impl RemoteSenders {

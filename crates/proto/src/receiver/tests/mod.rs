@@ -11,6 +11,7 @@ mod resume;
 mod status;
 mod stream;
 mod stream_crowd;
+mod turns;
 mod watermark;
 
 use super::RemoteSenders;
@@ -51,6 +52,8 @@ pub(super) struct Script {
     pub(super) instance: u16,
     pub(super) sequence: u16,
     pub(super) with_fti: bool,
+    /// What its INFO and DATA say beside.
+    pub(super) area: Vec<u8>,
 }
 
 pub(super) fn content(object: u16, size: usize) -> Vec<u8> {
@@ -59,7 +62,7 @@ pub(super) fn content(object: u16, size: usize) -> Vec<u8> {
 
 impl Script {
     pub(super) fn new() -> Self {
-        Self { id: SENDER, instance: 1, sequence: 0, with_fti: true }
+        Self { id: SENDER, instance: 1, sequence: 0, with_fti: true, area: Vec::new() }
     }
 
     pub(super) fn fields(&mut self) -> SenderFields {
@@ -113,7 +116,7 @@ impl Script {
             flags: ObjectFlags(0),
             object_transport_id: ObjectTransportId(object),
             payload_id: raw(block, symbol),
-            extensions: Extensions::default(),
+            extensions: Extensions::parse(&self.area).unwrap(),
             payload: &[],
         };
         data.encode_header(fti.filter(|_| self.with_fti).as_ref(), &mut out);
@@ -128,7 +131,7 @@ impl Script {
             flags: ObjectFlags(ObjectFlags::INFO),
             fec_id: FecId::ReedSolomon8,
             object_transport_id: ObjectTransportId(object),
-            extensions: Extensions::default(),
+            extensions: Extensions::parse(&self.area).unwrap(),
             payload,
         };
         info.encode(Some(&Self::fti(size)), &mut out);

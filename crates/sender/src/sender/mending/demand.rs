@@ -149,7 +149,8 @@ impl Reading {
     ) -> Self {
         let mut reading = Self { left: cache.len() + LOOKED_MAX, ..Self::default() };
         requests.iter().for_each(|request| reading.request(&request, coding, cache));
-        reading.demand.objects.retain(|_, object| {
+        reading.demand.objects.retain(|ordinal, object| {
+            cache.get(*ordinal).into_iter().for_each(|sent| sent.strip_unsent(object));
             object.symbols.retain(|_, wanted| wanted.need > 0);
             !object.is_empty()
         });

@@ -42,6 +42,14 @@ impl BlockRanges {
         self.ranges.iter().map(|(first, end)| (*first, *end))
     }
 
+    /// Takes out all from `block` on.
+    pub(in crate::sender) fn remove_from(&mut self, block: u32) {
+        drop(self.ranges.split_off(&block));
+        if let Some((_, end)) = self.ranges.iter_mut().next_back() {
+            *end = (*end).min(block);
+        }
+    }
+
     /// Adds `first..end`; an empty range adds nothing.
     pub(in crate::sender) fn insert(&mut self, first: u32, end: u32) {
         if first >= end || self.ranges.len() >= RANGES_MAX {
@@ -112,6 +120,15 @@ mod tests {
         let set = ranges(&[(0, 2), (4, 6), (2, 4), (10, 12), (11, 20)]);
         assert_eq!(set.iter().collect::<Vec<_>>(), [(0, 6), (10, 20)]);
         assert!(set.contains(5) && !set.contains(6) && set.contains(19));
+    }
+
+    #[test]
+    fn blocks_are_removed_from_one_on() {
+        let mut set = ranges(&[(0, 6), (8, 12), (14, 20)]);
+        set.remove_from(10);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [(0, 6), (8, 10)]);
+        set.remove_from(0);
+        assert!(set.is_empty());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! An object's ordinal counts all objects of this sender and never wraps. Its low 16 bits are the
 //! object transport id.
 
+use super::line::{Line, Place};
 use crate::{
     sender::object::{LONG_REPAIR, TransmitObject},
     time::{Duration, Time},
@@ -11,7 +12,7 @@ use alloc::{
     collections::{BTreeMap, BTreeSet},
     vec::Vec,
 };
-use fanfare_wire::ObjectTransportId;
+use fanfare_wire::{ObjectTransportId, ext::ExtTurn};
 
 /// Ordinal of the first object: id 0, with room below for ids that never were.
 const FIRST: u64 = 1 << 32;
@@ -19,6 +20,9 @@ const FIRST: u64 = 1 << 32;
 const OBJECTS_LIMIT: usize = 32767;
 /// This part of the objects is kept however long they are: of a few long ones each may still be wanted.
 const FEW: usize = 8;
+/// What overtakes another goes before repairs, too, where so many messages hold it: they delay it by
+/// more than it delays them.
+const SHORT_TURN: u64 = 4;
 
 /// What an id stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +49,10 @@ pub(in crate::sender) struct Cache {
     /// The same by passes, then ordinal: a carousel goes round all objects before it begins again,
     /// and what was never sent goes first.
     candidates: BTreeSet<(u32, u64)>,
+    /// In which order those go that were never sent.
+    line: Line,
+    /// The last of which anything was sent without a request.
+    furthest: u64,
     /// Objects with repairs to be sent.
     repairs: BTreeSet<u64>,
     /// Those of them of which more than whole blocks is wanted.
@@ -66,6 +74,8 @@ impl Cache {
             bytes_max,
             new: BTreeMap::new(),
             candidates: BTreeSet::new(),
+            line: Line::default(),
+            furthest: 0,
             repairs: BTreeSet::new(),
             urgent: BTreeSet::new(),
             prompt: None,
@@ -196,16 +206,75 @@ impl Cache {
         !self.repairs.is_empty()
     }
 
+    /// What is new and goes next.
     pub(in crate::sender) fn first_new(&self) -> Option<u64> {
-        self.candidates.first().map(|(_, ordinal)| *ordinal)
+        let &(passes, oldest) = self.candidates.first()?;
+        let segment = || self.objects.get(&oldest).map(|object| object.partition.segment_size);
+        match passes {
+            0 => self.line.next(oldest, u64::from(segment().unwrap_or(1))).or(Some(oldest)),
+            _ => Some(oldest),
+        }
+    }
+
+    fn place(&self, ordinal: u64) -> Option<Place> {
+        self.objects.get(&ordinal).map(TransmitObject::place)
+    }
+
+    /// So many bytes of a pass over this object go out.
+    pub(in crate::sender) fn on_new_sent(&mut self, ordinal: u64, bytes: usize) {
+        if self.new.get(&ordinal) != Some(&0) {
+            return;
+        }
+        self.furthest = self.furthest.max(ordinal);
+        let sent = (ordinal, self.place(ordinal));
+        let oldest = self.candidates.first().map(|(_, oldest)| (*oldest, self.place(*oldest)));
+        self.line.on_sent(bytes as u64, sent, oldest);
+    }
+
+    /// What a message of this object says of turns; nothing where none was overtaken. Objects are
+    /// said to be open rather than sent where not all of it can be said.
+    pub(in crate::sender) fn turns(&self, ordinal: u64) -> impl Iterator<Item = ExtTurn> {
+        let ahead = self.furthest > ordinal && self.new.get(&ordinal) == Some(&0);
+        let upper = if ahead { self.furthest } else { ordinal };
+        let open = self.candidates.range(..=(0, upper)).map(|(_, open)| *open);
+        let mut runs = [None; ExtTurn::MAX];
+        let most = if ahead { ExtTurn::MAX - 1 } else { ExtTurn::MAX };
+        let mut count = 0;
+        for open in open.filter(|open| *open != ordinal) {
+            match runs[..count].last_mut() {
+                Some(Some((_, last))) if count == most || *last + 1 == open => *last = open,
+                _ => {
+                    runs[count] = Some((open, open));
+                    count += 1;
+                }
+            }
+        }
+        let open = runs.into_iter().flatten().map(|(first, last): (u64, u64)| ExtTurn::Open {
+            first: ObjectTransportId(first as u16),
+            count: (last - first + 1).min(u64::from(u8::MAX)) as u8,
+        });
+        let reach = ExtTurn::Reach(ObjectTransportId(upper as u16));
+        open.chain(ahead.then_some(reach))
+    }
+
+    /// Whether what goes next overtakes others, and is short.
+    fn is_short_turn(&self, first: u64) -> bool {
+        let oldest = self.candidates.first().is_some_and(|(_, oldest)| *oldest == first);
+        let short = |object: &TransmitObject| {
+            object.place().left <= SHORT_TURN * u64::from(object.partition.segment_size)
+        };
+        !oldest && self.objects.get(&first).is_some_and(short)
     }
 
     /// Whether what waits to be sent first is one message that came while nothing waited: it goes before repairs, however
     /// many were requested. Of a sender that always has more to send none is such a one.
+    ///
+    /// One that overtakes another does as well.
     pub(in crate::sender) fn is_prompt(&self) -> bool {
-        let first = self.first_new().filter(|first| self.prompt == Some(*first));
-        let object = first.and_then(|first| self.objects.get(&first));
-        object.is_some_and(|object| object.partition.object_size == 0)
+        let Some(first) = self.first_new() else { return false };
+        let empty = |object: &TransmitObject| object.partition.object_size == 0;
+        let prompt = self.prompt == Some(first) && self.objects.get(&first).is_some_and(empty);
+        prompt || self.is_short_turn(first)
     }
 
     pub(in crate::sender) fn first_repair(&self) -> Option<u64> {
@@ -277,10 +346,15 @@ impl Cache {
         }
         if let Some(before) = self.new.remove(&ordinal) {
             self.candidates.remove(&(before, ordinal));
+            self.line.remove(ordinal);
         }
         if let Some(passes) = passes {
             self.new.insert(ordinal, passes);
             self.candidates.insert((passes, ordinal));
+        }
+        if passes == Some(0) {
+            let Self { line, objects, .. } = self;
+            line.insert(ordinal, |other| objects.get(&other).map(TransmitObject::place));
         }
     }
 

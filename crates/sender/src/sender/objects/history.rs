@@ -1,4 +1,5 @@
-//! What is requested of blocks that were sent before, by who was not there.
+//! What is requested of blocks that were sent before, by who was not there; and too early, by who does
+//! not know that others have overtaken.
 
 use crate::sender::{
     block::BlockDemand, block_ranges::BlockRanges, demand::ObjectDemand, object::TransmitObject,
@@ -35,6 +36,21 @@ impl TransmitObject {
     /// it has seen others' repairs.
     fn is_most(&self, block: u32, wanted: &BlockDemand) -> bool {
         wanted.need > self.block_len(block) / 2
+    }
+
+    /// Takes out of `demand` what the first pass has yet to reach, where others may have overtaken: whoever
+    /// has not read that they did asks for it. It comes without that.
+    pub(in crate::sender) fn strip_unsent(&self, demand: &mut ObjectDemand) {
+        if self.turn.is_none() || self.sent.is_some() {
+            return;
+        }
+        let (block, symbol) = self.cursor;
+        let end = block.saturating_add(u32::from(symbol > 0));
+        if core::mem::take(&mut demand.whole) {
+            demand.blocks.insert(0, end);
+        }
+        demand.blocks.remove_from(end);
+        demand.symbols.retain(|block, _| *block < end);
     }
 
     /// Takes out of `demand` what [`Self::asked_again`] counts.

@@ -2,7 +2,7 @@
 //!
 //! - `object`, `block`, `block_ranges`: one object; `repairs`: what must be sent of it again;
 //!   `history`: what was sent before and is requested; `stream_object`: what is different with a
-//!   stream; `cache`: all of them
+//!   stream; `cache`: all of them; `line`: in which order they are sent first
 //! - `coding`: payload ids; `parity`: parity symbols, computed on demand
 //! - `piece`: what of an object one message carries; `symbol_batch`: what many do
 //! - `object_message`: symbols as messages; `stream_detector`: whether objects come in a row
@@ -12,6 +12,7 @@ pub(in crate::sender) mod block_ranges;
 pub(in crate::sender) mod cache;
 pub(in crate::sender) mod coding;
 mod history;
+mod line;
 pub(in crate::sender) mod object;
 pub(in crate::sender) mod object_message;
 pub(in crate::sender) mod parity;

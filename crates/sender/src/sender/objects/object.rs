@@ -4,10 +4,12 @@
 //! receiver requested something of it.
 
 use super::{
+    line::Place,
     piece::{Part, Piece, Purpose},
     symbol_batch::SymbolBatch,
 };
 use crate::{
+    enqueue::Turn,
     partition::Partition,
     sender::{
         block::TransmitBlock, block_ranges::BlockRanges, coding::Coding, peer_repair::PeerRepair,
@@ -37,6 +39,8 @@ pub(in crate::sender) struct TransmitObject {
     /// What makes it a stream, if it is one.
     pub(in crate::sender) stream: Option<Box<SendStream>>,
     pub(in crate::sender) info: Option<Vec<u8>>,
+    /// How it takes turns with others; `None`: objects without one are sent in order.
+    pub(super) turn: Option<Turn>,
     /// Next block and symbol of the pass; symbols beyond the source are proactive parity.
     pub(super) cursor: (u32, u16),
     /// Blocks were never sent as a pass would: no proactive parity has gone out with them.
@@ -80,6 +84,7 @@ impl TransmitObject {
             stream: None,
             info_pending: info.is_some(),
             info,
+            turn: None,
             taken: (now, Duration::ZERO),
             cursor: (0, 0),
             on_demand: false,
@@ -98,6 +103,15 @@ impl TransmitObject {
         }
     }
 
+    /// It takes turns with others.
+    pub(in crate::sender) fn in_turn(self, turn: Option<Turn>) -> Self {
+        Self { turn, ..self }
+    }
+    /// What decides whether it overtakes others, or they it.
+    pub(super) fn place(&self) -> Place {
+        let info = self.info.as_ref().filter(|_| self.info_pending).map_or(0, Vec::len);
+        Place { turn: self.turn, left: self.bytes_left().saturating_add(info as u64) }
+    }
     /// All but its INFO counts as sent: the cursor stands at the end of the pass.
     pub(in crate::sender) fn with_parity(self, more_parity: u16) -> Self {
         Self { more_parity, ..self }

@@ -9,7 +9,6 @@ use crate::{
     rate::Bitrate,
     sender::{
         Sender,
-        messages::own_extension,
         parity::ParityWanted,
         piece::{Part, Piece, Purpose},
     },
@@ -17,7 +16,10 @@ use crate::{
     storage::{ObjectKind, Storage, StorageError},
 };
 use alloc::vec::Vec;
-use fanfare_wire::{Data, FecId, Info, ObjectFlags, SourceBlockNumber, ext::ExtTime};
+use fanfare_wire::{
+    Data, FecId, Info, ObjectFlags, SourceBlockNumber,
+    ext::{ExtTime, ExtTurn, Extensions},
+};
 
 /// Symbols of an object that all carry EXT_FTI: at 30 % loss one receiver in 15,000 misses all.
 const FTI_FIRST: u16 = 8;
@@ -27,6 +29,8 @@ const FTI_EVERY: u16 = 32;
 /// At this rate and above, one in so many: it ends a super-packet, and at 100 Mbit/s they are still 60 ms apart.
 const FTI_EVERY_FAST: u32 = 512;
 const FAST: Bitrate = Bitrate::mbps(100);
+/// Bytes of an extension of our own.
+const WORD: usize = 4;
 
 impl Sender {
     /// Repairs before new data, as far as their share goes; an object that cannot be read leaves.
@@ -56,7 +60,10 @@ impl Sender {
         }
         match repair {
             Some(_) => self.share.on_repair(out.len() - start),
-            None => self.share.on_new(rate, out.len() - start),
+            None => {
+                self.share.on_new(rate, out.len() - start);
+                self.cache.on_new_sent(ordinal, out.len() - start);
+            }
         }
         self.on_piece_sent(ctx, ordinal, piece);
         true
@@ -82,12 +89,14 @@ impl Sender {
         let streams = object.stream.is_some();
         let stamped = self.controller.mode() == Some(Mode::Path);
         let time = stamped.then(|| ExtTime::of_micros(self.now.as_nanos() / 1_000).to_bytes());
+        let repairs = matches!(piece.purpose, Purpose::Parity | Purpose::Explicit);
+        let own = OwnExtensions::new(time, self.cache.turns(ordinal).filter(|_| !repairs));
         let message = Data {
             sender,
             flags: flags(object, piece.purpose),
             object_transport_id: object.key.object,
             payload_id: self.coding.payload_id(block, block_len, symbol),
-            extensions: own_extension(&time),
+            extensions: own.area(),
             payload: &[],
         };
         let has_fti = self.has_fti(block, symbol, streams);
@@ -130,13 +139,13 @@ impl Sender {
     fn encode_info(&self, ordinal: u64, out: &mut Vec<u8>) -> Result<(), StorageError> {
         let object = self.cache.get(ordinal).ok_or(StorageError::Failed)?;
         let age = Some(object.age(self.now)).filter(|_| self.config.tells_age);
-        let age = age.and_then(age_extension);
+        let own = OwnExtensions::new(age.and_then(age_extension), self.cache.turns(ordinal));
         let message = Info {
             sender: self.fields(),
             flags: flags(object, Purpose::First),
             fec_id: self.coding.fec_id,
             object_transport_id: object.key.object,
-            extensions: own_extension(&age),
+            extensions: own.area(),
             payload: object.info.as_deref().unwrap_or_default(),
         };
         message.encode(Some(&self.coding.fti(object)), out);
@@ -186,6 +195,28 @@ impl Sender {
         if passed {
             self.send_tail(ordinal);
         }
+    }
+}
+
+/// Extensions of our own, as what an encoder takes.
+struct OwnExtensions {
+    bytes: [u8; WORD + ExtTurn::MAX * ExtTurn::LEN],
+    len: usize,
+}
+
+impl OwnExtensions {
+    fn new(other: Option<[u8; WORD]>, turns: impl Iterator<Item = ExtTurn>) -> Self {
+        let mut own = Self { bytes: [0; WORD + ExtTurn::MAX * ExtTurn::LEN], len: 0 };
+        let words = other.into_iter().chain(turns.map(ExtTurn::to_bytes));
+        for (place, word) in own.bytes.chunks_exact_mut(WORD).zip(words) {
+            place.copy_from_slice(&word);
+            own.len += WORD;
+        }
+        own
+    }
+
+    fn area(&self) -> Extensions<'_> {
+        Extensions::parse(&self.bytes[..self.len]).unwrap_or_default()
     }
 }
 

@@ -109,10 +109,10 @@ fn no_object_is_accepted_after_good_bye_and_a_too_large_one_never() {
     let mut hand = Harness::new(config());
     let object =
         |size| NewObject { kind: ObjectKind::Data, size, info: None, pass: FirstPass::Whole };
-    let refused = hand.sender.enqueue(hand.now, object(1 << 48), &mut hand.events);
+    let refused = hand.sender.enqueue(hand.now, (object(1 << 48), None), &mut hand.events);
     assert!(matches!(refused, Err(EnqueueError::TooLarge { size, .. }) if size == 1 << 48));
     hand.sender.end(hand.now);
-    let refused = hand.sender.enqueue(hand.now, object(1), &mut hand.events);
+    let refused = hand.sender.enqueue(hand.now, (object(1), None), &mut hand.events);
     assert_eq!(refused, Err(EnqueueError::Closed));
     assert!(data(&hand.run(ms(300))).is_empty());
 }

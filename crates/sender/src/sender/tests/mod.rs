@@ -7,6 +7,7 @@ mod repairing;
 mod sending;
 mod small_group;
 mod stream;
+mod turns;
 
 use super::{
     demand::tests::{id, nack},
@@ -149,7 +150,7 @@ impl Harness {
             info: info.map(<[u8]>::to_vec),
             pass,
         };
-        let key = self.sender.enqueue(self.now, object, &mut self.events).unwrap();
+        let key = self.sender.enqueue(self.now, (object, None), &mut self.events).unwrap();
         self.storage.put(key, (0..bytes).map(|i| i as u8).collect());
         key
     }

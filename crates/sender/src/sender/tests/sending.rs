@@ -107,11 +107,11 @@ fn a_full_cache_refuses_until_an_old_object_has_been_quiet() {
     hand.enqueue(100, None);
     hand.enqueue(100, None);
     let object = NewObject { kind: ObjectKind::Data, size: 1, info: None, pass: FirstPass::Whole };
-    let refused = hand.sender.enqueue(hand.now, object.clone(), &mut hand.events);
+    let refused = hand.sender.enqueue(hand.now, (object.clone(), None), &mut hand.events);
     assert_eq!(refused, Err(EnqueueError::CacheFull { objects: 2 }));
     hand.run(ms(1000));
     assert!(hand.events().iter().any(|e| matches!(e, Event::ObjectPurged { .. })));
-    assert!(hand.sender.enqueue(hand.now, object, &mut hand.events).is_ok());
+    assert!(hand.sender.enqueue(hand.now, (object, None), &mut hand.events).is_ok());
 }
 
 #[test]

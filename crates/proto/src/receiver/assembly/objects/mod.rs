@@ -13,6 +13,7 @@ use crate::receiver::{
     format_doubt::FormatDoubts,
     object::ReceiveObject,
     position::{ObjectIndex, Position},
+    unfinished::Unfinished,
 };
 use crate::{config::Nacking, storage::ObjectKey};
 use alloc::{boxed::Box, collections::BTreeMap};
@@ -74,6 +75,8 @@ pub(crate) struct Objects {
     /// What is requested of objects that are to begin.
     nacking: Nacking,
     doubts: FormatDoubts,
+    /// Those that the sender has yet to send the rest of, though later ones were sent.
+    pub(in crate::receiver) unfinished: Unfinished,
 }
 
 impl Objects {
@@ -102,6 +105,7 @@ impl Objects {
             info_decides,
             nacking: Nacking::Normal,
             doubts: FormatDoubts::default(),
+            unfinished: Unfinished::default(),
         }
     }
 
@@ -220,9 +224,17 @@ impl Objects {
     pub(crate) fn first_need(&self) -> Position {
         let mut at = self.low;
         for (&object, entry) in self.entries.range(self.low..) {
+            if object != at {
+                // Nothing was sent of what is passed over.
+                at = self.unfinished.skip(at, object);
+            }
             let need = match entry {
-                Entry::Open(open) => open.first_need(self.newest > object),
-                entry if entry.is_settled() => None,
+                Entry::Open(open) => {
+                    let bound = self.bound(object, open);
+                    let sent = |block: &u32| open.wants_info() || u64::from(*block) < bound;
+                    open.first_need(self.newest > object).filter(sent)
+                }
+                entry if entry.is_settled() || self.is_unsent(object, entry) => None,
                 _ => Some(0),
             };
             if let (true, Some(block)) = (object == at, need) {
@@ -233,6 +245,20 @@ impl Objects {
             }
             at = at.next();
         }
-        Position { object: at, block: 0 }
+        let end = ObjectIndex(u64::MAX);
+        Position { object: self.unfinished.skip(at, end), block: 0 }
+    }
+
+    /// Blocks of `object` before this one have been sent, as far as anybody can know.
+    pub(crate) fn bound(&self, object: ObjectIndex, open: &ReceiveObject) -> u64 {
+        match self.unfinished.contains(object) {
+            true => self.unfinished.bound(open.heard()),
+            false => u64::MAX,
+        }
+    }
+
+    /// Whether nothing of `object` has been sent, as far as anybody can know.
+    pub(crate) fn is_unsent(&self, object: ObjectIndex, entry: &Entry) -> bool {
+        matches!(entry, Entry::Pending { info_only: false, .. }) && self.unfinished.contains(object)
     }
 }
