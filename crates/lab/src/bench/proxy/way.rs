@@ -126,7 +126,7 @@ impl Ends<'_> {
         let mut server = self.far.command(self.plan.proxy());
         server.args(["proxy", "server", "--listen", &format!("0.0.0.0:{LINK}")]);
         server.args(["--accept", &format!("near={}", self.keys[0])]);
-        for port in [web::PORT, ECHO] {
+        for port in [web::PORT, PAGES, ECHO] {
             server.args(["--allow", &format!("{address}:{port}")]);
         }
         common(&mut server, "far");
