@@ -92,7 +92,7 @@ pub(super) struct ProxyBenchArgs {
     /// Load a page of 100 files in a browser before it
     ///
     /// This needs chromium and python3.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     page: bool,
     /// Seconds of each run
     #[arg(long, default_value_t = 60, value_name = "N", value_parser = clap::value_parser!(u32).range(21..=3600))]
