@@ -22,7 +22,7 @@ mod slices;
 pub(crate) use base::drain_interval;
 use pairs::Pairs;
 use shift::Shift;
-use size::{Change, Size};
+use size::Size;
 
 /// A message that met so much more queue than the last report told is news, as a share of the
 /// round trip.
@@ -83,7 +83,7 @@ impl PathMeter {
     pub fn on_stamp(&mut self, now: Time, time: ExtTime) {
         let sent = self.unwrap(now, time);
         let delay = now.as_nanos() as f64 / 1e9 - sent as f64 / 1e6;
-        let delay = self.as_if_longest(delay);
+        let Some(delay) = self.as_if_longest(delay) else { return };
         let queue = delay - self.least_delay(now, delay);
         // The second of a pair waits for the first: that is no queue.
         if !self.pairs.on_stamp(now, sent, self.message.0) {
@@ -97,18 +97,18 @@ impl PathMeter {
         }
     }
 
-    /// What a message as long as the longest would have taken. On a short path that is less than noise.
-    fn as_if_longest(&mut self, delay: f64) -> f64 {
+    /// What a message as long as the longest would have taken. `None` when that cannot be told.
+    fn as_if_longest(&mut self, delay: f64) -> Option<f64> {
         if self.short {
-            return delay;
+            return Some(delay);
         }
-        let (more, change) = self.size.on_message(self.message.0, self.pairs.rate());
-        match change {
-            Change::None => {}
-            Change::Longer(seconds) => self.base.lengthen(seconds),
-            Change::Anew => self.base = Base::default(),
+        let (sized, longer) = self.size.on_message(self.message.0, self.pairs.rate());
+        match longer {
+            size::Longer::By(seconds) => self.base.lengthen(seconds),
+            size::Longer::Unknown => self.base = Base::default(),
+            size::Longer::No => {}
         }
-        delay + more
+        sized.map(|more| delay + more)
     }
 
     /// The delay that is no queue. On a short path noise is as long as what a longer one would add.
