@@ -70,12 +70,12 @@ pub struct Attached {
 impl Attached {
     /// Sends a packet as long as QUIC thinks that the path takes. When several of them are lost, and
     /// shorter ones are not, QUIC sees that the path's MTU has become smaller.
+    ///
+    /// It goes alone: the system may hand packets that leave together to the network as one, and then the
+    /// short ones are lost with the long one. QUIC itself asks with a short one when no answer comes.
     pub fn probe_path(&self) {
         let Some(size) = self.connection.max_datagram_size() else { return };
-        // Lost ones are what this is for. The short one behind it tells whether the path is there.
-        for size in [size, 1] {
-            let _ = self.connection.send_datagram(kind::padding(size).into());
-        }
+        let _ = self.connection.send_datagram(kind::padding(size).into());
     }
 
     /// This end has dialled.

@@ -35,6 +35,12 @@ struct Handshake {
     last: Time,
 }
 
+impl Handshake {
+    fn is_over(&self, now: Time) -> bool {
+        now.since(self.last) > LATER
+    }
+}
+
 /// The handshakes of late.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
@@ -49,29 +55,22 @@ fn is_long(datagram: &[u8]) -> bool {
 impl Copies {
     /// A datagram of QUIC's has come.
     pub(crate) fn on_received(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) {
-        let long = is_long(datagram);
-        if let Some(handshake) = self.find(now, from, long, false) {
+        if let Some(handshake) = self.of(now, from, is_long(datagram), false) {
             handshake.received += datagram.len() as u64;
-            if long {
-                handshake.last = now;
-            }
         }
     }
 
     /// A datagram of QUIC's goes out. Whether copies of it should follow.
     pub(crate) fn on_sent(&mut self, now: Time, to: SocketAddr, datagram: &[u8]) -> bool {
         let long = is_long(datagram);
-        let Some(handshake) = self.find(now, to, long, true) else { return false };
+        let Some(handshake) = self.of(now, to, long, true) else { return false };
         handshake.sent += datagram.len() as u64;
-        if long {
-            handshake.last = now;
-        }
         long || datagram.len() <= SHORT
     }
 
     /// Whether a copy of so many bytes may go out now: what came meanwhile counts.
     pub(crate) fn may_copy(&mut self, now: Time, to: SocketAddr, bytes: usize) -> bool {
-        let Some(handshake) = self.find(now, to, false, true) else { return false };
+        let Some(handshake) = self.under_way(now, to) else { return false };
         let sent = handshake.sent + bytes as u64;
         let may = handshake.dialled || sent <= handshake.received * AMPLIFIED;
         if may {
@@ -80,27 +79,31 @@ impl Copies {
         may
     }
 
-    /// The handshake with this address; a long packet begins one.
-    fn find(
+    /// The handshake that a datagram belongs to. A long one begins it or keeps it going.
+    fn of(
         &mut self,
         now: Time,
         address: SocketAddr,
-        begins: bool,
-        dialled: bool,
+        long: bool,
+        sent: bool,
     ) -> Option<&mut Handshake> {
+        if !long {
+            return self.under_way(now, address);
+        }
         if !self.handshakes.contains_key(&address) {
-            if !begins {
-                return None;
-            }
-            self.handshakes.retain(|_, handshake| now.since(handshake.last) <= LATER);
+            self.handshakes.retain(|_, handshake| !handshake.is_over(now));
             if self.handshakes.len() >= HANDSHAKES {
                 return None;
             }
-            let new = Handshake { dialled, received: 0, sent: 0, last: now };
-            self.handshakes.insert(address, new);
         }
-        let over = |handshake: &Handshake| !begins && now.since(handshake.last) > LATER;
-        if self.handshakes.get(&address).is_some_and(over) {
+        let new = Handshake { dialled: sent, received: 0, sent: 0, last: now };
+        let handshake = self.handshakes.entry(address).or_insert(new);
+        handshake.last = now;
+        Some(handshake)
+    }
+
+    fn under_way(&mut self, now: Time, address: SocketAddr) -> Option<&mut Handshake> {
+        if self.handshakes.get(&address)?.is_over(now) {
             self.handshakes.remove(&address);
         }
         self.handshakes.get_mut(&address)

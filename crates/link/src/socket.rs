@@ -161,7 +161,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Sends a datagram of a handshake again soon.
+    /// Sends a datagram of a handshake again soon, as [`copies`] says.
     fn copy(&self, transmit: &Transmit<'_>) {
         let (now, to) = (self.clock.now(), unmapped(transmit.destination));
         let wanted = self.copies.with(|copies| copies.on_sent(now, to, transmit.contents));
@@ -190,7 +190,7 @@ impl Shared {
     fn sort(&self, buf: &mut [u8], meta: &RecvMeta) -> usize {
         let stride = meta.stride.max(1);
         let whole = &buf[..meta.len];
-        if whole.first().is_some_and(|_| content(whole) == Content::Quic) {
+        if content(whole) == Content::Quic {
             let (now, from) = (self.clock.now(), unmapped(meta.addr));
             self.copies.with(|copies| copies.on_received(now, from, whole));
         }

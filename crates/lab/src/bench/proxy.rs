@@ -82,11 +82,12 @@ impl ProxyBench {
         tell: &mut (dyn FnMut(&ProxyRun) + Send),
     ) -> Result<Vec<ProxyRun>, LabError> {
         privileges::check()?;
-        if self.echo && !echo::is_possible() {
+        let are_there = |needs: &[&str]| needs.iter().all(|path| Path::new(path).exists());
+        if self.echo && !are_there(&echo::NEEDS) {
             let text = "program (sshd): not found. Install the packages ssh and openssh-server";
             return Err(LabError::new(Refusal::Missing, "lab.missing", text));
         }
-        if self.page && !page::is_possible() {
+        if self.page && !are_there(&page::NEEDS) {
             let text = "program (chromium, python3): not found. Install the packages of that name";
             return Err(LabError::new(Refusal::Missing, "lab.missing", text));
         }
@@ -175,7 +176,7 @@ impl ProxyBench {
             run.echo_alone_ms = terminal.types(ALONE);
         }
         let mut commands = Vec::new();
-        let mut beside = Vec::<Process>::new();
+        let mut beside: Vec<Process> = Vec::new();
         for _ in 0..run.connections {
             let (command, process) = ends.download()?;
             commands.push(command);

@@ -1,6 +1,6 @@
 //! A page of a hundred files in a browser, from its start until it has drawn all of them.
 
-use std::{fs, path::Path, process::Stdio, time::Instant};
+use std::{fs, process::Stdio, time::Instant};
 
 use serde::Serialize;
 
@@ -50,7 +50,5 @@ pub(super) fn load(ends: &Ends<'_>) -> Result<Loaded, String> {
     status.success().then_some(loaded).ok_or_else(|| format!("{BROWSER}: {status}"))
 }
 
-/// Whether the programs are there.
-pub(super) fn is_possible() -> bool {
-    ["/usr/bin/chromium", "/usr/bin/python3"].iter().all(|path| Path::new(path).exists())
-}
+/// What it needs.
+pub(super) const NEEDS: [&str; 2] = ["/usr/bin/chromium", "/usr/bin/python3"];
