@@ -93,6 +93,10 @@ pub struct Auto {
     overrun: Time,
     /// When the rate was last lowered to see whether loss ends.
     lowered: Time,
+    /// And from which rate, bytes a second.
+    tried_from: f64,
+    /// Until when what a report told of was sent into a full queue.
+    overfull: Option<Time>,
     /// Queueing delay as seen last, and its mean of late, seconds.
     standing: f64,
     mean: f64,
@@ -128,6 +132,8 @@ impl Auto {
             random: RandomLoss::default(),
             overrun: Time::ZERO,
             lowered: now,
+            tried_from: 0.0,
+            overfull: None,
             standing: 0.0,
             mean: 0.0,
             passed: 0.0,

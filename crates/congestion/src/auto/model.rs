@@ -96,7 +96,7 @@ pub(super) struct Seen {
 
 /// The world.
 pub(super) struct Model {
-    path: Path,
+    pub(super) path: Path,
     now: Time,
     count: u64,
     agenda: BinaryHeap<Reverse<(Time, u64)>>,

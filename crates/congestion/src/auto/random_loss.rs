@@ -28,6 +28,17 @@ const PRIOR: f64 = 50.0;
 /// Messages over which the present loss is averaged.
 const RECENT: f64 = 30.0;
 
+/// What a report's loss means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// No more than is known, or it is not known yet.
+    Known,
+    /// There is too much for chance: lower the rate to see whether that ends it.
+    Lower,
+    /// The lower rate has not ended it: it is random.
+    Random,
+}
+
 /// The share lost at random, and a test of what goes beyond.
 #[derive(Debug, Default)]
 pub(super) struct RandomLoss {
@@ -59,28 +70,33 @@ impl Trial {
 }
 
 impl RandomLoss {
-    /// Of `messages` a share was lost; `lowered` when they were sent after the rate was lowered.
-    /// True when there is too much loss for chance: lower the rate.
-    pub(super) fn on_report(&mut self, messages: f64, lost: f64, lowered: bool) -> bool {
+    /// Of `messages` a share was lost; `lowered` when they were sent after the rate was lowered, and
+    /// `late` when that has lasted too long already.
+    pub(super) fn on_report(
+        &mut self,
+        messages: f64,
+        lost: f64,
+        (lowered, late): (bool, bool),
+    ) -> Verdict {
         self.recent += (lost - self.recent) * (messages / RECENT).min(1.0);
         if let Some(trial) = &mut self.trial {
             if lowered {
                 trial.messages += messages;
                 trial.lost += messages * lost;
-                return self.judge();
+                return self.judge(late);
             }
-            return false;
+            return Verdict::Known;
         }
         self.share += (lost - self.share) * (messages / MEMORY).min(1.0);
         self.share = self.share.min(SHARE_MAX);
         let margin = MARGIN_MIN.max(MARGIN * sqrt(self.share));
         self.excess = (self.excess + messages * (lost - self.share - margin)).max(0.0);
         if self.excess <= SURPRISE {
-            return false;
+            return Verdict::Known;
         }
         self.excess = 0.0;
         self.trial = Some(Trial::new(false));
-        true
+        Verdict::Lower
     }
 
     /// A share of `messages` was lost while the path was far from full: that is random.
@@ -90,18 +106,19 @@ impl RandomLoss {
         self.share = self.share.max(gone / (sent + PRIOR)).min(SHARE_MAX);
     }
 
-    /// What is lost at the lower rate too is random, once enough was seen. True when that is more
-    /// than was known: lower the rate again first.
-    fn judge(&mut self) -> bool {
-        let Some(trial) = self.trial.filter(Trial::is_over) else { return false };
+    /// What is lost at the lower rate too is random, once enough was seen, or it is late. Where that is
+    /// more than was known the rate is lowered again first.
+    fn judge(&mut self, late: bool) -> Verdict {
+        let over = self.trial.filter(|trial| late || trial.is_over());
+        let Some(trial) = over else { return Verdict::Known };
         let left = trial.lost / trial.messages;
         if !trial.again && left > self.share + chance(LEFT, self.share, trial.messages) {
             self.trial = Some(Trial::new(true));
-            return true;
+            return Verdict::Lower;
         }
         self.share = self.share.max(left).min(SHARE_MAX);
         self.trial = None;
-        false
+        Verdict::Random
     }
 
     /// The share that is known to be random.
@@ -139,7 +156,8 @@ mod tests {
     fn surprises(random: &mut RandomLoss, reports: u32, loss: f64, rng: &mut Rng) -> u32 {
         (0..reports).fold(0, |count, _| {
             let lost = (0..10).filter(|_| rng.random_bool(loss)).count() as f64 / 10.0;
-            count + u32::from(random.on_report(10.0, lost, true))
+            let verdict = random.on_report(10.0, lost, (true, false));
+            count + u32::from(verdict == Verdict::Lower)
         })
     }
 
@@ -164,6 +182,15 @@ mod tests {
         assert!(random.is_trying_again());
         surprises(&mut random, 3, 0.1, &mut rng);
         assert!(!random.is_trying() && random.share > 0.05, "{random:?}");
+    }
+
+    #[test]
+    fn a_lower_rate_that_sends_too_little_to_tell_is_not_kept_for_ever() {
+        let mut random = RandomLoss::default();
+        while random.on_report(10.0, 0.3, (true, false)) != Verdict::Lower {}
+        assert_eq!(random.on_report(2.0, 0.0, (true, false)), Verdict::Known);
+        assert_eq!(random.on_report(2.0, 0.0, (true, true)), Verdict::Random);
+        assert!(!random.is_trying() && random.share < 0.1, "{random:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What follows a report of the limiting receiver.
 
-use super::{Auto, drain, growth, law, probes::Past, view::View};
+use super::{Auto, drain, growth, law, probes::Past, random_loss::Verdict, view::View};
 use crate::{RateController, Reason};
 use fanfare_units::time::{Duration, Time};
 use fanfare_wire::NodeId;
@@ -45,6 +45,9 @@ const MEAN_MAX: f64 = 2.0;
 const BACK: f64 = 0.5;
 /// The narrowest link passes so much more than was sent: the path is far from full.
 const FAR: f64 = 2.0;
+/// A lower rate is tried for so many round trips at most: where it is very low, enough messages would
+/// take a minute.
+const TRIAL_RTTS: u32 = 8;
 /// A queue that is so much longer than it should be explains what is lost.
 const OVERFULL: f64 = 2.0;
 
@@ -71,7 +74,8 @@ impl Auto {
         if let Some(delivered) = view.delivered {
             self.capacity.on_delivered(now, delivered, seen.used, view.rtt());
         }
-        let surprised = self.count_loss(now, &seen);
+        let verdict = self.count_loss(now, &seen);
+        let surprised = verdict == Verdict::Lower;
         if self.starting {
             return self.start(now, &seen, surprised);
         }
@@ -97,6 +101,10 @@ impl Auto {
         }
         if surprised {
             rate *= self.lowered_to();
+        }
+        if verdict == Verdict::Random && view.standing <= seen.wanted {
+            // It was lowered for nothing.
+            rate = rate.max(growth::capped(self.tried_from, seen.base, &view));
         }
         rate = self.within_capacity(rate, &seen);
         if !seen.used {
@@ -141,36 +149,57 @@ impl Auto {
         let used = past.used >= USED;
         self.drain.on_used(used);
         // The pace of a few messages that follow one another tells nothing of a rate that is not used.
-        self.passed = if used { past.rate * view.pace.min(pace_max) } else { self.rate } * kept;
+        // It may have been lowered since then: what was seen then lowers it once, not at each report.
+        let allowed = if drained { self.rate } else { self.rate.max(past.rate) };
+        self.passed = if used { past.rate * view.pace.min(pace_max) } else { allowed } * kept;
+        if used && view.delivered.is_none() && self.is_overfull(&view, wanted) {
+            // What a full queue drops does not pass, though what passes is as late as before.
+            self.passed *= 1.0 - (view.lost - self.random.share()).max(0.0);
+        }
         if let Some(delivered) = view.delivered.filter(|_| used && view.standing > wanted) {
             // While messages queue, what arrives is what the link gives.
             let arrives = delivered / (1.0 - view.lost.min(self.random.share()));
             self.passed = self.passed.min(arrives);
         }
-        let base = if used && !drained { self.passed } else { self.rate * kept };
+        let base = if used && drained { self.rate * kept } else { self.passed };
         Some(Seen { view, past, wanted, drained, used, base, kept })
     }
 
-    /// True when there is more loss than is known to be random.
-    fn count_loss(&mut self, now: Time, seen: &Seen) -> bool {
-        // The queue is too long, and known to be: what it drops is no news.
-        if self.is_near() && seen.view.standing > OVERFULL * seen.wanted {
-            return false;
+    /// Whether there is more loss than is known to be random.
+    fn count_loss(&mut self, now: Time, seen: &Seen) -> Verdict {
+        // The queue is too long, and known to be: what it drops is no news, nor is what it dropped in
+        // the round trip of a later report.
+        let until = seen.past.until;
+        if self.is_overfull(&seen.view, seen.wanted) {
+            self.overfull = Some(until);
+        }
+        let rtt = seen.view.rtt();
+        if self.overfull.is_some_and(|full| until <= full + rtt + self.interval()) {
+            return Verdict::Known;
         }
         let news = self.news(&seen.view);
         let sent = seen.past.rate * seen.past.used.min(1.0);
         let messages = (sent * seen.view.rtt / self.size).max(4.0) * news;
         if self.starting && !self.random.is_trying() && self.is_far_from_full(seen) {
             self.random.on_start(messages, seen.view.lost);
-            return false;
+            return Verdict::Known;
         }
         let lowered = seen.past.until > self.lowered + seen.view.rtt() * 2;
-        let surprised = self.random.on_report(messages, seen.view.lost, lowered);
-        if surprised {
+        let late = now > self.lowered + seen.view.rtt() * TRIAL_RTTS;
+        let first = !self.random.is_trying();
+        let verdict = self.random.on_report(messages, seen.view.lost, (lowered, late));
+        if verdict == Verdict::Lower {
+            self.tried_from = if first { self.rate } else { self.tried_from };
             self.lowered = now;
             self.learn_room(&seen.view);
         }
-        surprised
+        verdict
+    }
+
+    /// A queue so long explains what is lost: it is full.
+    fn is_overfull(&self, view: &View, wanted: f64) -> bool {
+        let long = if self.is_near() { 0.0 } else { DRAINED_QUEUE * view.rtt };
+        view.standing > (OVERFULL * wanted).max(long)
     }
 
     /// At the start of a long path: no queue, and the narrowest link would pass twice as much. A loss is
@@ -215,7 +244,8 @@ impl Auto {
             return self.rate.min(rate).min(self.left(seen, self.passed));
         }
         let change = if view.pace > DRAINING { change.min(1.0) } else { change };
-        (seen.base * change).min(self.left(seen, seen.base))
+        let most = if seen.used { f64::INFINITY } else { self.rate * change.max(1.0) };
+        (seen.base * change).min(most).min(self.left(seen, seen.base))
     }
 
     /// What others who have just come leave of the link. More is sent into it than it takes: by the

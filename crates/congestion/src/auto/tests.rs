@@ -301,3 +301,18 @@ fn a_rate_that_was_lowered_at_the_start_goes_up_again_on_a_path_far_from_full() 
     let lowered = lowered.expect("the rate is lowered for loss once");
     assert_eq!(auto.rate(), limits.max, "it was lowered to {lowered}");
 }
+
+#[test]
+fn a_path_that_becomes_narrower_and_longer_is_filled_again_in_some_seconds() {
+    // As in the matrix of protocols: 512 kbit/s and 250 ms one way, then half of that and twice as
+    // long. The second ten seconds after the change.
+    for loss in [0.0, 0.05, 0.1] {
+        let mut path = path(512e3, 0.5, 1.0, loss);
+        let mut model = begin(&path, 1);
+        model.run(at(20.0));
+        (path.rate, path.one_way) = (Bitrate::kbps(256), path.one_way * 2);
+        model.path = path.clone();
+        let of = share(&mut model, &path, (30.0, 40.0))[0] / (1.0 - loss);
+        assert!(of > 0.7, "{loss}: {of}");
+    }
+}

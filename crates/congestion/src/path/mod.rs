@@ -21,7 +21,7 @@ mod slices;
 
 pub(crate) use base::drain_interval;
 use pairs::Pairs;
-use shift::Shift;
+use shift::{Heard, Shift};
 use size::Size;
 
 /// A message that met so much more queue than the last report told is news, as a share of the
@@ -84,9 +84,10 @@ impl PathMeter {
         let sent = self.unwrap(now, time);
         let delay = now.as_nanos() as f64 / 1e9 - sent as f64 / 1e6;
         let Some(delay) = self.as_if_longest(delay) else { return };
-        let queue = delay - self.least_delay(now, delay);
         // The second of a pair waits for the first: that is no queue.
-        if !self.pairs.on_stamp(now, sent, self.message.0) {
+        let second = self.pairs.on_stamp(now, sent, self.message.0);
+        let queue = delay - self.least_delay(now, delay, second);
+        if !second {
             self.slices.on_queue(queue);
         }
         let jump = JUMP_MIN.max(self.rtt.mul_f64(JUMP)).as_secs_f64();
@@ -112,17 +113,21 @@ impl PathMeter {
     }
 
     /// The delay that is no queue. On a short path noise is as long as what a longer one would add.
-    fn least_delay(&mut self, now: Time, delay: f64) -> f64 {
-        let least = self.base.on_delay(now, delay, self.long);
+    fn least_delay(&mut self, now: Time, delay: f64, second: bool) -> f64 {
+        let base = self.base.on_delay(now, delay, self.long);
         if self.short {
-            return least;
+            return base;
         }
+        let takes = self.size.longest() as f64 / self.pairs.rate();
+        let takes = if takes.is_finite() { takes } else { 0.0 };
+        let heard = Heard { delay, base, second, takes };
         let rtt = self.rtt.as_secs_f64();
         let wanted = |rate| wanted_delay(rate, rtt);
-        let Some(longer) = self.shift.on_delay(now, (delay, least), self.rtt, wanted) else {
-            return least;
+        let Some(longer) = self.shift.on_delay(now, heard, self.rtt, wanted) else {
+            return base;
         };
         self.base.set(now, longer);
+        self.slices.on_longer(longer - base);
         longer.min(delay)
     }
 

@@ -18,6 +18,27 @@ const SLOWED: f64 = 0.8;
 /// A queue of so many times what the flow wants is none that flows of one kind rest at.
 const OVER: f64 = 4.0;
 
+/// Where messages are all as late as each other, to this part of the time that the narrowest link takes
+/// for one, nobody else's are in front of them (as `auto` reckons when it grows).
+const ALONE: f64 = 0.1;
+/// And less than this part of the link is used: so no queue of their own can stand.
+const ROOM: f64 = 0.9;
+/// Then so many round trips tell.
+const ALONE_ROUNDS: usize = 2;
+
+/// A message came.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Heard {
+    /// How long it took, seconds, by clocks that differ by anything.
+    pub(super) delay: f64,
+    /// How much of it is no queue.
+    pub(super) base: f64,
+    /// It is the second of a pair, and waited for the first.
+    pub(super) second: bool,
+    /// What the narrowest link takes for a message, seconds. Not above 0: unknown.
+    pub(super) takes: f64,
+}
+
 /// A round trip.
 #[derive(Debug, Clone, Copy, Default)]
 struct Round {
@@ -25,6 +46,8 @@ struct Round {
     least: f64,
     /// Messages a second, with those that were lost.
     rate: f64,
+    /// Nobody else used the link, and it had room.
+    alone: bool,
 }
 
 /// Looks for it.
@@ -33,6 +56,8 @@ pub(super) struct Shift {
     begun: Time,
     messages: u64,
     least: Option<f64>,
+    /// Sum of the delays above the first one of the round trip, which it is, and how many they are.
+    sum: (f64, f64, u64),
     /// Newest first.
     rounds: [Round; ROUNDS],
     known: usize,
@@ -44,42 +69,76 @@ impl Shift {
         self.messages += messages;
     }
 
-    /// A message took `delay` seconds, of which `base` is no queue, in round trips of `rtt`. What is no
-    /// queue from now on, where the path became longer; `wanted` tells the queue that a rate wants.
+    /// A message came, in round trips of `rtt`. What is no queue from now on, where the path became
+    /// longer; `wanted` tells the queue that a rate wants.
     pub(super) fn on_delay(
         &mut self,
         now: Time,
-        (delay, base): (f64, f64),
+        heard: Heard,
         rtt: Duration,
         wanted: impl Fn(f64) -> f64,
     ) -> Option<f64> {
+        let Heard { delay, base, .. } = heard;
         let least = self.least.map_or(delay, |least| least.min(delay));
         self.least = Some(least);
+        if !heard.second {
+            let (first, sum, count) = self.sum;
+            let first = if count == 0 { delay } else { first };
+            self.sum = (first, sum + delay - first, count + 1);
+        }
         let lasted = now.since(self.begun);
         if lasted < rtt || self.messages < MESSAGES_MIN {
             return None;
         }
-        let rate = self.messages as f64 / lasted.as_secs_f64();
-        (self.begun, self.messages, self.least) = (now, 0, None);
+        let round = self.round(lasted, least, heard.takes);
+        (self.begun, self.messages, self.least, self.sum) = (now, 0, None, (0.0, 0.0, 0));
         self.rounds.rotate_right(1);
-        self.rounds[0] = Round { least, rate };
+        self.rounds[0] = round;
         self.known = (self.known + 1).min(ROUNDS);
+        let wanted = wanted(round.rate).max(STILL_MIN);
+        let longer = self.alone(base + wanted, heard.takes).or_else(|| self.slowed(base, wanted));
+        if longer.is_some() {
+            self.known = 0;
+        }
+        longer
+    }
+
+    fn round(&self, lasted: Duration, least: f64, takes: f64) -> Round {
+        let rate = self.messages as f64 / lasted.as_secs_f64();
+        let (first, sum, count) = self.sum;
+        let above = first + sum / count.max(1) as f64 - least;
+        let still = takes > 0.0 && above <= ALONE * takes;
+        let alone = still && count >= MESSAGES_MIN / 2 && rate * takes <= ROOM;
+        Round { least, rate, alone }
+    }
+
+    /// All of late were late by as much, with nobody else there and room on the link: a delay of more
+    /// than `usual` is the path's.
+    fn alone(&self, usual: f64, takes: f64) -> Option<f64> {
+        let rounds = self.rounds.get(..ALONE_ROUNDS.min(self.known))?;
+        let (low, high) = bounds(rounds);
+        let still = rounds.len() == ALONE_ROUNDS && high - low <= ALONE * takes;
+        (still && low > usual && rounds.iter().all(|round| round.alone)).then_some(low)
+    }
+
+    /// The delay stood still while the sender became slower.
+    fn slowed(&self, base: f64, wanted: f64) -> Option<f64> {
         if self.known < ROUNDS {
             return None;
         }
-        let all = self.rounds.iter();
-        let low = all.clone().fold(f64::INFINITY, |low, round| low.min(round.least));
-        let high = all.clone().fold(f64::NEG_INFINITY, |high, round| high.max(round.least));
-        let fastest = all.fold(0.0, |fastest: f64, round| fastest.max(round.rate));
+        let (low, high) = bounds(&self.rounds);
+        let fastest = self.rounds.iter().fold(0.0, |fastest: f64, round| fastest.max(round.rate));
         let queue = low - base;
         let still = high - low <= (STILL * queue).max(STILL_MIN);
-        let long = queue > OVER * wanted(rate).max(STILL_MIN);
-        let shifted = still && long && rate <= SLOWED * fastest;
-        if shifted {
-            self.known = 0;
-        }
-        shifted.then_some(low)
+        let slower = self.rounds[0].rate <= SLOWED * fastest;
+        (still && queue > OVER * wanted && slower).then_some(low)
     }
+}
+
+/// The least and the greatest of the least delays of these round trips.
+fn bounds(rounds: &[Round]) -> (f64, f64) {
+    let none = (f64::INFINITY, f64::NEG_INFINITY);
+    rounds.iter().fold(none, |(low, high), round| (low.min(round.least), high.max(round.least)))
 }
 
 #[cfg(test)]
@@ -87,6 +146,38 @@ mod tests {
     use super::*;
 
     const RTT: Duration = Duration::from_millis(60);
+
+    /// Messages each 100 ms over a link that takes 40 ms for one, in round trips of a second, with
+    /// `delay(n)` ms and a base delay of 250; when they were taken for messages on a longer path.
+    fn alone(takes: f64, delay: impl Fn(u64) -> f64) -> Option<(u64, f64)> {
+        let mut shift = Shift::default();
+        (0..200).find_map(|message| {
+            shift.on_messages(1);
+            let delay = delay(message) / 1e3;
+            let heard = Heard { delay, base: 0.25, second: false, takes };
+            let now = Time::ZERO + Duration::from_millis(100 * message);
+            let found = shift.on_delay(now, heard, Duration::from_secs(1), |_| 0.05);
+            found.map(|base| (message, base))
+        })
+    }
+
+    #[test]
+    fn a_delay_without_others_and_with_room_is_a_longer_path_after_two_round_trips() {
+        let late = |message| if message < 50 { 250.0 } else { 500.0 + (message % 3) as f64 };
+        let (message, base) = alone(0.04, late).unwrap();
+        assert!((70..85).contains(&message) && (base - 0.5).abs() < 1e-9, "{message} {base}");
+    }
+
+    #[test]
+    fn where_others_wait_or_the_link_is_full_a_delay_may_be_a_queue() {
+        // Messages of others are in front of these.
+        let others = |message| 500.0 + (message * 7 % 40) as f64;
+        assert_eq!(alone(0.04, others), None);
+        // The link takes as long for a message as there is from one to the next.
+        assert_eq!(alone(0.1, |_| 500.0), None);
+        assert_eq!(alone(0.04, |_| 290.0), None, "it is what is wanted");
+        assert_eq!(alone(0.0, |_| 500.0), None, "the link's rate is not known");
+    }
 
     /// Base delay 25 ms, and `delay(n)` ms in round trip `n`, with so many messages in it; when it was
     /// taken for a longer path, and for which.
@@ -98,8 +189,8 @@ mod tests {
                 let now =
                     Time::ZERO + RTT * round as u32 + RTT.mul_f64(message as f64 / messages as f64);
                 shift.on_messages(1);
-                let delays = (delay / 1e3, 0.025);
-                if let Some(base) = shift.on_delay(now, delays, RTT, |_| 0.6e-3) {
+                let heard = Heard { delay: delay / 1e3, base: 0.025, second: false, takes: 0.0 };
+                if let Some(base) = shift.on_delay(now, heard, RTT, |_| 0.6e-3) {
                     return Some((round, base));
                 }
             }

@@ -59,6 +59,13 @@ impl Size {
     }
 }
 
+impl Size {
+    /// Bytes of the longest message of late.
+    pub(super) fn longest(&self) -> usize {
+        self.longest
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

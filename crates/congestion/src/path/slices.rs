@@ -108,6 +108,18 @@ impl Slices {
         }
     }
 
+    /// So many seconds of what was taken for a queue were none: the path is longer.
+    pub(super) fn on_longer(&mut self, seconds: f64) {
+        for slice in &mut self.slices {
+            slice.queued = (slice.queued - seconds * slice.stamped as f64).max(0.0);
+            slice.standing = (slice.standing - seconds * slice.groups as f64).max(0.0);
+            slice.least = slice.least.map(|least| (least - seconds).max(0.0));
+            slice.product -= seconds * slice.time;
+        }
+        self.group.1 = (self.group.1 - seconds).max(0.0);
+        self.least = self.least.map(|least| (least - seconds).max(0.0));
+    }
+
     /// The least of the last whole group.
     pub(super) fn least(&self) -> Option<f64> {
         self.least
@@ -202,5 +214,29 @@ impl Slice {
             return 0.0;
         }
         ((count * self.product - self.time * self.queued) / spread).clamp(-3.0, 0.95)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanfare_units::time::at;
+
+    #[test]
+    fn what_was_no_queue_is_taken_out_of_what_was_seen() {
+        let rtt = Duration::from_millis(100);
+        let mut slices = Slices::default();
+        let hear = |slices: &mut Slices, messages: core::ops::Range<u64>, queue: f64| {
+            for message in messages {
+                slices.on_message(at(10 * message), (1000, 0, false), rtt);
+                slices.on_queue(queue);
+            }
+        };
+        hear(&mut slices, 0..40, 0.25);
+        slices.on_longer(0.25);
+        hear(&mut slices, 40..45, 0.0);
+        let seen = slices.seen(rtt, false).unwrap();
+        let none = |seconds: f64| seconds.abs() < 1e-9;
+        assert!(none(seen.queue) && none(seen.standing) && none(seen.pace - 1.0), "{seen:?}");
     }
 }
