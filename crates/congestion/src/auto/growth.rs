@@ -26,6 +26,13 @@ const ALONE: f64 = 0.03;
 /// As long as so many messages a round trip tell it: a few meet nobody by chance.
 const ALONE_MESSAGES: f64 = 10.0;
 
+/// Nobody waits here, with noise, on a link of which no more than this part is used: what is lost there
+/// others do not cause.
+const NOBODY: f64 = 0.1;
+/// As long as so many messages a round trip tell it.
+const NOBODY_MESSAGES: f64 = 4.0;
+const ROOM: f64 = 0.9;
+
 /// How long there was no queue.
 #[derive(Debug, Default)]
 pub(super) struct Growth {
@@ -80,6 +87,13 @@ impl Growth {
 pub(super) fn is_alone(view: &View, rate: f64, size: f64) -> bool {
     let enough = rate * view.rtt >= ALONE_MESSAGES * size;
     enough && view.bottleneck.is_some_and(|bottleneck| view.queue < ALONE * size / bottleneck)
+}
+
+/// Whether nobody else is on the narrowest link, and it has room for more than the `rate` that was sent.
+pub(super) fn has_room(view: &View, rate: f64, size: f64) -> bool {
+    let free = |bottleneck| view.queue < NOBODY * size / bottleneck && rate < ROOM * bottleneck;
+    let enough = rate * view.rtt >= NOBODY_MESSAGES * size;
+    enough && view.marked == 0.0 && view.bottleneck.is_some_and(free)
 }
 
 /// The rate that follows `base` when nobody else is there: as at the start, no more than fits.

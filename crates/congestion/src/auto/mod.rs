@@ -95,6 +95,8 @@ pub struct Auto {
     lowered: Time,
     /// And from which rate, bytes a second.
     tried_from: f64,
+    /// When that was found not to have ended it.
+    acquitted: Option<Time>,
     /// Until when what a report told of was sent into a full queue.
     overfull: Option<Time>,
     /// Queueing delay as seen last, and its mean of late, seconds.
@@ -133,6 +135,7 @@ impl Auto {
             overrun: Time::ZERO,
             lowered: now,
             tried_from: 0.0,
+            acquitted: None,
             overfull: None,
             standing: 0.0,
             mean: 0.0,

@@ -23,10 +23,24 @@ const PROBATION: f64 = 60.0;
 /// above; then a much lower rate is tried for so many messages more before it is believed.
 const LEFT: f64 = 2.0;
 const PROBATION_AGAIN: f64 = 30.0;
+/// And so many are enough where nobody else is on the link, and it has room: then no second, much lower
+/// rate is tried either, as there is no load of others to end.
+const PROBATION_ALONE: f64 = 30.0;
 /// So many messages without loss are taken to precede the first ones: one of ten lost is not 10 %.
 const PRIOR: f64 = 50.0;
 /// Messages over which the present loss is averaged.
 const RECENT: f64 = 30.0;
+
+/// When what a report tells of was sent.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sent {
+    /// After the rate was lowered.
+    pub(super) lowered: bool,
+    /// The rate has been low for too long already.
+    pub(super) late: bool,
+    /// While nobody else was on the link, and it had room.
+    pub(super) alone: bool,
+}
 
 /// What a report's loss means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,26 +78,25 @@ impl Trial {
         Self { messages: 0.0, lost: 0.0, again }
     }
 
-    fn is_over(&self) -> bool {
-        self.messages >= if self.again { PROBATION_AGAIN } else { PROBATION }
+    fn is_over(&self, alone: bool) -> bool {
+        let enough = match (self.again, alone) {
+            (true, _) => PROBATION_AGAIN,
+            (false, true) => PROBATION_ALONE,
+            (false, false) => PROBATION,
+        };
+        self.messages >= enough
     }
 }
 
 impl RandomLoss {
-    /// Of `messages` a share was lost; `lowered` when they were sent after the rate was lowered, and
-    /// `late` when that has lasted too long already.
-    pub(super) fn on_report(
-        &mut self,
-        messages: f64,
-        lost: f64,
-        (lowered, late): (bool, bool),
-    ) -> Verdict {
+    /// Of `messages` a share was lost.
+    pub(super) fn on_report(&mut self, messages: f64, lost: f64, sent: Sent) -> Verdict {
         self.recent += (lost - self.recent) * (messages / RECENT).min(1.0);
         if let Some(trial) = &mut self.trial {
-            if lowered {
+            if sent.lowered {
                 trial.messages += messages;
                 trial.lost += messages * lost;
-                return self.judge(late);
+                return self.judge(sent);
             }
             return Verdict::Known;
         }
@@ -108,11 +121,14 @@ impl RandomLoss {
 
     /// What is lost at the lower rate too is random, once enough was seen, or it is late. Where that is
     /// more than was known the rate is lowered again first.
-    fn judge(&mut self, late: bool) -> Verdict {
-        let over = self.trial.filter(|trial| late || trial.is_over());
+    fn judge(&mut self, sent: Sent) -> Verdict {
+        let over = self.trial.filter(|trial| sent.late || trial.is_over(sent.alone));
         let Some(trial) = over else { return Verdict::Known };
         let left = trial.lost / trial.messages;
-        if !trial.again && left > self.share + chance(LEFT, self.share, trial.messages) {
+        if !trial.again
+            && !sent.alone
+            && left > self.share + chance(LEFT, self.share, trial.messages)
+        {
             self.trial = Some(Trial::new(true));
             return Verdict::Lower;
         }
@@ -152,11 +168,13 @@ mod tests {
     use super::*;
     use fanfare_units::rng::Rng;
 
+    const LOWERED: Sent = Sent { lowered: true, late: false, alone: false };
+
     /// Reports of ten messages each, of which `loss` is lost by chance; how often it surprised.
     fn surprises(random: &mut RandomLoss, reports: u32, loss: f64, rng: &mut Rng) -> u32 {
         (0..reports).fold(0, |count, _| {
             let lost = (0..10).filter(|_| rng.random_bool(loss)).count() as f64 / 10.0;
-            let verdict = random.on_report(10.0, lost, (true, false));
+            let verdict = random.on_report(10.0, lost, LOWERED);
             count + u32::from(verdict == Verdict::Lower)
         })
     }
@@ -185,11 +203,20 @@ mod tests {
     }
 
     #[test]
+    fn without_others_one_short_trial_at_a_lower_rate_is_enough() {
+        let (mut random, alone) = (RandomLoss::default(), Sent { alone: true, ..LOWERED });
+        while random.on_report(10.0, 0.1, alone) != Verdict::Lower {}
+        let verdicts = [0; 3].map(|_| random.on_report(10.0, 0.1, alone));
+        assert_eq!(verdicts, [Verdict::Known, Verdict::Known, Verdict::Random]);
+        assert!((random.share - 0.1).abs() < 1e-9, "{random:?}");
+    }
+
+    #[test]
     fn a_lower_rate_that_sends_too_little_to_tell_is_not_kept_for_ever() {
         let mut random = RandomLoss::default();
-        while random.on_report(10.0, 0.3, (true, false)) != Verdict::Lower {}
-        assert_eq!(random.on_report(2.0, 0.0, (true, false)), Verdict::Known);
-        assert_eq!(random.on_report(2.0, 0.0, (true, true)), Verdict::Random);
+        while random.on_report(10.0, 0.3, LOWERED) != Verdict::Lower {}
+        assert_eq!(random.on_report(2.0, 0.0, LOWERED), Verdict::Known);
+        assert_eq!(random.on_report(2.0, 0.0, Sent { late: true, ..LOWERED }), Verdict::Random);
         assert!(!random.is_trying() && random.share < 0.1, "{random:?}");
     }
 

@@ -1,6 +1,11 @@
 //! What follows a report of the limiting receiver.
 
-use super::{Auto, drain, growth, law, probes::Past, random_loss::Verdict, view::View};
+use super::{
+    Auto, drain, growth, law,
+    probes::Past,
+    random_loss::{Sent, Verdict},
+    view::View,
+};
 use crate::{RateController, Reason};
 use fanfare_units::time::{Duration, Time};
 use fanfare_wire::NodeId;
@@ -102,8 +107,7 @@ impl Auto {
         if surprised {
             rate *= self.lowered_to();
         }
-        if verdict == Verdict::Random && view.standing <= seen.wanted {
-            // It was lowered for nothing.
+        if self.is_given_back(now, &seen) {
             rate = rate.max(growth::capped(self.tried_from, seen.base, &view));
         }
         rate = self.within_capacity(rate, &seen);
@@ -184,16 +188,31 @@ impl Auto {
             self.random.on_start(messages, seen.view.lost);
             return Verdict::Known;
         }
-        let lowered = seen.past.until > self.lowered + seen.view.rtt() * 2;
-        let late = now > self.lowered + seen.view.rtt() * TRIAL_RTTS;
+        let alone = growth::has_room(&seen.view, seen.past.rate, self.size);
+        let lowered = until > self.lowered + rtt * if alone { 1 } else { 2 };
+        let late = now > self.lowered + rtt * TRIAL_RTTS;
         let first = !self.random.is_trying();
-        let verdict = self.random.on_report(messages, seen.view.lost, (lowered, late));
-        if verdict == Verdict::Lower {
-            self.tried_from = if first { self.rate } else { self.tried_from };
-            self.lowered = now;
-            self.learn_room(&seen.view);
+        let sent = Sent { lowered, late, alone };
+        let verdict = self.random.on_report(messages, seen.view.lost, sent);
+        match verdict {
+            Verdict::Lower => {
+                self.tried_from = if first { self.rate } else { self.tried_from };
+                self.lowered = now;
+                self.learn_room(&seen.view);
+            }
+            Verdict::Random => self.acquitted = Some(now),
+            Verdict::Known => {}
         }
         verdict
+    }
+
+    /// The rate was lowered for loss, and that did not end it: it is given back. So it is to reports of
+    /// what was sent before that, where it can disturb nobody.
+    fn is_given_back(&self, now: Time, seen: &Seen) -> bool {
+        let Some(then) = self.acquitted.filter(|_| !self.random.is_trying()) else { return false };
+        let (view, before) = (&seen.view, seen.past.until <= then + seen.view.rtt());
+        let room = growth::has_room(view, seen.past.rate, self.size);
+        then == now && view.standing <= seen.wanted || before && room
     }
 
     /// A queue so long explains what is lost: it is full.
