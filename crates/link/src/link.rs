@@ -233,6 +233,7 @@ impl Link {
         if let Some(attached) = self.0.current.send_replace(None) {
             attached.connection.close(ENDED, b"the link has ended");
         }
+        self.0.end_begun();
         self.0.seek.notify_one();
     }
 }

@@ -192,7 +192,9 @@ impl Shared {
         let whole = &buf[..meta.len];
         if content(whole) == Content::Quic {
             let (now, from) = (self.clock.now(), unmapped(meta.addr));
-            self.copies.with(|copies| copies.on_received(now, from, whole));
+            if !self.copies.with(|copies| copies.on_received(now, from, whole)) {
+                return 0;
+            }
         }
         if whole.chunks(stride).all(|datagram| content(datagram) == Content::Quic) {
             return meta.len;

@@ -73,8 +73,8 @@ impl Register {
         if let Some((peer, begun)) = under_way {
             let plain = begun.exchange.open(head, datagram)?;
             begun.budget += AMPLIFICATION * datagram.len();
-            let (_, came) = came(*peer, &plain)?;
-            return Some(Came { from: Origin::Later, ..came });
+            let (_, hello, part) = said(&plain)?;
+            return Some(Came { peer: *peer, from: Origin::Later(hello), part });
         }
         let issued = self.issued.get(&head.id)?;
         let (peer, age) = (issued.peer, now.since(issued.at));
@@ -82,13 +82,13 @@ impl Register {
         let plain = exchange.open(head, datagram)?;
         // Whoever can seal with it has used it, however old it is.
         self.issued.remove(&head.id);
-        let (said, came) = came(peer, &plain)?;
-        if said.abs_diff(age) > AGE_SLACK || age >= LIFETIME {
+        let (since, hello, part) = said(&plain)?;
+        if since.abs_diff(age) > AGE_SLACK || age >= LIFETIME {
             return None;
         }
         let budget = AMPLIFICATION * datagram.len();
         self.begun.insert(peer, Begun { exchange, source, until: now + EXCHANGE, budget });
-        Some(came)
+        Some(Came { peer, from: Origin::First(hello), part })
     }
 
     /// Whether this peer may be answered.
@@ -110,12 +110,10 @@ impl Register {
     }
 }
 
-/// The age that is said, and the rest.
-fn came(peer: PublicKey, plain: &[u8]) -> Option<(Duration, Came)> {
+/// The age that is said, the hello, and the part of a message.
+fn said(plain: &[u8]) -> Option<(Duration, Hello, Vec<u8>)> {
     let (age, rest) = plain.split_first_chunk()?;
     let (hello, part) = rest.split_first_chunk::<{ hello::BYTES }>()?;
-    let hello = Hello::parse(hello)?;
-    let part = part.to_vec();
     let age = Duration::from_millis(u64::from_be_bytes(*age));
-    Some((age, Came { peer, from: Origin::First(hello), part }))
+    Some((age, Hello::parse(hello)?, part.to_vec()))
 }

@@ -62,7 +62,7 @@ fn a_message_goes_with_the_first_packet_and_its_answer_comes_back_by_the_same_ti
     let from = Origin::First(HELLO);
     assert_eq!(came, Came { peer: key(1), from, part: b"a question".to_vec() });
     let later = two.on_datagram(at(60).0, here(), more).unwrap();
-    assert_eq!((later.from, &later.part[..]), (Origin::Later, &b"more"[..]));
+    assert_eq!((later.from, &later.part[..]), (Origin::Later(HELLO), &b"more"[..]));
     let (to, answer) = two.seal(at(60), &key(1), b"an answer").unwrap();
     assert_eq!(to, here());
     let came = one.on_datagram(at(61).0, there(), &answer).unwrap();
