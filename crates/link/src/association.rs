@@ -211,9 +211,8 @@ impl Association {
             connection.close(REPLACED, b"another connection is in use");
             return false;
         }
-        let begun = self.is_begun(&connection);
         match self.who.with(|who| match client {
-            true => who.on_answer(own, theirs, begun),
+            true => who.on_answer(own, theirs),
             false => who.on_dialled(own, theirs),
         }) {
             Met::Same => {}

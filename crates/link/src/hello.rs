@@ -120,15 +120,15 @@ impl Acquaintance {
         (self.own, self.known) = (self.lives.next(), [0; 16]);
     }
 
-    /// The other end has answered this hello. `begun`: messages went without waiting for that.
-    pub(crate) fn on_answer(&mut self, own: Hello, theirs: Hello, begun: bool) -> Met {
-        let refused = is_another(own.known, theirs.instance);
-        match is_another(self.known, theirs.instance) {
-            _ if own.instance != self.own => Met::Void,
-            true if refused || begun => Met::Gone,
-            _ if refused => Met::Void,
-            _ => self.meet(theirs),
+    /// The other end has answered this hello, behind which messages went.
+    pub(crate) fn on_answer(&mut self, own: Hello, theirs: Hello) -> Met {
+        if own.instance != self.own {
+            return Met::Void;
         }
+        if is_another(self.known, theirs.instance) {
+            return Met::Gone;
+        }
+        if is_another(own.known, theirs.instance) { Met::Void } else { self.meet(theirs) }
     }
 
     /// The other end has dialled, and was answered with this hello.
@@ -213,7 +213,7 @@ mod tests {
     fn dial(dials: &mut Acquaintance, dialled: &mut Acquaintance) -> [Met; 2] {
         let (question, answer) = (dials.hello(), dialled.hello());
         let far = dialled.on_dialled(answer, question);
-        [dials.on_answer(question, answer, true), far]
+        [dials.on_answer(question, answer), far]
     }
 
     #[test]
@@ -232,8 +232,8 @@ mod tests {
         let answers = [one.hello(), two.hello()];
         assert_eq!(one.on_dialled(answers[0], second), Met::Same);
         assert_eq!(two.on_dialled(answers[1], first), Met::Same);
-        assert_eq!(one.on_answer(first, answers[1], true), Met::Same);
-        assert_eq!(two.on_answer(second, answers[0], true), Met::Same);
+        assert_eq!(one.on_answer(first, answers[1]), Met::Same);
+        assert_eq!(two.on_answer(second, answers[0]), Met::Same);
     }
 
     #[test]
@@ -265,7 +265,7 @@ mod tests {
         let (mut one, mut two) = (end(1), end(2));
         let (question, answer) = (one.hello(), two.hello());
         one.forget();
-        assert_eq!(one.on_answer(question, answer, true), Met::Void);
+        assert_eq!(one.on_answer(question, answer), Met::Void);
         two.forget();
         assert_eq!(two.on_dialled(answer, question), Met::Void);
     }
@@ -277,7 +277,7 @@ mod tests {
         let (question, answer) = (one.hello(), anew.hello());
         dial(&mut two, &mut one);
         assert_eq!(anew.on_dialled(answer, question), Met::Same);
-        assert_eq!(one.on_answer(question, answer, true), Met::Gone);
+        assert_eq!(one.on_answer(question, answer), Met::Gone);
         one.forget();
         assert_eq!(dial(&mut one, &mut anew), [Met::Same, Met::Another]);
     }

@@ -40,11 +40,6 @@ impl Association {
         });
     }
 
-    /// Whether messages go over this connection, which is not in use yet.
-    pub(super) fn is_begun(&self, connection: &Connection) -> bool {
-        self.begun.with(|begun| begun.as_ref().is_some_and(|begun| begun.is(connection)))
-    }
-
     /// Whether messages go over a connection.
     pub(super) fn has_begun(&self) -> bool {
         self.begun.with(|begun| begun.is_some()) || self.current.borrow().is_some()
