@@ -219,9 +219,9 @@ impl Node {
             links.extract_if(.., |key, _| peers.name(key).is_none()).map(|(_, link)| link).collect()
         });
         for link in &removed {
+            link.close();
             // Nothing of it is kept for later.
             link.0.give_up();
-            link.close();
         }
     }
 
