@@ -25,7 +25,7 @@ const AMPLIFIED: u64 = 3;
 /// short packets, up to so long later. Three round trips over a satellite.
 const LATER: Duration = Duration::from_secs(2);
 /// Those are short; what is longer is a probe of the MTU, or data.
-const SHORT: usize = 400;
+pub(crate) const SHORT: usize = 400;
 /// Handshakes at a time; beyond that there are no copies for new ones.
 const HANDSHAKES: usize = 256;
 

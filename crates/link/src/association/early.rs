@@ -51,9 +51,14 @@ impl Association {
         }
         while let Some(job) = self.mail.outbox.with(|outbox| outbox.poll_early()) {
             for part in carrier::parts(&job, PART_SIZE) {
-                let sealed = self.early.with(|early| early.seal((now, wall), &self.key, &part));
+                let (sealed, asked) = self.early.with(|early| {
+                    (early.seal((now, wall), &self.key, &part), early.is_asked(&self.key))
+                });
                 let Some((to, datagram)) = sealed else { return };
-                // A lost one comes with the connection.
+                if asked {
+                    self.shared.send_copies(to, datagram.clone());
+                }
+                // What is lost comes with the connection.
                 self.shared.send_soon(to, datagram);
             }
         }

@@ -46,12 +46,15 @@ pub(crate) struct Register {
     issued: BTreeMap<Id, Issued>,
     /// Exchanges under way: one a peer.
     begun: BTreeMap<PublicKey, Begun>,
+    /// The last one whose connection is there: a copy of its datagrams may still come.
+    over: Option<Exchange>,
 }
 
 impl Register {
     /// This peer may use this one, and no other any more.
     pub(crate) fn issue(&mut self, now: Time, peer: PublicKey, ticket: Ticket) {
-        self.begun.remove(&peer);
+        let over = self.begun.remove(&peer).map(|begun| begun.exchange);
+        self.over = over.or_else(|| self.over.take());
         self.issued.retain(|_, one| one.peer != peer && now.since(one.at) < LIFETIME);
         if self.issued.len() >= ISSUED_MAX {
             let oldest = self.issued.iter().min_by_key(|(_, one)| one.at).map(|(id, _)| *id);
@@ -89,6 +92,12 @@ impl Register {
         let budget = AMPLIFICATION * datagram.len();
         self.begun.insert(peer, Begun { exchange, source, until: now + EXCHANGE, budget });
         Some(Came { peer, from: Origin::First(hello), part })
+    }
+
+    /// Whether this one has come before.
+    pub(crate) fn has_seen(&self, head: Head) -> bool {
+        let mut known = self.begun.values().map(|one| &one.exchange).chain(&self.over);
+        known.any(|exchange| exchange.has_seen(head))
     }
 
     /// Whether this peer may be answered.
