@@ -130,7 +130,7 @@ pub(crate) struct Association {
     /// Where this end dials at present.
     dialling: Locked<Option<SocketAddr>>,
     /// The connection over which messages go before it is in use.
-    begun: Locked<Option<Begun>>,
+    pub(crate) begun: Begun,
 }
 
 impl Association {
@@ -169,7 +169,7 @@ impl Association {
             measure,
             early,
             dialling: Locked::default(),
-            begun: Locked::default(),
+            begun: Begun::default(),
         })
     }
 
@@ -197,6 +197,13 @@ impl Association {
         }
         let own_is_less = self.own < self.key;
         (new.side() == Side::Client) == own_is_less
+    }
+
+    /// Sends messages over a connection whose other end has not answered yet, unless there is another one:
+    /// over one that is only quiet they may still arrive.
+    pub(crate) fn begin(&self, connection: &Connection) {
+        let may_go = || self.current.borrow().is_none() && !self.ended.load(Ordering::Relaxed);
+        self.begun.begin(&self.mail, connection, may_go);
     }
 
     /// Takes a connection whose ends have said hello. False when another one is kept.
@@ -238,7 +245,8 @@ impl Association {
             since: self.clock.now(),
         };
         self.draw(&attached);
-        let (old, carrier) = self.take_over(attached);
+        let put = || self.current.send_replace(Some(attached));
+        let (old, carrier) = self.begun.take_over(&self.mail, &connection, put);
         if let Some(old) = old {
             old.connection.close(REPLACED, b"another connection is in use");
         }

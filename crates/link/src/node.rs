@@ -378,11 +378,11 @@ impl Node {
             Some((theirs, send, recv))
         });
         let Some((theirs, send, recv)) = greeted.await.ok().flatten() else {
-            association.abandon(&connection);
+            association.begun.abandon(&association.mail, &connection);
             return Err(refusal(&connection));
         };
         if !association.attach(connection.clone(), (own, theirs), (send, recv)) {
-            association.abandon(&connection);
+            association.begun.abandon(&association.mail, &connection);
             connection.close(UNUSED, b"this connection is of no use");
         }
         Ok(())

@@ -36,7 +36,10 @@ impl Association {
 
     /// Sends what may go with the first packet, while there is no connection.
     pub(crate) fn send_early(&self) {
-        if self.has_begun() || !self.mail.outbox.with(|outbox| outbox.has_early()) {
+        if self.begun.is_some()
+            || self.current.borrow().is_some()
+            || !self.mail.outbox.with(|outbox| outbox.has_early())
+        {
             return;
         }
         let (now, wall) = (self.clock.now(), wall());
