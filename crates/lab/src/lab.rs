@@ -112,6 +112,12 @@ impl Lab {
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
     }
+    /// The two hosts of a road.
+    pub(crate) fn ends(&self) -> Result<[&Host; 2], LabError> {
+        let text = "road: it has not two hosts. Report this";
+        let error = || LabError::new(Refusal::System, "lab.road", text);
+        self.hosts.iter().collect::<Vec<_>>().try_into().map_err(|_| error())
+    }
     /// The host of this name.
     #[must_use]
     pub fn host(&self, name: &str) -> Option<&Host> {

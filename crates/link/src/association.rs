@@ -1,5 +1,6 @@
 //! What this node shares with one other, over as many connections as it takes.
 
+mod begun;
 mod early;
 
 use std::{
@@ -16,6 +17,7 @@ use fanfare_seal::PublicKey;
 use quinn::{Connection, RecvStream, SendStream, Side, VarInt};
 use tokio::{
     sync::{Mutex, Notify, broadcast, mpsc, watch},
+    task::JoinHandle,
     time::{sleep, timeout},
 };
 
@@ -23,7 +25,7 @@ use crate::{
     clock::Clock,
     control,
     event::Event,
-    hello::{Hello, Instance},
+    hello::{Acquaintance, Hello, Instance, Lives, Met},
     kind,
     liveness::{Change, Liveness, Patience},
     lock::Locked,
@@ -32,7 +34,7 @@ use crate::{
     trains::{self, Capacity, Place, Trains},
 };
 
-use early::First;
+use begun::Begun;
 pub(crate) use early::SharedEarly;
 
 /// Another connection has taken its place.
@@ -103,8 +105,8 @@ pub(crate) struct Association {
     pub(crate) mail: Arc<Mail>,
     pub(crate) patience: Patience,
     pub(crate) clock: Clock,
-    own: (PublicKey, Instance),
-    known: Locked<Instance>,
+    own: PublicKey,
+    who: Locked<Acquaintance>,
     pub(crate) current: watch::Sender<Option<Attached>>,
     pub(crate) events: broadcast::Sender<Event>,
     pub(crate) streams: Mutex<mpsc::Receiver<(SendStream, RecvStream)>>,
@@ -113,6 +115,8 @@ pub(crate) struct Association {
     to_datagrams: mpsc::Sender<Vec<u8>>,
     epochs: AtomicU32,
     pub(crate) ended: AtomicBool,
+    /// The application has not been told of it.
+    pub(crate) untold: AtomicBool,
     /// Look now where the other end is, and dial it.
     pub(crate) seek: Notify,
     /// Where it was heard last.
@@ -123,13 +127,16 @@ pub(crate) struct Association {
     pub(crate) told: Locked<Option<Capacity>>,
     pub(crate) measure: Option<Duration>,
     early: SharedEarly,
-    first: First,
+    /// Where this end dials at present.
+    dialling: Locked<Option<SocketAddr>>,
+    /// The connection over which messages go before it is in use.
+    pub(crate) begun: Begun,
 }
 
 impl Association {
     pub(crate) fn new(
         (key, name): (PublicKey, String),
-        own: (PublicKey, Instance),
+        (own, lives): (PublicKey, Arc<Lives>),
         (shared, early): (Arc<Shared>, SharedEarly),
         clock: Clock,
         (patience, measure): (Patience, Option<Duration>),
@@ -144,7 +151,7 @@ impl Association {
             patience,
             clock,
             own,
-            known: Locked::default(),
+            who: Locked::new(Acquaintance::new(lives)),
             current: watch::Sender::new(None),
             events: broadcast::Sender::new(EVENTS_MAX),
             streams: Mutex::new(streams),
@@ -153,6 +160,7 @@ impl Association {
             to_datagrams,
             epochs: AtomicU32::new(0),
             ended: AtomicBool::new(false),
+            untold: AtomicBool::new(true),
             seek: Notify::new(),
             last_address: Locked::default(),
             quiet: AtomicBool::new(false),
@@ -160,13 +168,14 @@ impl Association {
             told: Locked::default(),
             measure,
             early,
-            first: First::default(),
+            dialling: Locked::default(),
+            begun: Begun::default(),
         })
     }
 
     /// What this end says first.
     pub(crate) fn hello(&self) -> Hello {
-        Hello { instance: self.own.1, known: self.known.with(|known| *known) }
+        self.who.with(|who| who.hello())
     }
 
     pub(crate) fn tell(&self, event: Event) {
@@ -186,8 +195,15 @@ impl Association {
         if now.since(old.since) > AT_ONCE || old.connection.side() == new.side() {
             return true;
         }
-        let own_is_less = self.own.0 < self.key;
+        let own_is_less = self.own < self.key;
         (new.side() == Side::Client) == own_is_less
+    }
+
+    /// Sends messages over a connection whose other end has not answered yet, unless there is another one:
+    /// over one that is only quiet they may still arrive.
+    pub(crate) fn begin(&self, connection: &Connection) {
+        let may_go = || self.current.borrow().is_none() && !self.ended.load(Ordering::Relaxed);
+        self.begun.begin(&self.mail, connection, may_go);
     }
 
     /// Takes a connection whose ends have said hello. False when another one is kept.
@@ -197,15 +213,27 @@ impl Association {
         (own, theirs): (Hello, Hello),
         control: (SendStream, RecvStream),
     ) -> bool {
+        let client = connection.side() == Side::Client;
         if self.ended.load(Ordering::Relaxed) || !self.prefers(&connection) {
             connection.close(REPLACED, b"another connection is in use");
             return false;
         }
+        match self.who.with(|who| match client {
+            true => who.on_answer(own, theirs),
+            false => who.on_dialled(own, theirs),
+        }) {
+            Met::Same => {}
+            Met::Another => self.restart(),
+            Met::Gone => {
+                self.forget();
+                self.tell(Event::Restarted);
+                return false;
+            }
+            Met::Void => return false,
+        }
         let resumed = own.resumes(theirs);
-        let before = self.known.with(|known| std::mem::replace(known, theirs.instance));
         let address = unmapped(connection.remote_address());
         let (validated, validated_here) = watch::channel(address);
-        let client = connection.side() == Side::Client;
         let instances =
             if client { [own.instance, theirs.instance] } else { [theirs.instance, own.instance] };
         let attached = Attached {
@@ -217,20 +245,16 @@ impl Association {
             since: self.clock.now(),
         };
         self.draw(&attached);
-        let old = self.current.send_replace(Some(attached));
+        let put = || self.current.send_replace(Some(attached));
+        let (old, carrier) = self.begun.take_over(&self.mail, &connection, put);
         if let Some(old) = old {
             old.connection.close(REPLACED, b"another connection is in use");
-        }
-        self.mail.outbox.with(|outbox| outbox.on_connection_lost());
-        let has_met = self.has_met(theirs.instance);
-        if !resumed && before != [0; 16] && !has_met {
-            self.restart();
         }
         self.last_address.with(|last| *last = Some(address));
         self.quiet.store(false, Ordering::Relaxed);
         let round_trip = connection.rtt();
         self.tell(Event::Connected { address, resumed, round_trip });
-        tokio::spawn(self.clone().serve(connection, validated, control));
+        tokio::spawn(self.clone().serve(connection, validated, control, carrier));
         true
     }
 
@@ -240,11 +264,12 @@ impl Association {
         connection: Connection,
         validated: watch::Sender<SocketAddr>,
         (send, recv): (SendStream, RecvStream),
+        carrier: JoinHandle<()>,
     ) {
         let pongs = Arc::new(Notify::new());
         let probe = control::Probe::new(send, pongs.clone());
         let tasks = [
-            tokio::spawn(carrier::send(self.mail.clone(), connection.clone())),
+            carrier,
             tokio::spawn(self.clone().accept_streams(connection.clone())),
             tokio::spawn(self.clone().accept_datagrams(connection.clone())),
             tokio::spawn(control::answer(recv, probe.clone())),
@@ -252,7 +277,7 @@ impl Association {
             tokio::spawn(self.clone().watch(connection.clone(), validated, probe)),
         ];
         let reason = connection.closed().await;
-        tasks.iter().for_each(tokio::task::JoinHandle::abort);
+        tasks.iter().for_each(JoinHandle::abort);
         let is_mine = |current: &Option<Attached>| {
             current.as_ref().is_some_and(|c| c.connection.stable_id() == connection.stable_id())
         };
@@ -401,10 +426,23 @@ impl Association {
 
     /// No connection came for so long that nothing is kept.
     pub(crate) fn give_up(&self) {
-        self.known.with(|known| *known = [0; 16]);
+        self.forget();
+        self.tell(Event::Ended);
+    }
+
+    /// This end begins anew, and is another one to the other end.
+    fn forget(&self) {
+        self.who.with(Acquaintance::forget);
+        self.begin_anew();
+    }
+
+    /// Everything of before is over, and the connection that it went over.
+    fn begin_anew(&self) {
+        if let Some(old) = self.current.send_replace(None) {
+            old.connection.close(REPLACED, b"the link begins anew");
+        }
         self.mail.outbox.with(|outbox| outbox.on_restart());
         self.mail.inbox.with(|inbox| inbox.on_restart());
-        self.tell(Event::Ended);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which datagrams of a handshake are sent again at once.
+//! Which datagrams of a handshake are sent again at once, and which come too soon.
 //!
 //! QUIC sends a lost packet of a handshake again after a second, then after two: it knows no round trip
 //! yet. At 15 % loss a link then needs 2 to 7 s. So each datagram of a handshake has two copies, as short
@@ -6,6 +6,11 @@
 //!
 //! An end that was dialled does not know yet who has dialled. It sends no copy that makes it more than three
 //! times what came from there, as QUIC does.
+//!
+//! What the end that dials says first may come sooner than the last packet of its handshake: that one was
+//! lost, and its copy is on its way. QUIC drops what it cannot use yet, and takes its copies for the same
+//! packet come twice, so that it would wait for a timeout. Hence QUIC is not shown such a packet: it gets a
+//! copy.
 
 use std::{collections::HashMap, net::SocketAddr, time::Duration};
 
@@ -20,7 +25,7 @@ const AMPLIFIED: u64 = 3;
 /// short packets, up to so long later. Three round trips over a satellite.
 const LATER: Duration = Duration::from_secs(2);
 /// Those are short; what is longer is a probe of the MTU, or data.
-const SHORT: usize = 400;
+pub(crate) const SHORT: usize = 400;
 /// Handshakes at a time; beyond that there are no copies for new ones.
 const HANDSHAKES: usize = 256;
 
@@ -33,6 +38,10 @@ struct Handshake {
     sent: u64,
     /// When its last long packet went or came.
     last: Time,
+    /// The connection id that this end has chosen.
+    own: Vec<u8>,
+    /// The other end has used it in a long packet: when it has dialled, that was its last one.
+    answered: bool,
 }
 
 impl Handshake {
@@ -52,12 +61,30 @@ fn is_long(datagram: &[u8]) -> bool {
     datagram.first().is_some_and(|first| first & 0x80 != 0)
 }
 
+/// The connection ids of a long header: that of the end that it is for, and its sender's.
+fn ids(datagram: &[u8]) -> Option<(&[u8], &[u8])> {
+    let taken = |bytes| -> Option<(&[u8], &[u8])> {
+        let (length, rest) = <[u8]>::split_first(bytes)?;
+        rest.split_at_checked((*length).into())
+    };
+    let (to, rest) = taken(datagram.get(5..)?)?;
+    Some((to, taken(rest)?.0))
+}
+
 impl Copies {
-    /// A datagram of QUIC's has come.
-    pub(crate) fn on_received(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) {
-        if let Some(handshake) = self.of(now, from, is_long(datagram), false) {
-            handshake.received += datagram.len() as u64;
+    /// A datagram of QUIC's has come. False when it is for a handshake whose last packet has not.
+    pub(crate) fn on_received(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) -> bool {
+        let long = is_long(datagram);
+        let Some(handshake) = self.of(now, from, long, false) else { return true };
+        handshake.received += datagram.len() as u64;
+        if long {
+            handshake.answered |= ids(datagram).is_some_and(|(to, _)| to == handshake.own);
         }
+        let is_of_it = || {
+            !handshake.own.is_empty()
+                && datagram.get(1..).is_some_and(|rest| rest.starts_with(&handshake.own))
+        };
+        long || handshake.answered || !is_of_it()
     }
 
     /// A datagram of QUIC's goes out. Whether copies of it should follow.
@@ -65,6 +92,10 @@ impl Copies {
         let long = is_long(datagram);
         let Some(handshake) = self.of(now, to, long, true) else { return false };
         handshake.sent += datagram.len() as u64;
+        let own = ids(datagram).filter(|_| long).map(|(_, own)| own);
+        if let Some(own) = own.filter(|own| *own != handshake.own) {
+            (handshake.own, handshake.answered) = (own.to_vec(), false);
+        }
         long || datagram.len() <= SHORT
     }
 
@@ -96,7 +127,8 @@ impl Copies {
                 return None;
             }
         }
-        let new = Handshake { dialled: sent, received: 0, sent: 0, last: now };
+        let (own, answered) = (Vec::new(), false);
+        let new = Handshake { dialled: sent, received: 0, sent: 0, last: now, own, answered };
         let handshake = self.handshakes.entry(address).or_insert(new);
         handshake.last = now;
         Some(handshake)
@@ -156,6 +188,44 @@ mod tests {
         let handshake = &copies.handshakes[&address(1)];
         assert!(handshake.sent <= AMPLIFIED * handshake.received);
         assert!(!copies.may_copy(at(11), address(2), 1), "nobody");
+    }
+
+    /// A long packet to `to` from `from`.
+    fn long(to: [u8; 8], from: [u8; 8]) -> Vec<u8> {
+        [&[0xc0, 0, 0, 0, 1, 8][..], &to, &[8], &from, &[7; 100]].concat()
+    }
+
+    /// A short packet to `to`.
+    fn short(to: [u8; 8]) -> Vec<u8> {
+        [&[0x40][..], &to, &[7; 100]].concat()
+    }
+
+    #[test]
+    fn what_comes_sooner_than_the_end_of_its_handshake_is_not_taken() {
+        let mut copies = Copies::default();
+        let (drawn, near, far) = ([1; 8], [2; 8], [3; 8]);
+        assert!(copies.on_received(at(0), address(1), &long(drawn, near)));
+        copies.on_sent(at(1), address(1), &long(near, far));
+        assert!(copies.on_received(at(10), address(1), &long(drawn, near)), "a copy");
+        assert!(!copies.on_received(at(500), address(1), &short(far)));
+        assert!(copies.on_received(at(501), address(1), &short([4; 8])), "another connection");
+        assert!(copies.on_received(at(502), address(2), &short(far)), "from elsewhere");
+        assert!(copies.on_received(at(510), address(1), &long(far, near)));
+        assert!(copies.on_received(at(511), address(1), &short(far)));
+    }
+
+    #[test]
+    fn the_end_that_dials_takes_all_that_follows_an_answer() {
+        let mut copies = Copies::default();
+        let (drawn, near, far) = ([1; 8], [2; 8], [3; 8]);
+        copies.on_sent(at(0), address(1), &long(drawn, near));
+        assert!(copies.on_received(at(500), address(1), &long(near, far)));
+        assert!(copies.on_received(at(501), address(1), &short(near)));
+        // Cut off, or of another version: QUIC says what it thinks of it.
+        for length in 1..20 {
+            assert!(copies.on_received(at(502), address(3), &long(near, far)[..length]));
+            copies.on_sent(at(502), address(3), &long(near, far)[..length]);
+        }
     }
 
     #[test]

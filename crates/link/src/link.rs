@@ -233,6 +233,9 @@ impl Link {
         if let Some(attached) = self.0.current.send_replace(None) {
             attached.connection.close(ENDED, b"the link has ended");
         }
+        if let Some(connection) = self.0.begun.end() {
+            connection.close(ENDED, b"the link has ended");
+        }
         self.0.seek.notify_one();
     }
 }

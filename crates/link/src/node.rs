@@ -10,7 +10,10 @@ use std::{
 };
 
 use fanfare_seal::{Identity, PublicKey};
-use quinn::{Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig, VarInt};
+use quinn::{
+    Connection, ConnectionError, Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig,
+    VarInt,
+};
 use tokio::{
     sync::{Mutex, mpsc},
     time::{sleep, timeout},
@@ -22,7 +25,7 @@ use crate::{
     congestion::Control,
     early::{self, Came, Early, EarlyCounts, tickets},
     event::Event,
-    hello::{self, Instance},
+    hello::{self, Instance, Lives},
     identity::{self, Peers, key_of},
     link::Link,
     liveness::Patience,
@@ -35,6 +38,8 @@ use crate::{
 const HANDSHAKES_MAX: usize = 64;
 /// A handshake ends within this time, or is given up.
 const HANDSHAKE: Duration = Duration::from_secs(10);
+/// A connection that does not come into use.
+const UNUSED: VarInt = VarInt::from_u32(2);
 /// Pauses between attempts to dial: at first, and at most.
 const REDIAL: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(5)];
 /// Streams of an application that may be open at once: as many connections as a proxy takes.
@@ -101,6 +106,7 @@ struct Inner {
     shared: Arc<Shared>,
     options: NodeOptions,
     instance: Instance,
+    lives: Arc<Lives>,
     clock: Clock,
     early: SharedEarly,
     links: Locked<BTreeMap<PublicKey, Link>>,
@@ -140,6 +146,7 @@ impl Node {
             shared,
             options,
             instance,
+            lives: Arc::new(Lives::new(instance)),
             clock: Clock::start(),
             early,
             links: Locked::default(),
@@ -188,7 +195,8 @@ impl Node {
     #[must_use]
     pub fn dial(&self, peer: Peer) -> Link {
         self.0.options.peers.add(peer.key, &peer.name);
-        let (link, _) = self.link_of(peer.key, &peer.name);
+        let link = self.link_of(peer.key, &peer.name);
+        link.0.untold.store(false, Ordering::Relaxed);
         tokio::spawn(self.clone().keep(link.clone(), peer.addresses));
         link
     }
@@ -211,9 +219,9 @@ impl Node {
             links.extract_if(.., |key, _| peers.name(key).is_none()).map(|(_, link)| link).collect()
         });
         for link in &removed {
+            link.close();
             // Nothing of it is kept for later.
             link.0.give_up();
-            link.close();
         }
     }
 
@@ -224,14 +232,14 @@ impl Node {
         let _ = timeout(Duration::from_secs(1), self.0.endpoint.wait_idle()).await;
     }
 
-    /// The link with this key, and whether it is new.
-    fn link_of(&self, key: PublicKey, name: &str) -> (Link, bool) {
+    /// The link with this key.
+    fn link_of(&self, key: PublicKey, name: &str) -> Link {
         let inner = &self.0;
         inner.links.with(|links| {
             if let Some(link) = links.get(&key).filter(|l| !l.0.ended.load(Ordering::Relaxed)) {
-                return (link.clone(), false);
+                return link.clone();
             }
-            let own = (inner.options.identity.public(), inner.instance);
+            let own = (inner.options.identity.public(), inner.lives.clone());
             let link = Link(Association::new(
                 (key, name.to_owned()),
                 own,
@@ -240,7 +248,7 @@ impl Node {
                 (inner.options.patience, inner.options.measure),
             ));
             links.insert(key, link.clone());
-            (link, true)
+            link
         })
     }
 
@@ -270,17 +278,22 @@ impl Node {
         let Ok(Ok(connection)) = timeout(HANDSHAKE, connecting).await else { return };
         let Some(key) = peer_key(&connection) else { return };
         let Some(name) = self.0.options.peers.name(&key) else { return };
-        let (link, new) = self.link_of(key, &name);
-        let own = link.0.hello();
-        let greeted = timeout(HANDSHAKE, hello::accepted(&connection, own)).await;
-        let Ok(Some((theirs, send, recv))) = greeted else { return };
-        if link.0.attach(connection, (own, theirs), (send, recv)) && new {
+        let link = self.link_of(key, &name);
+        let greeted = timeout(HANDSHAKE, hello::accepted(&connection, || link.0.hello())).await;
+        let Ok(Some((hellos, send, recv))) = greeted else { return };
+        if link.0.attach(connection.clone(), hellos, (send, recv)) {
             self.begin(link);
+        } else {
+            // The end that dialled reads the answer, and closes it.
+            let _ = timeout(HANDSHAKE, connection.closed()).await;
         }
     }
 
-    /// Another node has begun this one.
+    /// Another node has begun this one, if the application does not know it yet.
     fn begin(&self, link: Link) {
+        if !link.0.untold.swap(false, Ordering::Relaxed) {
+            return;
+        }
         let _ = self.0.to_fresh.send(link.clone());
         // It may have to dial, too: when this node moves.
         tokio::spawn(self.clone().keep(link, Vec::new()));
@@ -293,12 +306,14 @@ impl Node {
         let Some(Came { peer, from, part }) = came else { return };
         // It may have been taken from the list since it had its ticket.
         let Some(name) = self.0.options.peers.name(&peer) else { return };
-        let (link, new) = self.link_of(peer, &name);
-        if let early::Origin::First(hello) = from {
-            link.0.meet(hello);
-        }
-        link.0.on_early(&part);
-        if new {
+        let link = self.link_of(peer, &name);
+        let taken = match from {
+            early::Origin::First(hello) => link.0.meet(hello),
+            early::Origin::Later(hello) => link.0.is_met(hello),
+            early::Origin::Dialled => true,
+        };
+        if taken {
+            link.0.on_early(&part);
             self.begin(link);
         }
     }
@@ -355,16 +370,43 @@ impl Node {
         let connection =
             connected.map_err(|_| "no answer".to_owned())?.map_err(|error| text(&error))?;
         let own = association.hello();
-        let greeted = timeout(HANDSHAKE, hello::dialled(&connection, own)).await;
-        let Ok(Some((theirs, send, recv))) = greeted else {
-            return Err("it does not speak this protocol".to_owned());
+        let greeted = timeout(HANDSHAKE, async {
+            let (send, mut recv) = hello::say(&connection, own).await?;
+            // That this end's key is accepted, only the answer proves. Nobody else can read what goes now.
+            association.begin(&connection);
+            let theirs = hello::answer(&mut recv).await?;
+            Some((theirs, send, recv))
+        });
+        let Some((theirs, send, recv)) = greeted.await.ok().flatten() else {
+            association.begun.abandon(&association.mail, &connection);
+            return Err(refusal(&connection));
         };
-        association.attach(connection, (own, theirs), (send, recv));
+        if !association.attach(connection.clone(), (own, theirs), (send, recv)) {
+            association.begun.abandon(&association.mail, &connection);
+            connection.close(UNUSED, b"this connection is of no use");
+        }
         Ok(())
     }
 }
 
-fn peer_key(connection: &quinn::Connection) -> Option<PublicKey> {
+/// Why there was no answer to this end's hello.
+fn refusal(connection: &Connection) -> String {
+    /// Alerts of TLS are these errors of QUIC (RFC 9001, 4.8).
+    const ALERTS: std::ops::RangeInclusive<u64> = 0x100..=0x1ff;
+    let reason = connection.close_reason();
+    connection.close(UNUSED, b"no answer");
+    match reason {
+        None => "it does not speak this protocol".to_owned(),
+        Some(ConnectionError::ConnectionClosed(closed))
+            if ALERTS.contains(&u64::from(closed.error_code)) =>
+        {
+            "it does not accept this key".to_owned()
+        }
+        Some(reason) => reason.to_string(),
+    }
+}
+
+fn peer_key(connection: &Connection) -> Option<PublicKey> {
     let identity = connection.peer_identity()?;
     let chain = identity.downcast::<Vec<rustls::pki_types::CertificateDer<'static>>>().ok()?;
     key_of(chain.first()?)

@@ -134,6 +134,20 @@ impl Shared {
         });
     }
 
+    /// Sends copies of a short datagram after a while, as of those of a handshake.
+    pub(crate) fn send_copies(self: &Arc<Self>, to: SocketAddr, datagram: Vec<u8>) {
+        if datagram.len() > copies::SHORT {
+            return;
+        }
+        let (shared, now) = (self.clone(), self.clock.now());
+        self.runtime.spawn(async move {
+            for after in copies::AFTER {
+                tokio::time::sleep_until(shared.clock.instant(now + after).into()).await;
+                let _ = shared.send(to, datagram.len(), None, &datagram);
+            }
+        });
+    }
+
     /// Sends datagrams of `size` bytes each, the last may be shorter.
     pub(crate) fn send(
         &self,
@@ -192,7 +206,9 @@ impl Shared {
         let whole = &buf[..meta.len];
         if content(whole) == Content::Quic {
             let (now, from) = (self.clock.now(), unmapped(meta.addr));
-            self.copies.with(|copies| copies.on_received(now, from, whole));
+            if !self.copies.with(|copies| copies.on_received(now, from, whole)) {
+                return 0;
+            }
         }
         if whole.chunks(stride).all(|datagram| content(datagram) == Content::Quic) {
             return meta.len;

@@ -163,6 +163,7 @@ fn page(bench: &LinkBench, made: &Made, runs: &[LinkRun], table: &str) -> String
          until\n`fanfare link recv` has written it. `rs` is reliable and sequenced, `ru` reliable, `us` \
          sequenced\nand not reliable, `uu` neither. Not reliable ones that were lost are not in the \
          figures. The first\nmessage is sent when the program starts: the handshake is in its time. \
+         `warm` is the first one of a\nprogram that is started anew, by a ticket of the one before. \
          Downloads beside it go down, too.\n\n{table}\n\
          In the worst run one packet in a hundred was handed over more than {late:.1} ms late.\n",
         made.line(),

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use super::proxy::{Ends, RoadPlan, Way, Web};
 use crate::{
-    error::{LabError, Refusal},
+    error::LabError,
     lab::{Lab, road},
     process::Process,
     stop::Stop,
@@ -56,7 +56,7 @@ pub struct LinkBench {
 }
 
 /// One class over one road.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LinkRun {
     /// The class.
     pub class: &'static str,
@@ -68,6 +68,8 @@ pub struct LinkRun {
     pub seed: u64,
     /// Seconds from when the program was started until its first message was there: no link was there.
     pub first_s: Option<f64>,
+    /// The same once there had been one, by a ticket that the program before had kept.
+    pub warm_s: Option<f64>,
     /// Messages that were sent, one every 250 ms.
     pub sent: u32,
     /// How long those took that came, milliseconds.
@@ -135,25 +137,11 @@ impl LinkBench {
     ) -> Result<LinkRun, LabError> {
         let Planned { class, loss, beside, seed } = planned;
         let lab = Lab::up(&self.plan.road(loss, seed).scenario()?, seed)?;
-        let [near, far] = lab.hosts() else {
-            let text = "road: it has not two hosts. Report this";
-            return Err(LabError::new(Refusal::System, "bench.road", text));
-        };
+        let [near, far] = lab.ends()?;
         let way = beside.unwrap_or(Way::Tcp("cubic"));
         let ends = Ends { plan: &self.plan, way, near, far, directory, own, keys };
-        let mut run = LinkRun {
-            class,
-            loss,
-            beside: beside.map(Way::name).unwrap_or_default(),
-            seed,
-            first_s: None,
-            sent: 0,
-            took_ms: Vec::new(),
-            answered_ms: Vec::new(),
-            unanswered: 0,
-            late_p99_ms: 0.0,
-            why: String::new(),
-        };
+        let shown = beside.map(Way::name).unwrap_or_default();
+        let mut run = LinkRun { class, loss, beside: shown, seed, ..LinkRun::default() };
         let web = Web::start(far, way.kernel().unwrap_or("cubic"))?;
         let daemons = if beside.is_some() { ends.daemons()? } else { Vec::new() };
         if beside.is_some() && !ends.is_ready() {
@@ -201,6 +189,11 @@ impl LinkBench {
         if run.class.starts_with('r') {
             self.requests(ends, &mut down, run).map_err(failed)?;
         }
+        let begun = Instant::now();
+        down.send = mail::Direction::ToNear.send(ends, run.class).map_err(failed)?;
+        down.write(0, self.size).map_err(failed)?;
+        let at = down.wait_for(0, COLD);
+        run.warm_s = at.map(|at| at.saturating_duration_since(begun).as_secs_f64());
         Ok(())
     }
 

@@ -138,10 +138,7 @@ impl ProxyBench {
     ) -> Result<ProxyRun, LabError> {
         let Planned { way, loss, connections, seed } = planned;
         let lab = Lab::up(&self.plan.road(loss, seed).scenario()?, seed)?;
-        let [near, far] = lab.hosts() else {
-            let text = "road: it has not two hosts. Report this";
-            return Err(LabError::new(Refusal::System, "bench.road", text));
-        };
+        let [near, far] = lab.ends()?;
         let ends = Ends { plan: &self.plan, way, near, far, directory, own, keys };
         let web = Web::start(far, way.kernel().unwrap_or("cubic"))?;
         let echoes = self.echo && way.has_connections();

@@ -10,7 +10,7 @@ use std::{
 use serde::Deserialize;
 
 use crate::{
-    error::{LabError, Refusal},
+    error::LabError,
     host::Host,
     lab::{Lab, road::Road},
     process::Process,
@@ -79,9 +79,7 @@ pub(super) fn run(
 ) -> Result<P3Row, LabError> {
     let road = Road::even(u64::from(rate) * 1000, DELAY_MS, 0.0, QUEUE);
     let lab = Lab::up(&road.scenario()?, u64::from(repetition) + 1)?;
-    let [near, far] = lab.hosts() else {
-        return Err(LabError::new(Refusal::System, "lab.road", "road: it has not two hosts"));
-    };
+    let [near, far] = lab.ends()?;
     let apart = (TRAIN_BITS * SHARE / rate).max(APART_MS);
     let daemons = daemons(ready, (near, far), &format!("{apart}ms"))?;
     let burners = if busy { burners(near)? } else { Vec::new() };

@@ -15,7 +15,7 @@ use super::{
     row::UnicastRow,
 };
 use crate::{
-    error::{LabError, Refusal},
+    error::LabError,
     host::Host,
     lab::{
         Lab,
@@ -79,9 +79,7 @@ pub(super) fn run(
     let road = Road::even(RATE, DELAY_MS, loss.into(), QUEUE);
     let road = Road { course, lasts, ..road };
     let lab = Lab::up(&road.scenario()?, u64::from(repetition) + 1)?;
-    let [near, far] = lab.hosts() else {
-        return Err(LabError::new(Refusal::System, "lab.road", "road: it has not two hosts"));
-    };
+    let [near, far] = lab.ends()?;
     let failed = |error| LabError::system("unicast_peer", &error);
     // Behind the proxy, TCP does not cross the road.
     let protocol = ready.protocol.carrier().map_or(ready.protocol.name(), |_| "cubic");

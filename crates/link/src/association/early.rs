@@ -6,32 +6,21 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use fanfare_proto::Time;
-
-use super::{Association, Attached, REPLACED};
+use super::{Association, Attached};
 use crate::{
     early::{
         Early, PART_SIZE,
         ticket::{LABELS, Ticket},
     },
     event::Event,
-    hello::{Hello, Instance},
+    hello::{Hello, Met},
     lock::Locked,
     messages::carrier,
 };
 
-/// A connection follows its first packet within this time: as long as a handshake and its hello may
-/// take.
+/// All parts of a message come within this time: a connection follows its first packet by then, as long as
+/// a handshake and its hello may take.
 const FOLLOWS: Duration = Duration::from_secs(20);
-
-/// What an association knows of its first packets.
-#[derive(Debug, Default)]
-pub(super) struct First {
-    /// Where this end dials at present.
-    dialling: Locked<Option<SocketAddr>>,
-    /// The other end's process, which has begun with a first packet, and when.
-    met: Locked<Option<(Instance, Time)>>,
-}
 
 /// The time since 1970.
 fn wall() -> Duration {
@@ -41,17 +30,20 @@ fn wall() -> Duration {
 impl Association {
     /// This end dials there, or does not dial any more.
     pub(crate) fn dial(&self, to: Option<SocketAddr>) {
-        self.first.dialling.with(|dialling| *dialling = to);
+        self.dialling.with(|dialling| *dialling = to);
         self.send_early();
     }
 
     /// Sends what may go with the first packet, while there is no connection.
     pub(crate) fn send_early(&self) {
-        if self.current.borrow().is_some() || !self.mail.outbox.with(|outbox| outbox.has_early()) {
+        if self.begun.is_some()
+            || self.current.borrow().is_some()
+            || !self.mail.outbox.with(|outbox| outbox.has_early())
+        {
             return;
         }
         let (now, wall) = (self.clock.now(), wall());
-        if let Some(to) = self.first.dialling.with(|to| *to)
+        if let Some(to) = self.dialling.with(|to| *to)
             && let Some(salt) = fanfare_seal::system_salt()
         {
             // Without a ticket it goes with the connection.
@@ -62,42 +54,40 @@ impl Association {
         }
         while let Some(job) = self.mail.outbox.with(|outbox| outbox.poll_early()) {
             for part in carrier::parts(&job, PART_SIZE) {
-                let sealed = self.early.with(|early| early.seal((now, wall), &self.key, &part));
+                let (sealed, asked) = self.early.with(|early| {
+                    (early.seal((now, wall), &self.key, &part), early.is_asked(&self.key))
+                });
                 let Some((to, datagram)) = sealed else { return };
-                // A lost one comes with the connection.
+                if asked {
+                    self.shared.send_copies(to, datagram.clone());
+                }
+                // What is lost comes with the connection.
                 self.shared.send_soon(to, datagram);
             }
         }
     }
 
-    /// The other end has begun with a first packet: what it sent before is over if it is another process.
-    pub(crate) fn meet(&self, theirs: Hello) {
-        let own = self.hello();
-        let before = self.known.with(|known| std::mem::replace(known, theirs.instance));
-        self.first.met.with(|met| *met = Some((theirs.instance, self.clock.now())));
-        if own.resumes(theirs) {
-            return;
-        }
-        if let Some(old) = self.current.send_replace(None) {
-            old.connection.close(REPLACED, b"another connection begins");
-        }
-        if before != [0; 16] {
-            self.restart();
+    /// The other end has begun with a first packet: what it sent before is over if it is another instance.
+    /// False when its messages are for an instance of this end that is no more.
+    pub(crate) fn meet(&self, theirs: Hello) -> bool {
+        match self.who.with(|who| who.on_dialled(who.hello(), theirs)) {
+            Met::Same => true,
+            Met::Another => {
+                self.restart();
+                true
+            }
+            Met::Gone | Met::Void => false,
         }
     }
 
-    /// Whether this process has begun with a first packet just before, so that its connection does not
-    /// begin anew.
-    pub(super) fn has_met(&self, theirs: Instance) -> bool {
-        let met = self.first.met.with(Option::take);
-        let now = self.clock.now();
-        met.is_some_and(|(instance, at)| instance == theirs && now.since(at) < FOLLOWS)
+    /// Whether more may be taken of what that end has begun.
+    pub(crate) fn is_met(&self, theirs: Hello) -> bool {
+        self.who.with(|who| who.is_met(theirs))
     }
 
     /// The other end was started anew.
     pub(super) fn restart(&self) {
-        self.mail.outbox.with(|outbox| outbox.on_restart());
-        self.mail.inbox.with(|inbox| inbox.on_restart());
+        self.begin_anew();
         self.tell(Event::Restarted);
     }
 

@@ -16,7 +16,7 @@ pub enum Origin {
     /// The end that dials, in the first of its datagrams.
     First(Hello),
     /// The same, in a later one.
-    Later,
+    Later(Hello),
     /// The end that is dialled.
     Dialled,
 }

@@ -120,6 +120,11 @@ impl Exchange {
         Some([&head[..], &sealed].concat())
     }
 
+    /// Whether this one has come before.
+    pub(crate) fn has_seen(&self, head: Head) -> bool {
+        head.kind == self.side.kinds().1 && self.is(head) && self.seen & (1 << head.number) != 0
+    }
+
     /// What was in a datagram that comes for the first time.
     pub(crate) fn open(&mut self, head: Head, datagram: &[u8]) -> Option<Vec<u8>> {
         let bit = 1_u64 << head.number;

@@ -46,12 +46,15 @@ pub(crate) struct Register {
     issued: BTreeMap<Id, Issued>,
     /// Exchanges under way: one a peer.
     begun: BTreeMap<PublicKey, Begun>,
+    /// The last one whose connection is there: a copy of its datagrams may still come.
+    over: Option<Exchange>,
 }
 
 impl Register {
     /// This peer may use this one, and no other any more.
     pub(crate) fn issue(&mut self, now: Time, peer: PublicKey, ticket: Ticket) {
-        self.begun.remove(&peer);
+        let over = self.begun.remove(&peer).map(|begun| begun.exchange);
+        self.over = over.or_else(|| self.over.take());
         self.issued.retain(|_, one| one.peer != peer && now.since(one.at) < LIFETIME);
         if self.issued.len() >= ISSUED_MAX {
             let oldest = self.issued.iter().min_by_key(|(_, one)| one.at).map(|(id, _)| *id);
@@ -73,8 +76,8 @@ impl Register {
         if let Some((peer, begun)) = under_way {
             let plain = begun.exchange.open(head, datagram)?;
             begun.budget += AMPLIFICATION * datagram.len();
-            let (_, came) = came(*peer, &plain)?;
-            return Some(Came { from: Origin::Later, ..came });
+            let (_, hello, part) = said(&plain)?;
+            return Some(Came { peer: *peer, from: Origin::Later(hello), part });
         }
         let issued = self.issued.get(&head.id)?;
         let (peer, age) = (issued.peer, now.since(issued.at));
@@ -82,13 +85,19 @@ impl Register {
         let plain = exchange.open(head, datagram)?;
         // Whoever can seal with it has used it, however old it is.
         self.issued.remove(&head.id);
-        let (said, came) = came(peer, &plain)?;
-        if said.abs_diff(age) > AGE_SLACK || age >= LIFETIME {
+        let (since, hello, part) = said(&plain)?;
+        if since.abs_diff(age) > AGE_SLACK || age >= LIFETIME {
             return None;
         }
         let budget = AMPLIFICATION * datagram.len();
         self.begun.insert(peer, Begun { exchange, source, until: now + EXCHANGE, budget });
-        Some(came)
+        Some(Came { peer, from: Origin::First(hello), part })
+    }
+
+    /// Whether this one has come before.
+    pub(crate) fn has_seen(&self, head: Head) -> bool {
+        let mut known = self.begun.values().map(|one| &one.exchange).chain(&self.over);
+        known.any(|exchange| exchange.has_seen(head))
     }
 
     /// Whether this peer may be answered.
@@ -110,12 +119,10 @@ impl Register {
     }
 }
 
-/// The age that is said, and the rest.
-fn came(peer: PublicKey, plain: &[u8]) -> Option<(Duration, Came)> {
+/// The age that is said, the hello, and the part of a message.
+fn said(plain: &[u8]) -> Option<(Duration, Hello, Vec<u8>)> {
     let (age, rest) = plain.split_first_chunk()?;
     let (hello, part) = rest.split_first_chunk::<{ hello::BYTES }>()?;
-    let hello = Hello::parse(hello)?;
-    let part = part.to_vec();
     let age = Duration::from_millis(u64::from_be_bytes(*age));
-    Some((age, Came { peer, from: Origin::First(hello), part }))
+    Some((age, Hello::parse(hello)?, part.to_vec()))
 }

@@ -62,7 +62,7 @@ fn a_message_goes_with_the_first_packet_and_its_answer_comes_back_by_the_same_ti
     let from = Origin::First(HELLO);
     assert_eq!(came, Came { peer: key(1), from, part: b"a question".to_vec() });
     let later = two.on_datagram(at(60).0, here(), more).unwrap();
-    assert_eq!((later.from, &later.part[..]), (Origin::Later, &b"more"[..]));
+    assert_eq!((later.from, &later.part[..]), (Origin::Later(HELLO), &b"more"[..]));
     let (to, answer) = two.seal(at(60), &key(1), b"an answer").unwrap();
     assert_eq!(to, here());
     let came = one.on_datagram(at(61).0, there(), &answer).unwrap();
@@ -78,6 +78,11 @@ fn a_first_packet_is_taken_once_whenever_and_from_wherever_it_is_repeated() {
     let (mut one, mut two) = met();
     let datagram = first(&mut one, 60, &[b"once"]).remove(0);
     assert!(two.on_datagram(at(60).0, here(), &datagram).is_some());
+    assert_eq!(two.on_datagram(at(60).0, here(), &datagram), None);
+    assert_eq!((two.counts.taken, two.counts.refused), (1, 0), "copies do not count");
+    two.on_connected(at(60), key(1), false, ticket(2));
+    assert_eq!(two.on_datagram(at(60).0, here(), &datagram), None);
+    assert_eq!((two.counts.taken, two.counts.refused), (1, 0), "nor after the handshake");
     for second in [60, 65, 75, 4_000] {
         for source in [here(), ([192, 0, 2, 1], 5).into()] {
             assert_eq!(two.on_datagram(at(second).0, source, &datagram), None, "{second}");
@@ -114,7 +119,8 @@ fn a_server_that_was_started_anew_takes_no_first_packet_and_the_client_has_no_ti
     let mut anew = Early::new(Tickets::default());
     let datagram = first(&mut one, 60, &[b"to nobody"]).remove(0);
     assert_eq!(anew.on_datagram(at(60).0, here(), &datagram), None);
-    assert_eq!(anew.counts.refused, 1);
+    assert_eq!(anew.on_datagram(at(60).0, here(), &datagram), None);
+    assert_eq!(anew.counts.refused, 1, "its copies do not count");
     assert!(!one.ask(at(61).1, (key(2), there()), HELLO, [6; 16]));
 }
 

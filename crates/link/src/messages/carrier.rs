@@ -82,16 +82,20 @@ impl Mail {
     }
 }
 
-/// Sends messages over this connection until it is closed.
-pub(crate) async fn send(mail: Arc<Mail>, connection: Connection) {
+/// Sends messages over this connection until it is closed, or another one has its turn.
+pub(crate) async fn send(mail: Arc<Mail>, connection: Connection, turn: u64) {
     let closed = connection.closed();
     tokio::pin!(closed);
     loop {
         let next = mail.clock.now();
-        let (job, timeout) = mail.outbox.with(|outbox| {
+        let polled = mail.outbox.with(|outbox| {
             outbox.expire(next);
-            (outbox.poll(), outbox.next_timeout())
+            outbox.is_turn(turn).then(|| (outbox.poll(), outbox.next_timeout()))
         });
+        let Some((job, timeout)) = polled else {
+            // What it was woken for is for the other one.
+            return mail.outgoing.notify_one();
+        };
         for (class, tag) in mail.parts.with(|parts| parts.expire(next)) {
             mail.inbox.with(|inbox| inbox.on_incomplete(class, tag));
         }

@@ -25,6 +25,8 @@ pub const PART_SIZE: usize = 1100;
 enum State {
     Waiting,
     Open,
+    /// It went before the other end had accepted this one, and is done with when it has.
+    Early,
 }
 
 #[derive(Debug)]
@@ -61,7 +63,13 @@ pub struct Outbox {
     given_up: Vec<Head>,
     bytes: usize,
     open: usize,
+    /// Which connection they go over.
+    turn: u64,
+    /// The other end has not said yet that it accepts this one.
+    unanswered: bool,
     numbers: u64,
+    /// Those up to this number were for another instance of the other end.
+    over: u64,
     sequence: u64,
     counts: CountTable,
 }
@@ -112,9 +120,11 @@ impl Outbox {
         Ok(self.numbers)
     }
 
-    /// The next one to go. An unreliable one is done with then.
+    /// The next one to go. An unreliable one is done with then, if the other end has accepted this one.
     pub fn poll(&mut self) -> Option<Job> {
-        if let Some(head) = self.given_up.pop() {
+        if !self.unanswered
+            && let Some(head) = self.given_up.pop()
+        {
             return Some(Job { head, priority: u8::MAX, bytes: Arc::new([]) });
         }
         if self.open >= OPEN_MAX {
@@ -127,6 +137,8 @@ impl Outbox {
         if head.class.is_reliable() {
             entry.state = State::Open;
             self.open += 1;
+        } else if self.unanswered {
+            entry.state = State::Early;
         } else {
             self.remove(number);
         }
@@ -151,9 +163,14 @@ impl Outbox {
         Some(Job { head, priority, bytes: entry.bytes.clone() })
     }
 
-    /// The other end has it.
+    /// The other end has it. That counts once it is known who the other end is.
     pub fn on_acknowledged(&mut self, number: u64) {
-        if let Some(head) = self.remove(number) {
+        if self.unanswered {
+            if let Some(entry) = self.entries.get_mut(&number).filter(|e| e.state == State::Open) {
+                entry.state = State::Early;
+                self.open = self.open.saturating_sub(1);
+            }
+        } else if let Some(head) = self.remove(number) {
             self.count(head, |c| c.acknowledged += 1);
         }
     }
@@ -169,16 +186,47 @@ impl Outbox {
 
     /// It could not be said that this one was given up: once more.
     pub fn on_unsaid(&mut self, head: Head) {
-        self.given_up.push(head);
+        if head.number > self.over {
+            self.given_up.push(head);
+        }
     }
 
-    /// The connection is gone: what was on its way waits again.
-    pub fn on_connection_lost(&mut self) {
+    /// There is a connection, and messages go over it before the other end says that it accepts this one.
+    /// Whether it has any of them is not known until then.
+    pub fn on_begun(&mut self) -> u64 {
+        let turn = self.on_connection_lost();
+        self.unanswered = true;
+        turn
+    }
+
+    /// The other end has accepted this one: what went over this connection has come to it.
+    pub fn on_accepted(&mut self) {
+        self.unanswered = false;
+        let done = |entry: &&Entry| entry.state == State::Early;
+        let done: Vec<Head> = self.entries.values().filter(done).map(|entry| entry.head).collect();
+        for head in done {
+            match head.class.is_reliable() {
+                true => self.on_acknowledged(head.number),
+                false => drop(self.remove(head.number)),
+            }
+        }
+    }
+
+    /// Whether messages go over this connection, and no other has taken its place.
+    #[must_use]
+    pub const fn is_turn(&self, turn: u64) -> bool {
+        self.turn == turn
+    }
+
+    /// The connection is gone: what was on its way waits again. The turn of the next connection.
+    pub fn on_connection_lost(&mut self) -> u64 {
+        (self.turn, self.unanswered) = (self.turn + 1, false);
         for (number, entry) in &mut self.entries {
             (entry.state, entry.early) = (State::Waiting, entry.options.early);
             self.waiting.insert((u8::MAX - entry.options.priority, *number));
         }
         self.open = 0;
+        self.turn
     }
 
     /// The other end has been started anew: nothing of before is of use to it.
@@ -190,7 +238,7 @@ impl Outbox {
             }
         }
         self.given_up.clear();
-        (self.open, self.sequence) = (0, 0);
+        (self.open, self.sequence, self.over) = (0, 0, self.numbers);
     }
 
     /// Withdraws all of this tag that are not acknowledged; which of them are on their way.
@@ -339,6 +387,57 @@ mod tests {
         assert!(outbox.poll().is_none() && outbox.is_empty());
         let counts = outbox.counts().class(Class::ReliableUnsequenced);
         assert_eq!((counts.sent, counts.again, counts.acknowledged), (1, 1, 1));
+    }
+
+    #[test]
+    fn what_goes_before_the_other_end_has_accepted_counts_when_it_has() {
+        let mut outbox = Outbox::default();
+        let number = push(&mut outbox, Class::ReliableSequenced, "a", Options::default());
+        push(&mut outbox, Class::UnreliableUnsequenced, "b", Options::default());
+        let open = push(&mut outbox, Class::ReliableUnsequenced, "c", Options::default());
+        let turn = outbox.on_begun();
+        assert_eq!(texts(&mut outbox), ["a", "b", "c"]);
+        outbox.on_acknowledged(number);
+        assert_eq!(
+            (outbox.len(), outbox.counts().class(Class::ReliableSequenced).acknowledged),
+            (3, 0)
+        );
+        outbox.on_accepted();
+        assert!(outbox.is_turn(turn) && outbox.is_wanted(open));
+        assert_eq!(
+            (outbox.len(), outbox.counts().class(Class::ReliableSequenced).acknowledged),
+            (1, 1)
+        );
+        outbox.on_acknowledged(open);
+        assert!(outbox.is_empty());
+    }
+
+    #[test]
+    fn what_went_to_an_end_that_does_not_accept_this_one_waits_again_whatever_it_has_said() {
+        let mut outbox = Outbox::default();
+        let number = push(&mut outbox, Class::ReliableSequenced, "a", Options::default());
+        push(&mut outbox, Class::UnreliableUnsequenced, "b", Options::default());
+        let turn = outbox.on_begun();
+        assert_eq!(texts(&mut outbox), ["a", "b"]);
+        outbox.on_acknowledged(number);
+        outbox.on_connection_lost();
+        assert!(!outbox.is_turn(turn));
+        assert_eq!(texts(&mut outbox), ["a", "b"]);
+        assert_eq!(outbox.counts().class(Class::ReliableSequenced).acknowledged, 0);
+    }
+
+    #[test]
+    fn nobody_is_told_of_messages_that_were_given_up_for_an_instance_that_is_gone() {
+        let mut outbox = Outbox::default();
+        push(&mut outbox, Class::ReliableSequenced, "a", Options { tag: 1, ..Options::default() });
+        outbox.cancel(1);
+        outbox.on_begun();
+        assert!(outbox.poll().is_none() && !outbox.is_empty(), "it waits for the answer");
+        outbox.on_accepted();
+        let head = outbox.poll().unwrap().head;
+        outbox.on_restart();
+        outbox.on_unsaid(head);
+        assert!(outbox.poll().is_none() && outbox.is_empty());
     }
 
     #[test]

@@ -4,30 +4,32 @@ use fanfare_sim::Sorted;
 use std::fmt::Write as _;
 
 use super::LinkRun;
-use crate::bench::median;
 
 /// Latencies of all runs, in Markdown.
 #[must_use]
 pub fn link_table(runs: &[LinkRun]) -> String {
     let mut text =
-        "| loss | beside it | class | median, ms | p95 | longest | came | first message, s |\n\
-                    |---|---|---|---|---|---|---|---|\n"
+        "| loss | beside it | class | median, ms | p95 | longest | came | first message, s | warm |\n\
+                    |---|---|---|---|---|---|---|---|---|\n"
             .to_owned();
     let cells = cells(runs);
     for cell in &cells {
         let took = gathered(runs, cell, |run| &run.took_ms);
         let sent: u32 = of(runs, cell).map(|run| run.sent).sum();
-        let firsts: Vec<f64> = of(runs, cell).filter_map(|run| run.first_s).collect();
-        let first =
-            if firsts.is_empty() { "-".to_owned() } else { format!("{:.2}", median(firsts)) };
+        let first = |first: fn(&LinkRun) -> Option<f64>| {
+            let firsts: Sorted = of(runs, cell).filter_map(first).collect();
+            firsts.median().map_or("-".to_owned(), |first| format!("{first:.2}"))
+        };
         let _ = writeln!(
             text,
-            "| {} % | {} | {} | {} | {} of {sent} | {first} |",
+            "| {} % | {} | {} | {} | {} of {sent} | {} | {} |",
             cell.0,
             shown(cell.1),
             cell.2,
             figures(&took),
-            took.len()
+            took.len(),
+            first(|run| run.first_s),
+            first(|run| run.warm_s)
         );
     }
     text.push_str(
@@ -78,8 +80,7 @@ fn of<'a>(runs: &'a [LinkRun], cell: &Cell<'a>) -> impl Iterator<Item = &'a Link
 
 /// Of all runs, in order.
 fn gathered(runs: &[LinkRun], cell: &Cell<'_>, figures: fn(&LinkRun) -> &[f64]) -> Sorted {
-    let of_it = |run: &&LinkRun| (run.loss, run.beside.as_str(), run.class) == *cell;
-    runs.iter().filter(of_it).flat_map(figures).copied().collect()
+    of(runs, cell).flat_map(figures).copied().collect()
 }
 
 /// Median, 95th percentile and longest.
@@ -97,22 +98,21 @@ mod tests {
         let run = |seed, took_ms: Vec<f64>| LinkRun {
             class: "ru",
             loss: 10.0,
-            beside: String::new(),
             seed,
             first_s: Some(0.5 + seed as f64),
+            warm_s: Some(0.25 * seed as f64),
             sent: 11,
             took_ms,
             answered_ms: vec![500.0, 1500.0],
             unanswered: 1,
-            late_p99_ms: 0.1,
-            why: String::new(),
+            ..LinkRun::default()
         };
         let text = link_table(&[
             run(1, vec![250.0; 10]),
             run(2, (0..10).map(|n| f64::from(n) + 260.0).collect()),
         ]);
         assert!(
-            text.contains("| 10 % | nothing | ru | 255 | 268 | 269 | 20 of 22 | 2.00 |"),
+            text.contains("| 10 % | nothing | ru | 255 | 268 | 269 | 20 of 22 | 2.00 | 0.38 |"),
             "{text}"
         );
         assert!(text.contains("| 10 % | nothing | ru | 1000 | 1500 | 1500 | 4 of 6 |"), "{text}");
