@@ -10,6 +10,8 @@ const MEMORY: f64 = 500.0;
 /// No more than this is taken for random: who begins beside others in a full queue loses as much
 /// whatever he does alone.
 const SHARE_MAX: f64 = 0.12;
+/// But this, where nobody else is on the link and it has room: a radio may lose every third packet.
+const SHARE_MAX_ALONE: f64 = 0.35;
 /// The share may be that much greater than is known, times its root, before it looks like
 /// congestion; and never less than half a percent.
 const MARGIN: f64 = 0.15;
@@ -100,8 +102,9 @@ impl RandomLoss {
             }
             return Verdict::Known;
         }
+        let most = self.most();
         self.share += (lost - self.share) * (messages / MEMORY).min(1.0);
-        self.share = self.share.min(SHARE_MAX);
+        self.share = self.share.min(most);
         let margin = MARGIN_MIN.max(MARGIN * sqrt(self.share));
         self.excess = (self.excess + messages * (lost - self.share - margin)).max(0.0);
         if self.excess <= SURPRISE {
@@ -132,7 +135,8 @@ impl RandomLoss {
             self.trial = Some(Trial::new(true));
             return Verdict::Lower;
         }
-        self.share = self.share.max(left).min(SHARE_MAX);
+        let most = if sent.alone { SHARE_MAX_ALONE } else { self.most() };
+        self.share = self.share.max(left).min(most);
         self.trial = None;
         Verdict::Random
     }
@@ -152,9 +156,15 @@ impl RandomLoss {
         self.trial.is_some()
     }
 
+    /// The most that is taken for random while others may be there, or as much as is known to be.
+    fn most(&self) -> f64 {
+        self.share.max(SHARE_MAX)
+    }
+
     /// How much of the present loss is too much whether random or not: two deviations above.
     pub(super) fn beyond(&self) -> f64 {
-        (self.recent - SHARE_MAX - chance(2.0, SHARE_MAX, RECENT)).max(0.0)
+        let most = self.most();
+        (self.recent - most - chance(2.0, most, RECENT)).max(0.0)
     }
 }
 
@@ -209,6 +219,18 @@ mod tests {
         let verdicts = [0; 3].map(|_| random.on_report(10.0, 0.1, alone));
         assert_eq!(verdicts, [Verdict::Known, Verdict::Known, Verdict::Random]);
         assert!((random.share - 0.1).abs() < 1e-9, "{random:?}");
+    }
+
+    #[test]
+    fn a_third_of_all_is_believed_to_be_random_only_without_others() {
+        let share = |alone| {
+            let (mut random, sent) = (RandomLoss::default(), Sent { alone, ..LOWERED });
+            (0..50).for_each(|_| drop(random.on_report(10.0, 0.3, sent)));
+            (random.share, random.beyond())
+        };
+        let (others, alone) = (share(false), share(true));
+        assert!((others.0 - SHARE_MAX).abs() < 1e-9 && others.1 > 0.0, "{others:?}");
+        assert!((alone.0 - 0.3).abs() < 1e-9 && alone.1 == 0.0, "{alone:?}");
     }
 
     #[test]
