@@ -225,7 +225,9 @@ mod tests {
     fn a_third_of_all_is_believed_to_be_random_only_without_others() {
         let share = |alone| {
             let (mut random, sent) = (RandomLoss::default(), Sent { alone, ..LOWERED });
-            (0..50).for_each(|_| drop(random.on_report(10.0, 0.3, sent)));
+            for _ in 0..50 {
+                random.on_report(10.0, 0.3, sent);
+            }
             (random.share, random.beyond())
         };
         let (others, alone) = (share(false), share(true));
