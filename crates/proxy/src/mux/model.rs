@@ -91,8 +91,8 @@ impl World {
             }
             let max = 60 + self.below(20_000);
             if let Some(span) = self.ends[end].poll_span(self.now, max, 1400) {
-                assert!(span.len() <= max);
-                self.flights.push((1 - end, true, span));
+                assert!(span.bytes.len() <= max);
+                self.flights.push((1 - end, true, span.bytes));
             }
         }
     }
@@ -223,7 +223,7 @@ fn one_that_sends_little_goes_before_one_that_sends_much() {
     mux.write(at(1), bulk, &[7; 200_000]);
     mux.write(at(2), prompt, b"k");
     let span = mux.poll_span(at(3), 1400, 1400).unwrap();
-    let first = super::span::parse(&span).unwrap()[0];
+    let first = super::span::parse(&span.bytes).unwrap()[0];
     assert_eq!((first.id, first.bytes), (prompt, &b"k"[..]));
 }
 
@@ -239,7 +239,7 @@ fn ten_connections_that_send_much_share_alike() {
             mux.write(now, *id, &[0; 30_000]);
         }
         let span = mux.poll_span(now, 6000, 1400).unwrap();
-        for record in super::span::parse(&span).unwrap() {
+        for record in super::span::parse(&span.bytes).unwrap() {
             *sent.entry(record.id).or_default() += record.bytes.len();
         }
     }

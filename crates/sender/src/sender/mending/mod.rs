@@ -3,9 +3,11 @@
 //! - `demand`: reads a NACK; `repair`: the repair cycle; `in_flight`: what has not arrived yet
 //! - `once`: no block is repaired more than once in a round trip
 //! - `repair_adv`, `squelch`: what the group is told about repairs
-//! - `repair_share`: how repairs and new data share the rate; `tail_parity`: parity at the end
+//! - `repair_share`: how repairs and new data share the rate; `tail_parity`: parity at the end;
+//!   `cover`: of short objects that somebody waits for
 //! - `info_repair`, `peer_repair`: what the driver, or others, repair
 
+pub(in crate::sender) mod cover;
 pub(in crate::sender) mod demand;
 pub(in crate::sender) mod in_flight;
 pub(in crate::sender) mod info_repair;

@@ -19,7 +19,7 @@ const BLOCKS_MAX: usize = 1024;
 /// of what is sent: one more as long as the round that it saves, times the chance that it is the one
 /// that saves it, is worth more than its own time, times the chance that all have enough without it.
 /// `worth`: the time of a round over that of a symbol.
-fn parity_worth(len: u16, losses: &[f64], worth: f64, most: u16) -> u16 {
+pub(in crate::sender) fn parity_worth(len: u16, losses: &[f64], worth: f64, most: u16) -> u16 {
     // Chance that just `k` symbols are lost before `len` have arrived, and that fewer are.
     let start = |loss: &f64| (*loss, libm::pow(1.0 - loss, f64::from(len)), 0.0);
     let mut state: Vec<(f64, f64, f64)> = losses.iter().map(start).collect();
