@@ -2,7 +2,7 @@
 
 use std::{
     net::SocketAddr,
-    sync::{Arc, atomic::Ordering},
+    sync::{Arc, PoisonError, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -14,7 +14,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Carrier, Fallback, Near, front::Style};
+use super::{Carrier, Fallback, Near, Optimism, front::Style};
 use crate::{
     code::Code,
     connect::{self, Failure},
@@ -67,6 +67,44 @@ async fn hear_first(tcp: &mut TcpStream, first: &mut Vec<u8>) {
     }
 }
 
+/// Bytes both ways, until both have ended; `reply`: what the client is told first.
+async fn carry(
+    (mut tcp, first): (TcpStream, &[u8]),
+    there: There,
+    reply: &[u8],
+    traffic: &Traffic,
+) -> How {
+    if tcp.write_all(reply).await.is_err() {
+        if let There::Linked(mut writer, mut reader) = there {
+            writer.reset();
+            reader.stop();
+        }
+        return How::Reset;
+    }
+    match there {
+        There::Linked(writer, reader) => relay(tcp, first, (writer, reader), traffic).await,
+        There::Direct(mut far) => {
+            let copied = async {
+                far.write_all(first).await?;
+                copy_bidirectional(&mut tcp, &mut far).await
+            };
+            match copied.await {
+                Ok((up, down)) => {
+                    traffic.up.store(up + first.len() as u64, Ordering::Relaxed);
+                    traffic.down.store(down, Ordering::Relaxed);
+                    How::Closed
+                }
+                Err(_) => {
+                    for stream in [&tcp, &far] {
+                        let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+                    }
+                    How::Reset
+                }
+            }
+        }
+    }
+}
+
 impl Near {
     pub(super) async fn connect(
         self: Arc<Self>,
@@ -78,11 +116,12 @@ impl Near {
     ) {
         let id = self.ids.fetch_add(1, Ordering::Relaxed) + 1;
         let (since, listener) = (Instant::now(), &self.options.listener);
-        if self.options.optimistic && tcp.write_all(&style.reply(Code::Done, None)).await.is_err() {
-            return;
-        }
         let mut first = first.to_vec();
         let via = self.options.routes.of(&to).clone();
+        let early = self.is_early(&via, &to);
+        if early && tcp.write_all(&style.reply(Code::Done, None)).await.is_err() {
+            return;
+        }
         let (peer, carrier) = match &via {
             Via::Peer(peer) if self.norp(peer).is_some() => (Some(peer.clone()), "norp"),
             Via::Peer(peer) => (Some(peer.clone()), self.options.carrier.name()),
@@ -91,10 +130,11 @@ impl Near {
         let (client, destination) = (client.to_string(), to.clone());
         listener.tell(Event::Open { id, client, destination, peer, carrier });
         let is_linked = carrier == self.options.carrier.name();
-        if is_linked && (self.options.optimistic || style == Style::Silent) {
+        if is_linked && (early || style == Style::Silent) {
             hear_first(&mut tcp, &mut first).await;
         }
         let asked = self.ask(id, &via, &to, &first).await;
+        self.learn(&via, to, asked.is_ok());
         let (code, reason) = match &asked {
             Ok(_) => (Code::Done, None),
             Err(failure) => (failure.code, failure.refusal.map(crate::policy::Refusal::name)),
@@ -102,7 +142,7 @@ impl Near {
         listener.tell(Event::Reply { id, code, reason });
         let Found { there, bound, gone } = match asked {
             Ok(found) => found,
-            Err(_) if self.options.optimistic || style == Style::Silent => {
+            Err(_) if early || style == Style::Silent => {
                 // All that can be said now.
                 let _ = SockRef::from(&tcp).set_linger(Some(Duration::ZERO));
                 return;
@@ -111,7 +151,8 @@ impl Near {
         };
         let traffic = Traffic::default();
         traffic.up.store(gone as u64, Ordering::Relaxed);
-        let how = self.carry((tcp, &first[gone..]), (there, bound), style, &traffic).await;
+        let reply = if early { Vec::new() } else { style.reply(Code::Done, bound) };
+        let how = carry((tcp, &first[gone..]), there, &reply, &traffic).await;
         listener.tell(Event::Close {
             id,
             bytes_up: traffic.up.load(Ordering::Relaxed),
@@ -121,42 +162,30 @@ impl Near {
         });
     }
 
-    async fn carry(
-        &self,
-        (mut tcp, first): (TcpStream, &[u8]),
-        (there, bound): (There, Option<SocketAddr>),
-        style: Style,
-        traffic: &Traffic,
-    ) -> How {
-        let reply = style.reply(Code::Done, bound);
-        if !self.options.optimistic && tcp.write_all(&reply).await.is_err() {
-            if let There::Linked(mut writer, mut reader) = there {
-                writer.reset();
-                reader.stop();
-            }
-            return How::Reset;
-        }
-        match there {
-            There::Linked(writer, reader) => relay(tcp, first, (writer, reader), traffic).await,
-            There::Direct(mut far) => {
-                let copied = async {
-                    far.write_all(first).await?;
-                    copy_bidirectional(&mut tcp, &mut far).await
+    /// Whether a client is told that it is connected before the far side has answered.
+    fn is_early(&self, via: &Via, to: &Destination) -> bool {
+        match (self.options.optimism, via) {
+            (Optimism::Always, _) => true,
+            (Optimism::Known, Via::Peer(name)) => {
+                let status = self.peer(name).map(|peering| peering.link.status());
+                let Some(status) = status.filter(|status| status.connected && !status.quiet) else {
+                    return false;
                 };
-                match copied.await {
-                    Ok((up, down)) => {
-                        traffic.up.store(up + first.len() as u64, Ordering::Relaxed);
-                        traffic.down.store(down, Ordering::Relaxed);
-                        How::Closed
-                    }
-                    Err(_) => {
-                        for stream in [&tcp, &far] {
-                            let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
-                        }
-                        How::Reset
-                    }
-                }
+                let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+                known.is_likely(Instant::now(), &(name.clone(), to.clone()), status.round_trip)
             }
+            _ => false,
+        }
+    }
+
+    /// A destination has taken a connection, or has not.
+    fn learn(&self, via: &Via, to: Destination, taken: bool) {
+        let Via::Peer(name) = via else { return };
+        let key = (name.clone(), to);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match taken {
+            true => known.on_taken(Instant::now(), key),
+            false => known.on_refused(&key),
         }
     }
 
