@@ -167,12 +167,14 @@ impl Near {
         match (self.options.optimism, via) {
             (Optimism::Always, _) => true,
             (Optimism::Known, Via::Peer(name)) => {
-                let status = self.peer(name).map(|peering| peering.link.status());
-                let Some(status) = status.filter(|status| status.connected && !status.quiet) else {
-                    return false;
+                let answers = |peering: Arc<Peering>| {
+                    let status = peering.link.status();
+                    let long = status.round_trip >= self.options.long_road;
+                    status.connected && !status.quiet && long
                 };
-                let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-                known.is_likely(Instant::now(), &(name.clone(), to.clone()), status.round_trip)
+                let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+                self.peer(name).is_some_and(answers)
+                    && known().is_likely(Instant::now(), &(name.clone(), to.clone()))
             }
             _ => false,
         }

@@ -18,7 +18,7 @@ const LASTS: Duration = Duration::from_secs(60);
 const KNOWN_MAX: usize = 1024;
 /// On a shorter road there is little to save, and who waits for the other end to speak first would lose
 /// more ([`super::asking`] waits 20 ms for the first bytes).
-const ROAD_MIN: Duration = Duration::from_millis(100);
+pub const ROAD_MIN: Duration = Duration::from_millis(100);
 
 /// When a connection is said to have come about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,10 +59,10 @@ impl<K: Hash + Eq + Clone> Known<K> {
         self.taken.remove(key);
     }
 
-    /// Whether it is likely to take another, over a road of this round trip.
-    pub(super) fn is_likely(&self, now: Instant, key: &K, round_trip: Duration) -> bool {
+    /// Whether it is likely to take another.
+    pub(super) fn is_likely(&self, now: Instant, key: &K) -> bool {
         let lately = |then: &Instant| now.saturating_duration_since(*then) < LASTS;
-        round_trip >= ROAD_MIN && self.taken.get(key).is_some_and(lately)
+        self.taken.get(key).is_some_and(lately)
     }
 
     fn make_room(&mut self, now: Instant) {
@@ -81,20 +81,13 @@ mod tests {
     #[test]
     fn a_destination_is_known_for_a_minute_unless_it_refuses() {
         let (mut known, now) = (Known::default(), Instant::now());
-        assert!(!known.is_likely(now, &1, ROAD_MIN));
+        assert!(!known.is_likely(now, &1));
         known.on_taken(now, 1);
         known.on_taken(now, 2);
         known.on_refused(&2);
         let before = now + LASTS - Duration::from_millis(1);
-        assert!(known.is_likely(before, &1, ROAD_MIN) && !known.is_likely(before, &2, ROAD_MIN));
-        assert!(!known.is_likely(now + LASTS, &1, ROAD_MIN));
-    }
-
-    #[test]
-    fn on_a_short_road_everybody_waits_for_the_answer() {
-        let (mut known, now) = (Known::default(), Instant::now());
-        known.on_taken(now, 1);
-        assert!(!known.is_likely(now, &1, ROAD_MIN - Duration::from_millis(1)));
+        assert!(known.is_likely(before, &1) && !known.is_likely(before, &2));
+        assert!(!known.is_likely(now + LASTS, &1));
     }
 
     #[test]
@@ -105,6 +98,6 @@ mod tests {
         }
         let later = now + Duration::from_secs(2);
         assert_eq!(known.taken.len(), KNOWN_MAX);
-        assert!(!known.is_likely(later, &0, ROAD_MIN) && known.is_likely(later, &1, ROAD_MIN));
+        assert!(!known.is_likely(later, &0) && known.is_likely(later, &1));
     }
 }

@@ -114,6 +114,8 @@ pub struct NearOptions {
     pub connect_timeout: Duration,
     /// When a client is told that it is connected.
     pub optimism: Optimism,
+    /// The round trip of a long road: over a shorter one a destination that is known does not count.
+    pub long_road: Duration,
     /// Connections of a client, and of all clients.
     pub connections_max: (usize, usize),
     /// Requests that may wait for a link that is not there: with more, all would be late.
@@ -140,6 +142,7 @@ impl NearOptions {
             wait_link: Duration::from_secs(5),
             connect_timeout: Duration::from_secs(15),
             optimism: Optimism::default(),
+            long_road: known::ROAD_MIN,
             connections_max: (1024, 10_000),
             waiting_max: 256,
             associations_max: 256,
