@@ -18,7 +18,7 @@ const LASTS: Duration = Duration::from_secs(60);
 const KNOWN_MAX: usize = 1024;
 /// On a shorter road there is little to save, and who waits for the other end to speak first would lose
 /// more ([`super::asking`] waits 20 ms for the first bytes).
-pub const ROAD_MIN: Duration = Duration::from_millis(100);
+pub(super) const ROAD_MIN: Duration = Duration::from_millis(100);
 
 /// When a connection is said to have come about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -102,12 +102,10 @@ fn load(loss: f64, seed: u64, others: Others) -> f64 {
             }
         }
         while all.len() < CONNECTIONS {
-            all.push(match (others, files.front()) {
-                (Others::GoOn, Some(_)) => {
-                    let file = files.pop_front().unwrap();
-                    Fetching::with_first(road, file)
-                }
-                _ => Fetching::new(road),
+            let file = if others == Others::GoOn { files.pop_front() } else { None };
+            all.push(match file {
+                Some(file) => Fetching::with_first(road, file),
+                None => Fetching::new(road),
             });
         }
         if files.is_empty() && all.iter().all(|one| one.left == 0) {
@@ -119,17 +117,21 @@ fn load(loss: f64, seed: u64, others: Others) -> f64 {
 
 #[test]
 fn a_page_of_a_hundred_files_is_there_soon_after_its_last_round_trip() {
-    for others in [Others::Wait, Others::GoOn] {
-        println!("{others:?}: {} s", load(0.0, 1, others));
-    }
+    // 1 Mbit/s and 242 ms one way, no loss, seed 1. A connection, the page, and 17 files one after
+    // another on each: 9.2 s of round trips, and 0.9 s on the line. Where the other connections wait for
+    // an answer, too, four of six begin half a second later. Without filling it takes 4 s longer.
+    let [wait, go_on] = [Others::Wait, Others::GoOn].map(|others| load(0.0, 1, others));
+    println!("{wait} s, {go_on} s where the others go on");
+    assert!(wait <= 10.9 && go_on <= 10.5, "{wait} s, {go_on} s where the others go on");
 }
 
 #[test]
-fn one_of_a_hundred_packets_lost_costs_a_page_less_than_a_second() {
-    for others in [Others::Wait, Others::GoOn] {
-        let mut all: Vec<f64> = (1..=20).map(|seed| load(0.01, seed, others)).collect();
-        all.sort_by(f64::total_cmp);
-        let mean = all.iter().sum::<f64>() / 20.0;
-        println!("{others:?}: {mean:.2} {:.1} {all:.1?} s", all[10]);
+fn one_of_a_hundred_packets_lost_costs_a_page_a_quarter_of_a_second() {
+    // 1 Mbit/s and 242 ms one way, seeds 1 to 10. Without cover the means were 11.3 and 11.0 s.
+    for (others, most) in [(Others::Wait, 11.1), (Others::GoOn, 10.8)] {
+        let all: Vec<f64> = (1..=10).map(|seed| load(0.01, seed, others)).collect();
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        println!("{others:?}: {mean:.2} s, {all:.1?}");
+        assert!(mean <= most, "{others:?}: {mean} s, {all:?}");
     }
 }
