@@ -380,7 +380,7 @@ impl Mux {
 
     /// A span of at most so many bytes: those that send little first, then the others in turn. A span
     /// that begins with those who send little ends with their last segment: it can be read only when all
-    /// of it has come.
+    /// of it has come. For the same reason an answer of a segment or more shares it with none behind it.
     pub fn poll_span(&mut self, now: Time, max: usize, segment: usize) -> Option<Span> {
         let (mut span, mut max) = (span::begin(), max);
         let awaited = !self.prompt.is_empty();
@@ -389,6 +389,10 @@ impl Mux {
             let is_prompt = prompt.is_some();
             let Some(id) = prompt.or_else(|| self.bulk.pop_front()) else { break };
             self.take_turn(now, id, max, &mut span);
+            let has_more = self.connections.get(&id).is_some_and(|one| one.out.has_data());
+            if is_prompt && !has_more && span.len() >= segment {
+                break;
+            }
             if is_prompt && self.prompt.is_empty() {
                 max = max.min(span.len().next_multiple_of(segment.max(1)));
             }

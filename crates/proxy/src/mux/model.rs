@@ -228,6 +228,23 @@ fn one_that_sends_little_goes_before_one_that_sends_much() {
 }
 
 #[test]
+fn short_answers_share_a_segment_and_longer_ones_do_not_wait_for_each_other() {
+    let mut mux = Mux::new(0);
+    let now = Time::ZERO + Duration::from_secs(5);
+    let ids: Vec<u64> = (0..5).map(|_| mux.open(Vec::new())).collect();
+    for (id, size) in ids.iter().zip([300, 400, 2000, 300, 300]) {
+        mux.on_first_credit(*id, 1 << 20);
+        mux.write(now, *id, &vec![0; size]);
+    }
+    let mut spans = Vec::new();
+    while let Some(span) = mux.poll_span(now, 6 * 1400, 1400) {
+        let records = super::span::parse(&span.bytes).unwrap();
+        spans.push(records.iter().map(|record| record.id).collect::<Vec<_>>());
+    }
+    assert_eq!(spans, [&ids[..3], &ids[3..]]);
+}
+
+#[test]
 fn ten_connections_that_send_much_share_alike() {
     let mut mux = Mux::new(0);
     let now = Time::ZERO + Duration::from_secs(5);

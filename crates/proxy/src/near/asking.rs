@@ -35,8 +35,11 @@ const FALLBACK_AFTER: Duration = Duration::from_millis(1500);
 const WAY: Duration = Duration::from_secs(5);
 
 /// Who has been told that it is connected, or asks nobody, says something within this time, if it is the
-/// one that speaks first.
+/// one that speaks first: a busy machine needs some milliseconds.
 const FIRST: Duration = Duration::from_millis(20);
+/// Over a long road as much as this part of a round trip: who misses it loses all of one.
+const FIRST_PART: u32 = 8;
+const FIRST_MOST: Duration = Duration::from_millis(100);
 
 /// The other end of a connection.
 enum There {
@@ -59,11 +62,12 @@ impl Found {
 }
 
 /// What a client says at once: it may go with the request, which saves a round trip.
-async fn hear_first(tcp: &mut TcpStream, first: &mut Vec<u8>) {
+async fn hear_first(tcp: &mut TcpStream, first: &mut Vec<u8>, round_trip: Duration) {
     if first.is_empty() {
         first.reserve(FIRST_MAX);
+        let patience = (round_trip / FIRST_PART).clamp(FIRST, FIRST_MOST);
         // Whoever waits for the other end to speak says nothing.
-        let _ = timeout(FIRST, tcp.read_buf(first)).await;
+        let _ = timeout(patience, tcp.read_buf(first)).await;
     }
 }
 
@@ -131,7 +135,7 @@ impl Near {
         listener.tell(Event::Open { id, client, destination, peer, carrier });
         let is_linked = carrier == self.options.carrier.name();
         if is_linked && (early || style == Style::Silent) {
-            hear_first(&mut tcp, &mut first).await;
+            hear_first(&mut tcp, &mut first, self.round_trip(&via)).await;
         }
         let asked = self.ask(id, &via, &to, &first).await;
         self.learn(&via, to, asked.is_ok());
@@ -162,19 +166,23 @@ impl Near {
         });
     }
 
+    /// Of the link to a peer that answers; no time without one.
+    fn round_trip(&self, via: &Via) -> Duration {
+        let Via::Peer(name) = via else { return Duration::ZERO };
+        let status = self.peer(name).map(|peering| peering.link.status());
+        let status = status.filter(|status| status.connected && !status.quiet);
+        status.map_or(Duration::ZERO, |status| status.round_trip)
+    }
+
     /// Whether a client is told that it is connected before the far side has answered.
     fn is_early(&self, via: &Via, to: &Destination) -> bool {
         match (self.options.optimism, via) {
             (Optimism::Always, _) => true,
             (Optimism::Known, Via::Peer(name)) => {
-                let answers = |peering: Arc<Peering>| {
-                    let status = peering.link.status();
-                    let long = status.round_trip >= self.options.long_road;
-                    status.connected && !status.quiet && long
-                };
+                let round_trip = self.round_trip(via);
+                let long = !round_trip.is_zero() && round_trip >= self.options.long_road;
                 let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-                self.peer(name).is_some_and(answers)
-                    && known().is_likely(Instant::now(), &(name.clone(), to.clone()))
+                long && known().is_likely(Instant::now(), &(name.clone(), to.clone()))
             }
             _ => false,
         }
