@@ -59,8 +59,7 @@ use group::{
 };
 use in_flight::InFlight;
 use mending::{
-    cover, demand, in_flight, once, peer_repair, repair, repair_adv, repair_share, squelch,
-    tail_parity,
+    cover, demand, in_flight, once, peer_repair, repair, repair_adv, repair_share, squelch, worth,
 };
 use object::TransmitObject;
 use objects::{

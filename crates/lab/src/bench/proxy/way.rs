@@ -96,7 +96,7 @@ impl Way {
     }
 
     const fn is_proxied(self) -> bool {
-        matches!(self, Self::Norm(_) | Self::Optimistic(_) | Self::Quic(_))
+        !matches!(self, Self::Tcp(_) | Self::Native(_))
     }
 }
 
@@ -139,9 +139,7 @@ impl Ends<'_> {
         client.args(["proxy", "client", "--listen", SOCKS, "--carrier", carrier]);
         client.args(["--peer", &format!("far={address}:{LINK},{}", self.keys[1])]);
         client.args(["--socket".as_ref(), self.own.join("near.sock").as_os_str()]);
-        if matches!(self.way, Way::Optimistic(_)) {
-            client.arg("--optimistic");
-        }
+        client.args(matches!(self.way, Way::Optimistic(_)).then_some("--optimistic"));
         common(&mut client, "near");
         let start = |command| Process::start(command, Stdio::null(), Stdio::null());
         let failed = |error| LabError::system("fanfare-proxy", &error);
@@ -150,35 +148,24 @@ impl Ends<'_> {
 
     /// Whether a connection can be asked for in time.
     pub(in crate::bench) fn is_ready(&self) -> bool {
-        !self.way.is_proxied() || self.is_linked()
-    }
-
-    fn is_linked(&self) -> bool {
         let begun = Instant::now();
-        while begun.elapsed() < LINKED {
+        // Port 1 is refused by the policy (97): an answer proves the link. Who hears at once that it is
+        // connected hears only of a server (0). 7: nobody listens yet; 28: no answer in time.
+        let (to, wanted) = match self.way {
+            Way::Optimistic(_) => (format!("{}:{}", self.far.address(), web::PORT), 0),
+            _ => ("192.0.2.1:1".to_owned(), 97),
+        };
+        while self.way.is_proxied() && begun.elapsed() < LINKED {
             let mut asked = self.near.command("curl");
-            asked.args(["--silent", "--max-time", "10", "--socks5-hostname", SOCKS]);
-            let wanted = match self.way {
-                // Who hears at once that it is connected hears nothing of the policy. 0: an answer.
-                Way::Optimistic(_) => {
-                    let url = format!("http://{}:{}/", self.far.address(), web::PORT);
-                    asked.args(["--head", "--output", "/dev/null", &url]);
-                    0
-                }
-                // Port 1 is refused by the policy: an answer proves the link. 97: the proxy has refused;
-                // 7: nobody listens yet; 28: no answer in time.
-                _ => {
-                    asked.arg("http://192.0.2.1:1/");
-                    97
-                }
-            };
-            let code = asked.status().ok().and_then(|s| s.code());
+            asked.args(["--silent", "--head", "--output", "/dev/null", "--max-time", "10"]);
+            asked.args(["--socks5-hostname", SOCKS, &format!("http://{to}/")]);
+            let code = asked.status().ok().and_then(|status| status.code());
             if code == Some(wanted) && begun.elapsed() > Duration::from_secs(2) {
                 return true;
             }
             thread::sleep(Duration::from_millis(200));
         }
-        false
+        !self.way.is_proxied()
     }
 
     /// What writes the bytes to its output, and the program that must run beside it.

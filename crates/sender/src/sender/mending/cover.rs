@@ -1,26 +1,16 @@
-//! Cover for short objects that somebody waits for ([`FirstPass::Awaited`]).
-//!
-//! An application asks something, and waits for the answer. When a message of either is lost, a round
-//! trip passes before it comes again. Where the line is idle anyway, one message more costs nobody
-//! anything: a copy of an object of one symbol, parity of a longer one. It goes when nothing else is to
-//! be sent, and no later than a request for repair could have come.
-//!
-//! [`FirstPass::Awaited`]: crate::enqueue::FirstPass::Awaited
+//! Short objects that somebody waits for, and how much cover they may have: see `covering`.
 
 use crate::{
     rate::Bitrate,
-    sender::{Sender, block::BlockDemand, tail_parity::parity_worth},
     time::{Duration, Time},
 };
-use alloc::{collections::VecDeque, vec::Vec};
+use alloc::collections::VecDeque;
 
 /// Of the rate so much may be cover, one part of so many: where others have the rest of the line, they
 /// see little of it.
 const PARTS: u32 = 4;
 /// And so much is saved up: what a page's first answers take.
 const SAVED: Duration = Duration::from_millis(500);
-/// Time on an idle line costs so much less than time on a full one, where others wait for it.
-const IDLE: f64 = 3.0;
 /// Objects that wait for an idle line.
 const WAITING_MAX: usize = 64;
 /// The share of messages that is lost is averaged over so many.
@@ -63,7 +53,7 @@ impl Cover {
     }
 
     /// What is lost, if a receiver has said so.
-    fn loss(&self) -> Option<f64> {
+    pub(in crate::sender) fn loss(&self) -> Option<f64> {
         self.loss.sent.map(|_| self.loss.share)
     }
 
@@ -81,7 +71,7 @@ impl Cover {
     }
 
     /// The next of them; those that went out longer ago are forgotten.
-    fn next(&mut self, now: Time, patience: Duration) -> Option<u64> {
+    pub(in crate::sender) fn next(&mut self, now: Time, patience: Duration) -> Option<u64> {
         while let Some((at, ordinal)) = self.waiting.pop_front() {
             if now.since(at) < patience {
                 return Some(ordinal);
@@ -91,7 +81,7 @@ impl Cover {
     }
 
     /// Whether so many bytes more may go.
-    fn takes(&mut self, now: Time, rate: Bitrate, bytes: u64) -> bool {
+    pub(in crate::sender) fn takes(&mut self, now: Time, rate: Bitrate, bytes: u64) -> bool {
         let (before, then) = self.allowed;
         let gained = rate.bytes_in(now.since(then)) / u64::from(PARTS);
         let most = rate.bytes_in(SAVED) / u64::from(PARTS);
@@ -105,74 +95,6 @@ impl Cover {
             self.allowed.0 = allowed - bytes;
         }
         takes
-    }
-}
-
-impl Sender {
-    /// The first pass over an object has ended.
-    pub(in crate::sender) fn on_passed(&mut self, ordinal: u64) {
-        match self.cache.get(ordinal).is_some_and(|object| object.awaited) {
-            true => self.cover.on_passed(self.now, ordinal),
-            false => self.send_tail(ordinal),
-        }
-    }
-
-    /// Whether something is to be covered when nothing else is to be sent.
-    pub(in crate::sender) fn has_cover(&self) -> bool {
-        self.cover.is_waiting(self.now, self.grtt())
-    }
-
-    /// Nothing else is to be sent: cover for the next object that waits for it.
-    pub(in crate::sender) fn begin_cover(&mut self) {
-        if self.cache.has_new() || self.cache.has_repair() {
-            return;
-        }
-        while let Some(ordinal) = self.cover.next(self.now, self.grtt()) {
-            if self.cover(ordinal) {
-                return;
-            }
-        }
-    }
-
-    /// Whether there is something to send for it.
-    fn cover(&mut self, ordinal: u64) -> bool {
-        let Some(object) = self.cache.get(ordinal).filter(|object| object.stream.is_none()) else {
-            return false;
-        };
-        let (blocks, size) = (object.partition.blocks, object.size());
-        let segment = u64::from(object.told_segment());
-        let lens: Vec<u16> = (0..blocks).map(|block| object.block_len(block)).collect();
-        let is_small = self.is_small_group();
-        let nodes: Vec<_> = self.receivers.nodes().collect();
-        let losses: Vec<f64> = nodes
-            .iter()
-            .map(|node| self.cover.loss().unwrap_or_else(|| self.loss(*node)))
-            .collect();
-        if !is_small || self.coding.parity == 0 {
-            return false;
-        }
-        // A copy of the only symbol is as short as that.
-        let bytes = size.min(segment);
-        let time = self.message_time().mul_f64(bytes as f64 / segment.max(1) as f64);
-        let round = self.grtt() * (u32::from(self.backoff()) + 1);
-        let worth = IDLE * round.as_secs_f64() / time.as_secs_f64().max(f64::MIN_POSITIVE);
-        let mut begun = false;
-        for (block, len) in (0..).zip(lens) {
-            let need = parity_worth(len, &losses, worth, self.coding.parity);
-            let rate = self.controller.rate();
-            if need == 0 || !self.cover.takes(self.now, rate, bytes * u64::from(need)) {
-                continue;
-            }
-            let wanted = match len {
-                1 => BlockDemand::named(0..1),
-                _ => BlockDemand { need, ..BlockDemand::default() },
-            };
-            if let Some(object) = self.cache.get_mut(ordinal) {
-                begun |= object.cover(block, &wanted, &self.coding);
-            }
-        }
-        self.cache.refresh(ordinal);
-        begun
     }
 }
 
