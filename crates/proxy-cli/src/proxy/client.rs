@@ -74,7 +74,9 @@ pub(super) struct ClientArgs {
     /// File of users and passwords; 'fanfare proxy password' makes its lines
     #[arg(long, value_name = "FILE")]
     auth_file: Option<PathBuf>,
-    /// When to tell programs that they are connected before the far side has answered
+    /// Tell programs that they are connected before the far side has answered [alone: always]
+    ///
+    /// It saves a round trip. A connection that cannot be made is then reset, and not refused.
     #[arg(
         long,
         value_name = "WHEN",

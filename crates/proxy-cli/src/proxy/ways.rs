@@ -25,9 +25,9 @@ impl From<CarrierArg> for Carrier {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum OptimismArg {
-    /// When it has answered
+    /// Never
     Never,
-    /// Over 100 ms and more, if the destination has taken a connection in the last minute
+    /// Where a round trip takes 100 ms or more, and the destination took a connection in the last minute
     Known,
     /// Always
     Always,
