@@ -75,8 +75,6 @@ pub(super) struct ClientArgs {
     #[arg(long, value_name = "FILE")]
     auth_file: Option<PathBuf>,
     /// Tell programs that they are connected before the far side has answered [alone: always]
-    ///
-    /// It saves a round trip. A connection that cannot be made is then reset, and not refused.
     #[arg(
         long,
         value_name = "WHEN",
