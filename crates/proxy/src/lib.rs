@@ -46,7 +46,7 @@ pub use destination::Destination;
 pub use event::{Event, Listener};
 pub use fanfare_proto::CongestionControl;
 pub use far::{Far, FarOptions};
-pub use near::{Carrier, Fallback, Front, GatewayListen, Near, NearOptions};
+pub use near::{Carrier, Fallback, Front, GatewayListen, Near, NearOptions, Optimism};
 pub use norm::{Sending, WARM_UP};
 pub use norp::{Norp, NorpOptions};
 pub use peering::Peering;

@@ -8,8 +8,8 @@ use std::{
 
 use fanfare_link::{Node, NodeOptions, Peer};
 use fanfare_proxy::{
-    Carrier, Event, Far, FarOptions, Front, Listener, Near, NearOptions, Peering, Policy, Sending,
-    Via, limits::Rate, users::Users,
+    Carrier, Event, Far, FarOptions, Front, Listener, Near, NearOptions, Optimism, Peering, Policy,
+    Sending, Via, limits::Rate, users::Users,
 };
 use fanfare_seal::Identity;
 use tokio::{
@@ -195,6 +195,43 @@ async fn refusals(carrier: Carrier) {
     assert_eq!(both.ask_for(b"\x05\x01\x00\x03\x0fnowhere.invalid\x00\x50").await.1, 4);
     assert_eq!(both.ask_for(b"\x05\x02\x00\x01\x7f\x00\x00\x01\x00\x50").await.1, 7);
     assert_eq!(both.ask_for(b"\x05\x01\x00\x09").await.1, 8);
+    both.end().await;
+}
+
+#[tokio::test]
+async fn a_destination_that_has_taken_a_connection_is_believed_to_take_another_until_it_does_not() {
+    for carrier in [Carrier::Quic, Carrier::Norm] {
+        believed(carrier, Optimism::Known).await;
+    }
+}
+
+#[tokio::test]
+async fn without_optimism_every_connection_has_the_far_sides_code() {
+    believed(Carrier::Norm, Optimism::Never).await;
+}
+
+async fn believed(carrier: Carrier, optimism: Optimism) {
+    let server = TcpListener::bind(loopback()).await.unwrap();
+    let address = server.local_addr().unwrap();
+    let both = both(&["127.0.0.1"], |o| {
+        (o.carrier, o.optimism, o.long_road) = (carrier, optimism, Duration::ZERO);
+    })
+    .await;
+    for _ in 0..2 {
+        let (mut near, code) = both.ask(address).await;
+        assert_eq!(code, 0);
+        near.write_all(b"x").await.unwrap();
+        let (mut far, _) = server.accept().await.unwrap();
+        timeout(LONG, far.read_exact(&mut [0])).await.expect("the first byte").unwrap();
+    }
+    drop(server);
+    if optimism == Optimism::Known {
+        let (mut near, code) = both.ask(address).await;
+        assert_eq!(code, 0, "it is believed to be there");
+        let error = timeout(LONG, near.read(&mut [0])).await.expect("an end").unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    }
+    assert_eq!(both.ask(address).await.1, 5, "it is not believed any more");
     both.end().await;
 }
 

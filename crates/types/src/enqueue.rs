@@ -12,6 +12,10 @@ pub enum FirstPass {
     /// All of it, with so many proactive parity symbols for each block in addition to those of the
     /// configuration.
     WithParity(u16),
+    /// All of it, from the start, and somebody waits for it: what comes after it depends on it. When
+    /// nothing else is to be sent, and the loss makes that worth it, it is followed by a copy of an
+    /// object of one symbol, or by parity of a longer one.
+    Awaited,
     /// Only its NORM_INFO (an empty one if it has none). Everything else is sent on request. This
     /// is for receivers that have most of the object from an earlier transfer. A receiver that has
     /// nothing waits one NACK cycle longer, and two if it missed the INFO.

@@ -75,7 +75,7 @@ pub(super) struct ProxyBenchArgs {
         value_delimiter = ',',
         value_parser = [
             "tcp-cubic", "tcp-bbr", "native-auto", "native-ecn", "native-loss-tolerant", "native-norm",
-            "norm-auto", "norm-ecn", "norm-loss-tolerant", "norm-norm", "norm-fixed", "quic-cubic",
+            "norm-auto", "norm-auto-optimistic", "norm-ecn", "norm-loss-tolerant", "norm-norm", "norm-fixed", "quic-cubic",
             "quic-bbr"
         ],
         value_name = "WAY"

@@ -169,7 +169,7 @@ fn daemons(ready: &Ready, near: &Host, far: &Host) -> Result<Vec<Process>, LabEr
     server.args(["--accept", &format!("near={}", ready.shown[0])]);
     server.args(["--allow", &format!("{address}:{PORT}")]).arg("--identity").arg(identity("far"));
     let mut client = near.command(&ready.proxy);
-    client.args(["proxy", "client", "--carrier", carrier, "--quiet"]);
+    client.args(["proxy", "client", "--carrier", carrier, "--optimistic=never", "--quiet"]);
     client.args(["--peer", &format!("far={address}:{LINK},{}", ready.shown[1])]);
     client.arg("--identity").arg(identity("near"));
     let start = |command| Process::start(command, Stdio::null(), Stdio::null());

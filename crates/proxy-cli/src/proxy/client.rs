@@ -11,7 +11,7 @@ use super::{
     limits::{raise_descriptors, rule},
     sending::{SendingArgs, peerings_status},
     telling,
-    ways::{CarrierArg, connections, routes},
+    ways::{CarrierArg, OptimismArg, connections, routes},
 };
 use crate::{
     EXITS,
@@ -74,9 +74,16 @@ pub(super) struct ClientArgs {
     /// File of users and passwords; 'fanfare proxy password' makes its lines
     #[arg(long, value_name = "FILE")]
     auth_file: Option<PathBuf>,
-    /// Tell programs that they are connected before the far side has answered
-    #[arg(long)]
-    optimistic: bool,
+    /// Tell programs that they are connected before the far side has answered [alone: always]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "known",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "always"
+    )]
+    optimistic: OptimismArg,
     /// Let a request wait so long for a link that is down
     #[arg(long, value_name = "TIME", default_value = "5s", hide_short_help = true)]
     wait_link: String,
@@ -150,7 +157,7 @@ impl ClientArgs {
             allow_from,
             wait_link: units::time("wait-link", &self.wait_link)?,
             connect_timeout: units::time("connect-timeout", &self.connect_timeout)?,
-            optimistic: self.optimistic,
+            optimism: self.optimistic.into(),
             connections_max: connections(&self.connections)?,
             descriptors: raise_descriptors(),
             listener: telling::listener(output, self.log_destinations),

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use fanfare_command::Failure;
-use fanfare_proxy::{Carrier, Routes, Via};
+use fanfare_proxy::{Carrier, Optimism, Routes, Via};
 
 use super::limits::rule;
 
@@ -19,6 +19,26 @@ impl From<CarrierArg> for Carrier {
         match arg {
             CarrierArg::Norm => Self::Norm,
             CarrierArg::Quic => Self::Quic,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum OptimismArg {
+    /// Never
+    Never,
+    /// Where a round trip takes 100 ms or more, and the destination took a connection in the last minute
+    Known,
+    /// Always
+    Always,
+}
+
+impl From<OptimismArg> for Optimism {
+    fn from(arg: OptimismArg) -> Self {
+        match arg {
+            OptimismArg::Never => Self::Never,
+            OptimismArg::Known => Self::Known,
+            OptimismArg::Always => Self::Always,
         }
     }
 }

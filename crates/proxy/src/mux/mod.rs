@@ -55,6 +55,15 @@ pub enum Event {
     Reset(u64),
 }
 
+/// Pieces of connections, to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// As they travel.
+    pub bytes: Vec<u8>,
+    /// It begins with those who send little: an answer, or a question.
+    pub awaited: bool,
+}
+
 /// There is no such connection, or not any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gone;
@@ -371,19 +380,24 @@ impl Mux {
 
     /// A span of at most so many bytes: those that send little first, then the others in turn. A span
     /// that begins with those who send little ends with their last segment: it can be read only when all
-    /// of it has come.
-    pub fn poll_span(&mut self, now: Time, max: usize, segment: usize) -> Option<Vec<u8>> {
+    /// of it has come. For the same reason an answer of a segment or more shares it with none behind it.
+    pub fn poll_span(&mut self, now: Time, max: usize, segment: usize) -> Option<Span> {
         let (mut span, mut max) = (span::begin(), max);
+        let awaited = !self.prompt.is_empty();
         while span.len() + RECORD_HEAD < max {
             let prompt = self.prompt.pop_front();
             let is_prompt = prompt.is_some();
             let Some(id) = prompt.or_else(|| self.bulk.pop_front()) else { break };
             self.take_turn(now, id, max, &mut span);
+            let has_more = self.connections.get(&id).is_some_and(|one| one.out.has_data());
+            if is_prompt && !has_more && span.len() >= segment {
+                break;
+            }
             if is_prompt && self.prompt.is_empty() {
                 max = max.min(span.len().next_multiple_of(segment.max(1)));
             }
         }
-        (!span::is_empty(&span)).then_some(span)
+        (!span::is_empty(&span)).then_some(Span { bytes: span, awaited })
     }
 
     fn take_turn(&mut self, now: Time, id: u64, max: usize, span: &mut Vec<u8>) {

@@ -91,8 +91,8 @@ impl World {
             }
             let max = 60 + self.below(20_000);
             if let Some(span) = self.ends[end].poll_span(self.now, max, 1400) {
-                assert!(span.len() <= max);
-                self.flights.push((1 - end, true, span));
+                assert!(span.bytes.len() <= max);
+                self.flights.push((1 - end, true, span.bytes));
             }
         }
     }
@@ -223,8 +223,25 @@ fn one_that_sends_little_goes_before_one_that_sends_much() {
     mux.write(at(1), bulk, &[7; 200_000]);
     mux.write(at(2), prompt, b"k");
     let span = mux.poll_span(at(3), 1400, 1400).unwrap();
-    let first = super::span::parse(&span).unwrap()[0];
+    let first = super::span::parse(&span.bytes).unwrap()[0];
     assert_eq!((first.id, first.bytes), (prompt, &b"k"[..]));
+}
+
+#[test]
+fn short_answers_share_a_segment_and_longer_ones_do_not_wait_for_each_other() {
+    let mut mux = Mux::new(0);
+    let now = Time::ZERO + Duration::from_secs(5);
+    let ids: Vec<u64> = (0..5).map(|_| mux.open(Vec::new())).collect();
+    for (id, size) in ids.iter().zip([300, 400, 2000, 300, 300]) {
+        mux.on_first_credit(*id, 1 << 20);
+        mux.write(now, *id, &vec![0; size]);
+    }
+    let mut spans = Vec::new();
+    while let Some(span) = mux.poll_span(now, 6 * 1400, 1400) {
+        let records = super::span::parse(&span.bytes).unwrap();
+        spans.push(records.iter().map(|record| record.id).collect::<Vec<_>>());
+    }
+    assert_eq!(spans, [&ids[..3], &ids[3..]]);
 }
 
 #[test]
@@ -239,7 +256,7 @@ fn ten_connections_that_send_much_share_alike() {
             mux.write(now, *id, &[0; 30_000]);
         }
         let span = mux.poll_span(now, 6000, 1400).unwrap();
-        for record in super::span::parse(&span).unwrap() {
+        for record in super::span::parse(&span.bytes).unwrap() {
             *sent.entry(record.id).or_default() += record.bytes.len();
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{
     net::SocketAddr,
-    sync::{Arc, atomic::Ordering},
+    sync::{Arc, PoisonError, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -14,7 +14,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Carrier, Fallback, Near, front::Style};
+use super::{Carrier, Fallback, Near, Optimism, front::Style};
 use crate::{
     code::Code,
     connect::{self, Failure},
@@ -35,8 +35,11 @@ const FALLBACK_AFTER: Duration = Duration::from_millis(1500);
 const WAY: Duration = Duration::from_secs(5);
 
 /// Who has been told that it is connected, or asks nobody, says something within this time, if it is the
-/// one that speaks first.
+/// one that speaks first: a busy machine needs some milliseconds.
 const FIRST: Duration = Duration::from_millis(20);
+/// Over a long road as much as this part of a round trip: who misses it loses all of one.
+const FIRST_PART: u32 = 8;
+const FIRST_MOST: Duration = Duration::from_millis(100);
 
 /// The other end of a connection.
 enum There {
@@ -59,11 +62,50 @@ impl Found {
 }
 
 /// What a client says at once: it may go with the request, which saves a round trip.
-async fn hear_first(tcp: &mut TcpStream, first: &mut Vec<u8>) {
+async fn hear_first(tcp: &mut TcpStream, first: &mut Vec<u8>, round_trip: Duration) {
     if first.is_empty() {
         first.reserve(FIRST_MAX);
+        let patience = (round_trip / FIRST_PART).clamp(FIRST, FIRST_MOST);
         // Whoever waits for the other end to speak says nothing.
-        let _ = timeout(FIRST, tcp.read_buf(first)).await;
+        let _ = timeout(patience, tcp.read_buf(first)).await;
+    }
+}
+
+/// Bytes both ways, until both have ended; `reply`: what the client is told first.
+async fn carry(
+    (mut tcp, first): (TcpStream, &[u8]),
+    there: There,
+    reply: &[u8],
+    traffic: &Traffic,
+) -> How {
+    if tcp.write_all(reply).await.is_err() {
+        if let There::Linked(mut writer, mut reader) = there {
+            writer.reset();
+            reader.stop();
+        }
+        return How::Reset;
+    }
+    match there {
+        There::Linked(writer, reader) => relay(tcp, first, (writer, reader), traffic).await,
+        There::Direct(mut far) => {
+            let copied = async {
+                far.write_all(first).await?;
+                copy_bidirectional(&mut tcp, &mut far).await
+            };
+            match copied.await {
+                Ok((up, down)) => {
+                    traffic.up.store(up + first.len() as u64, Ordering::Relaxed);
+                    traffic.down.store(down, Ordering::Relaxed);
+                    How::Closed
+                }
+                Err(_) => {
+                    for stream in [&tcp, &far] {
+                        let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+                    }
+                    How::Reset
+                }
+            }
+        }
     }
 }
 
@@ -78,11 +120,12 @@ impl Near {
     ) {
         let id = self.ids.fetch_add(1, Ordering::Relaxed) + 1;
         let (since, listener) = (Instant::now(), &self.options.listener);
-        if self.options.optimistic && tcp.write_all(&style.reply(Code::Done, None)).await.is_err() {
-            return;
-        }
         let mut first = first.to_vec();
         let via = self.options.routes.of(&to).clone();
+        let early = self.is_early(&via, &to);
+        if early && tcp.write_all(&style.reply(Code::Done, None)).await.is_err() {
+            return;
+        }
         let (peer, carrier) = match &via {
             Via::Peer(peer) if self.norp(peer).is_some() => (Some(peer.clone()), "norp"),
             Via::Peer(peer) => (Some(peer.clone()), self.options.carrier.name()),
@@ -91,10 +134,11 @@ impl Near {
         let (client, destination) = (client.to_string(), to.clone());
         listener.tell(Event::Open { id, client, destination, peer, carrier });
         let is_linked = carrier == self.options.carrier.name();
-        if is_linked && (self.options.optimistic || style == Style::Silent) {
-            hear_first(&mut tcp, &mut first).await;
+        if is_linked && (early || style == Style::Silent) {
+            hear_first(&mut tcp, &mut first, self.round_trip(&via)).await;
         }
         let asked = self.ask(id, &via, &to, &first).await;
+        self.learn(&via, to, asked.is_ok());
         let (code, reason) = match &asked {
             Ok(_) => (Code::Done, None),
             Err(failure) => (failure.code, failure.refusal.map(crate::policy::Refusal::name)),
@@ -102,7 +146,7 @@ impl Near {
         listener.tell(Event::Reply { id, code, reason });
         let Found { there, bound, gone } = match asked {
             Ok(found) => found,
-            Err(_) if self.options.optimistic || style == Style::Silent => {
+            Err(_) if early || style == Style::Silent => {
                 // All that can be said now.
                 let _ = SockRef::from(&tcp).set_linger(Some(Duration::ZERO));
                 return;
@@ -111,7 +155,8 @@ impl Near {
         };
         let traffic = Traffic::default();
         traffic.up.store(gone as u64, Ordering::Relaxed);
-        let how = self.carry((tcp, &first[gone..]), (there, bound), style, &traffic).await;
+        let reply = if early { Vec::new() } else { style.reply(Code::Done, bound) };
+        let how = carry((tcp, &first[gone..]), there, &reply, &traffic).await;
         listener.tell(Event::Close {
             id,
             bytes_up: traffic.up.load(Ordering::Relaxed),
@@ -121,42 +166,36 @@ impl Near {
         });
     }
 
-    async fn carry(
-        &self,
-        (mut tcp, first): (TcpStream, &[u8]),
-        (there, bound): (There, Option<SocketAddr>),
-        style: Style,
-        traffic: &Traffic,
-    ) -> How {
-        let reply = style.reply(Code::Done, bound);
-        if !self.options.optimistic && tcp.write_all(&reply).await.is_err() {
-            if let There::Linked(mut writer, mut reader) = there {
-                writer.reset();
-                reader.stop();
+    /// Of the link to a peer that answers; no time without one.
+    fn round_trip(&self, via: &Via) -> Duration {
+        let Via::Peer(name) = via else { return Duration::ZERO };
+        let status = self.peer(name).map(|peering| peering.link.status());
+        let status = status.filter(|status| status.connected && !status.quiet);
+        status.map_or(Duration::ZERO, |status| status.round_trip)
+    }
+
+    /// Whether a client is told that it is connected before the far side has answered.
+    fn is_early(&self, via: &Via, to: &Destination) -> bool {
+        match (self.options.optimism, via) {
+            (Optimism::Always, _) => true,
+            (Optimism::Known, Via::Peer(name)) => {
+                let round_trip = self.round_trip(via);
+                let long = !round_trip.is_zero() && round_trip >= self.options.long_road;
+                let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+                long && known().is_likely(Instant::now(), &(name.clone(), to.clone()))
             }
-            return How::Reset;
+            _ => false,
         }
-        match there {
-            There::Linked(writer, reader) => relay(tcp, first, (writer, reader), traffic).await,
-            There::Direct(mut far) => {
-                let copied = async {
-                    far.write_all(first).await?;
-                    copy_bidirectional(&mut tcp, &mut far).await
-                };
-                match copied.await {
-                    Ok((up, down)) => {
-                        traffic.up.store(up + first.len() as u64, Ordering::Relaxed);
-                        traffic.down.store(down, Ordering::Relaxed);
-                        How::Closed
-                    }
-                    Err(_) => {
-                        for stream in [&tcp, &far] {
-                            let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
-                        }
-                        How::Reset
-                    }
-                }
-            }
+    }
+
+    /// A destination has taken a connection, or has not.
+    fn learn(&self, via: &Via, to: Destination, taken: bool) {
+        let Via::Peer(name) = via else { return };
+        let key = (name.clone(), to);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match taken {
+            true => known.on_taken(Instant::now(), key),
+            false => known.on_refused(&key),
         }
     }
 

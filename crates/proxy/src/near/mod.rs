@@ -2,14 +2,17 @@
 //!
 //! - `front`: what a client says, until it is known where it wants to go
 //! - `asking`: which way that is, and asking the far side
+//! - `known`: destinations that are likely to take a connection
 //! - `associate`: datagrams of SOCKS5
 //! - `transparent`: what a gateway takes
 
 mod asking;
 mod associate;
 mod front;
+mod known;
 mod transparent;
 
+pub use known::Optimism;
 pub use transparent::GatewayListen;
 
 use std::{
@@ -17,7 +20,7 @@ use std::{
     io,
     net::{IpAddr, SocketAddr},
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -27,6 +30,8 @@ use tokio::{
     net::{TcpListener, TcpStream},
     time::sleep,
 };
+
+use known::Known;
 
 use crate::{
     connect,
@@ -107,8 +112,10 @@ pub struct NearOptions {
     pub wait_link: Duration,
     /// How long it waits for the far side's answer.
     pub connect_timeout: Duration,
-    /// A client is told that it is connected before the far side has answered.
-    pub optimistic: bool,
+    /// When a client is told that it is connected.
+    pub optimism: Optimism,
+    /// The round trip of a long road: over a shorter one a destination that is known does not count.
+    pub long_road: Duration,
     /// Connections of a client, and of all clients.
     pub connections_max: (usize, usize),
     /// Requests that may wait for a link that is not there: with more, all would be late.
@@ -134,7 +141,8 @@ impl NearOptions {
             allow_from: Vec::new(),
             wait_link: Duration::from_secs(5),
             connect_timeout: Duration::from_secs(15),
-            optimistic: false,
+            optimism: Optimism::default(),
+            long_road: known::ROAD_MIN,
             connections_max: (1024, 10_000),
             waiting_max: 256,
             associations_max: 256,
@@ -160,6 +168,8 @@ pub struct Near {
     waiting: Places,
     associations: Places,
     exhaustion: Exhaustion,
+    /// By the peer's name.
+    known: Mutex<Known<(String, Destination)>>,
 }
 
 impl Near {
@@ -174,6 +184,7 @@ impl Near {
             waiting: Places::new(options.waiting_max),
             associations: Places::new(options.associations_max),
             exhaustion: Exhaustion::default(),
+            known: Mutex::default(),
             direct,
             peers: RwLock::default(),
             norps: RwLock::default(),

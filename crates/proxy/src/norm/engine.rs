@@ -4,9 +4,9 @@ use std::{net::SocketAddr, time::Duration};
 
 use fanfare_link::seal::{Moment, Seal};
 use fanfare_proto::{
-    AbortReason, Bitrate, CongestionControl, Ecn, Event, FeedbackPath, InstanceId, MemoryStorage,
-    NewObject, NodeId, ObjectKind, ReceiverConfig, RecvMeta, RollCalls, SenderConfig, Session,
-    SessionConfig, Time, WatermarkOutcome, congestion::Reason,
+    AbortReason, Bitrate, CongestionControl, Ecn, Event, FeedbackPath, FirstPass, InstanceId,
+    MemoryStorage, NewObject, NodeId, ObjectKind, ReceiverConfig, RecvMeta, RollCalls,
+    SenderConfig, Session, SessionConfig, Time, WatermarkOutcome, congestion::Reason,
 };
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
     kept::Kept,
     warm::{WARM_UP, WarmUp},
 };
-use crate::mux::{Mux, Violation, span::SPAN_MAX};
+use crate::mux::{Mux, Span, Violation, span::SPAN_MAX};
 
 /// Spans are made for so much of the rate ahead: what waits here waits before the line.
 const AHEAD: Duration = Duration::from_millis(50);
@@ -168,8 +168,8 @@ impl Engine {
             })
             .collect();
         self.enqueued = self.session.sender().progress();
-        for span in spans {
-            self.enqueue(now, span);
+        for bytes in spans {
+            self.enqueue(now, Span { bytes, awaited: false });
         }
     }
 
@@ -254,7 +254,8 @@ impl Engine {
                 false => {
                     let reason = self.session.sender().rate_reason();
                     let is_known = !matches!(reason, Reason::Start | Reason::NoFeedback);
-                    self.warm.poll(now, most, is_known)
+                    let filling = self.warm.poll(now, most, is_known);
+                    filling.map(|bytes| Span { bytes, awaited: false })
                 }
             };
             let Some(span) = span else { return };
@@ -266,12 +267,12 @@ impl Engine {
 
     /// False when there is no room. It cannot be: what is kept is bounded by the credit of all
     /// connections. If it were, those of this span would hang, and their ends would time out.
-    fn enqueue(&mut self, now: Time, span: Vec<u8>) -> bool {
-        let size = span.len() as u64;
-        let pass = fanfare_proto::FirstPass::Whole;
+    fn enqueue(&mut self, now: Time, Span { bytes, awaited }: Span) -> bool {
+        let size = bytes.len() as u64;
+        let pass = if awaited { FirstPass::Awaited } else { FirstPass::Whole };
         let object = NewObject { kind: ObjectKind::Data, size, info: None, pass };
         let Ok(key) = self.session.sender().enqueue(now, object) else { return false };
-        self.storage.put(key, span);
+        self.storage.put(key, bytes);
         self.kept.push(now, key, self.segment);
         self.enqueued += size;
         true

@@ -47,6 +47,7 @@ use ack::{Point, Watermark};
 use alloc::{boxed::Box, vec::Vec};
 use cache::{Cache, Found};
 use coding::Coding;
+use cover::Cover;
 use ending::{ack, eot, flush};
 use eot::Eot;
 use fanfare_wire::{
@@ -57,7 +58,9 @@ use group::{
     heeded::Heeded, probe, receivers, roll_call, sent_messages::SentMessages, slow_receivers,
 };
 use in_flight::InFlight;
-use mending::{demand, in_flight, once, peer_repair, repair, repair_adv, repair_share, squelch};
+use mending::{
+    cover, demand, in_flight, once, peer_repair, repair, repair_adv, repair_share, squelch, worth,
+};
 use object::TransmitObject;
 use objects::{
     block, block_ranges, cache, coding, object, object_message, parity, piece, stream_detector,
@@ -137,6 +140,7 @@ pub struct Sender {
     parity: ParityCache,
     repair: RepairCycle,
     in_flight: InFlight,
+    cover: Cover,
     share: RepairShare,
     repair_adv: RepairAdvert,
     squelch: Squelch,
@@ -206,6 +210,7 @@ impl Sender {
             parity: ParityCache::new(config.parity_cache),
             repair: RepairCycle::new(),
             in_flight: InFlight::default(),
+            cover: Cover::default(),
             share: RepairShare::new(config.repair_share),
             repair_adv: RepairAdvert::default(),
             squelch: Squelch::default(),
@@ -258,6 +263,7 @@ impl Sender {
         self.stream.on_enqueued(self.now, self.nack_cycle());
         self.cache.push(match pass {
             FirstPass::Whole => object,
+            FirstPass::Awaited => object.awaited(),
             FirstPass::WithParity(more) => object.with_parity(more),
             FirstPass::OnDemand => object.on_demand(),
             FirstPass::Before(age) => object.sent_before(self.now, age),

@@ -39,7 +39,8 @@ impl Sender {
             return candidates;
         }
         let collecting = self.repair.collecting().is_some();
-        let objects = self.cache.has_new() || self.cache.has_repair();
+        let new = self.cache.has_new() || self.cache.has_repair();
+        let objects = new || self.has_cover();
         candidates[1] =
             when(self.repair_adv.due_at().filter(|_| collecting), NextMessage::RepairAdv);
         candidates[2] = when(self.squelch.due_at(), NextMessage::Squelch);

@@ -33,13 +33,15 @@ pub enum Way {
     Native(&'static str),
     /// The proxy by NORM, with this congestion control.
     Norm(&'static str),
+    /// The same, and programs hear at once that they are connected.
+    Optimistic(&'static str),
     /// The proxy by QUIC, with this congestion control.
     Quic(&'static str),
 }
 
 impl Way {
     /// All that can be measured.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Tcp("cubic"),
         Self::Tcp("bbr"),
         Self::Native("auto"),
@@ -47,6 +49,7 @@ impl Way {
         Self::Native("loss-tolerant"),
         Self::Native("norm"),
         Self::Norm("auto"),
+        Self::Optimistic("auto"),
         Self::Norm("ecn"),
         Self::Norm("loss-tolerant"),
         Self::Norm("norm"),
@@ -62,6 +65,7 @@ impl Way {
             Self::Tcp(control) => format!("tcp-{control}"),
             Self::Native(control) => format!("native-{control}"),
             Self::Norm(control) => format!("norm-{control}"),
+            Self::Optimistic(control) => format!("norm-{control}-optimistic"),
             Self::Quic(control) => format!("quic-{control}"),
         }
     }
@@ -73,6 +77,7 @@ impl Way {
             Self::Tcp(control) => format!("TCP {control}"),
             Self::Native(control) => format!("NORM {control}, no proxy"),
             Self::Norm(control) => format!("proxy, NORM {control}"),
+            Self::Optimistic(control) => format!("proxy, NORM {control}, optimistic"),
             Self::Quic(control) => format!("proxy, QUIC {control}"),
         }
     }
@@ -91,7 +96,7 @@ impl Way {
     }
 
     const fn is_proxied(self) -> bool {
-        matches!(self, Self::Norm(_) | Self::Quic(_))
+        !matches!(self, Self::Tcp(_) | Self::Native(_))
     }
 }
 
@@ -114,7 +119,7 @@ impl Ends<'_> {
     pub(in crate::bench) fn daemons(&self) -> Result<Vec<Process>, LabError> {
         let (carrier, quic, cc) = match self.way {
             Way::Tcp(_) | Way::Native(_) => return Ok(Vec::new()),
-            Way::Norm(control) => ("norm", "cubic", control),
+            Way::Norm(control) | Way::Optimistic(control) => ("norm", "cubic", control),
             Way::Quic(control) => ("quic", control, "auto"),
         };
         let limit = (self.plan.road.rate * 4).to_string();
@@ -134,6 +139,7 @@ impl Ends<'_> {
         client.args(["proxy", "client", "--listen", SOCKS, "--carrier", carrier]);
         client.args(["--peer", &format!("far={address}:{LINK},{}", self.keys[1])]);
         client.args(["--socket".as_ref(), self.own.join("near.sock").as_os_str()]);
+        client.args(matches!(self.way, Way::Optimistic(_)).then_some("--optimistic"));
         common(&mut client, "near");
         let start = |command| Process::start(command, Stdio::null(), Stdio::null());
         let failed = |error| LabError::system("fanfare-proxy", &error);
@@ -142,24 +148,24 @@ impl Ends<'_> {
 
     /// Whether a connection can be asked for in time.
     pub(in crate::bench) fn is_ready(&self) -> bool {
-        !self.way.is_proxied() || self.is_linked()
-    }
-
-    fn is_linked(&self) -> bool {
         let begun = Instant::now();
-        while begun.elapsed() < LINKED {
-            // Port 1 is refused by the policy: an answer proves the link.
+        // Port 1 is refused by the policy (97): an answer proves the link. Who hears at once that it is
+        // connected hears only of a server (0). 7: nobody listens yet; 28: no answer in time.
+        let (to, wanted) = match self.way {
+            Way::Optimistic(_) => (format!("{}:{}", self.far.address(), web::PORT), 0),
+            _ => ("192.0.2.1:1".to_owned(), 97),
+        };
+        while self.way.is_proxied() && begun.elapsed() < LINKED {
             let mut asked = self.near.command("curl");
-            asked.args(["--silent", "--max-time", "10", "--socks5-hostname", SOCKS]);
-            let code = asked.arg("http://192.0.2.1:1/").status().ok().and_then(|s| s.code());
-            // 97: the proxy has refused; 7: nobody listens yet; 28: no answer in time.
-            let refused = code == Some(97);
-            if refused && begun.elapsed() > Duration::from_secs(2) {
+            asked.args(["--silent", "--head", "--output", "/dev/null", "--max-time", "10"]);
+            asked.args(["--socks5-hostname", SOCKS, &format!("http://{to}/")]);
+            let code = asked.status().ok().and_then(|status| status.code());
+            if code == Some(wanted) && begun.elapsed() > Duration::from_secs(2) {
                 return true;
             }
             thread::sleep(Duration::from_millis(200));
         }
-        false
+        !self.way.is_proxied()
     }
 
     /// What writes the bytes to its output, and the program that must run beside it.

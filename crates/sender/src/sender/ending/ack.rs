@@ -287,8 +287,8 @@ impl Watermark {
     }
 
     /// The node says that it has everything but is still at work on it. It says so once a second at
-    /// most ([`crate::receiver`]), which is longer than all requests take at a short GRTT. What it has said
-    /// before it can have been asked, at least `rtt` there and back, answers the roll.
+    /// most (`receiver` of fanfare-proto), which is longer than all requests take at a short GRTT. What
+    /// it has said before it can have been asked, at least `rtt` there and back, answers the roll.
     pub(in crate::sender) fn on_status(&mut self, now: Time, node: NodeId, rtt: Duration) {
         let Some(Node::Pending { attempts, answerable_from, ask, asked, unanswered }) =
             self.nodes.get_mut(&node)

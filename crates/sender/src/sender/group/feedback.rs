@@ -344,6 +344,9 @@ impl Sender {
         }
         let (cc, path) = (extensions.cc(), extensions.path());
         let (cc, path) = (cc.filter(|_| !forged), path.filter(|_| !forged));
+        if let Some(path) = path.filter(|_| self.unicast) {
+            self.cover.on_report(self.messages.count(), path.loss());
+        }
         let noted = self
             .receivers
             .on_report(self.now, &Report { node, source: meta.source, heard, rtt, cc, path });

@@ -32,6 +32,11 @@ impl SentMessages {
         self.last = now;
     }
 
+    /// How many so far.
+    pub(in crate::sender) fn count(&self) -> u64 {
+        self.count
+    }
+
     /// How many had been sent at `then`. Between two moments they are taken to have gone evenly.
     pub(in crate::sender) fn until(&self, then: Time) -> u64 {
         if then >= self.last {

@@ -45,6 +45,8 @@ pub(in crate::sender) struct TransmitObject {
     pub(super) cursor: (u32, u16),
     /// Blocks were never sent as a pass would: no proactive parity has gone out with them.
     pub(super) on_demand: bool,
+    /// Somebody waits for it.
+    pub(in crate::sender) awaited: bool,
     /// Parity of each block that goes without a request, beside what all objects have.
     more_parity: u16,
     /// Requests for all of it that were answered with its INFO, since anyone knew what to request.
@@ -88,6 +90,7 @@ impl TransmitObject {
             taken: (now, Duration::ZERO),
             cursor: (0, 0),
             on_demand: false,
+            awaited: false,
             more_parity: 0,
             info_answers: 0,
             passes: 0,
@@ -119,6 +122,10 @@ impl TransmitObject {
     /// Parity of each block that a pass sends.
     pub(super) fn proactive(&self, coding: &Coding) -> u16 {
         coding.proactive.saturating_add(self.more_parity).min(coding.parity)
+    }
+    /// Somebody waits for it.
+    pub(in crate::sender) fn awaited(self) -> Self {
+        Self { awaited: true, ..self }
     }
     pub(in crate::sender) fn on_demand(mut self) -> Self {
         self.cursor = (self.partition.blocks, 0);

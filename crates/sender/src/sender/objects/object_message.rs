@@ -39,6 +39,7 @@ impl Sender {
         ctx: &mut Context<'_>,
         out: &mut Vec<u8>,
     ) -> bool {
+        self.begin_cover();
         let rate = self.controller.rate();
         let new_first = self.share.new_first() && self.cache.has_new() || self.cache.is_prompt();
         let repair = self.cache.first_repair().filter(|_| !new_first);
@@ -193,7 +194,7 @@ impl Sender {
             self.in_flight.on_sent(self.now, ordinal, block, source);
         }
         if passed {
-            self.send_tail(ordinal);
+            self.on_passed(ordinal);
         }
     }
 }

@@ -91,6 +91,27 @@ impl TransmitObject {
         }
     }
 
+    /// Takes over what goes without a request while nothing else is to be sent: of a block that nobody
+    /// has requested. Whether there is something.
+    pub(in crate::sender) fn cover(
+        &mut self,
+        block: u32,
+        wanted: &BlockDemand,
+        coding: &Coding,
+    ) -> bool {
+        if self.blocks.contains_key(&block) {
+            return false;
+        }
+        match wanted.named.is_empty() {
+            true => self.demand_block(block, wanted, coding),
+            false => {
+                self.block(block, coding).repeat(wanted);
+                self.pending.insert(block);
+            }
+        }
+        self.pending.contains(&block)
+    }
+
     /// Whether a request for all of it is answered with its INFO ([`INFO_ANSWERS_MAX`]).
     fn info_suffices(&mut self, demand: &ObjectDemand) -> bool {
         if !demand.blocks.is_empty() || !demand.symbols.is_empty() {

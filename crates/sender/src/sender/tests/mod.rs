@@ -1,5 +1,6 @@
 //! A whole sender without a network: what it sends, and when.
 
+mod cover;
 mod ending;
 mod info_repair;
 mod release;
