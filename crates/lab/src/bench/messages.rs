@@ -114,7 +114,7 @@ pub struct MessageBench {
 }
 
 /// One run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct MessageRun {
     /// Whose.
     pub system: &'static str,
@@ -221,17 +221,8 @@ impl MessageBench {
             _ => self.by_peers(cell, star, (directory, others)),
         };
         let Cell { system, paced, loss, messages: published } = cell;
-        let mut run = MessageRun {
-            system: system.name(),
-            receivers: star.receivers().len(),
-            paced,
-            loss,
-            delivered: 0,
-            published,
-            per_second: 0.0,
-            latency_ms: None,
-            why: String::new(),
-        };
+        let mut run = MessageRun { paced, loss, published, ..MessageRun::default() };
+        (run.system, run.receivers) = (system.name(), star.receivers().len());
         match result {
             Ok(heard) => {
                 let worst = |of: fn(&Heard) -> u64| heard.iter().map(of).max().unwrap_or(0);
