@@ -87,7 +87,7 @@ pub(super) struct ProxyBenchArgs {
     /// Type keys by ssh, too, before and beside it
     ///
     /// This needs sshd and nc.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     echo: bool,
     /// Load a page of 100 files in a browser before it
     ///
