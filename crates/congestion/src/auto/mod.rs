@@ -97,6 +97,8 @@ pub struct Auto {
     tried_from: f64,
     /// When that was found not to have ended it.
     acquitted: Option<Time>,
+    /// When it was found to have ended it.
+    policed: Option<Time>,
     /// Until when what a report told of was sent into a full queue.
     overfull: Option<Time>,
     /// Queueing delay as seen last, and its mean of late, seconds.
@@ -136,6 +138,7 @@ impl Auto {
             lowered: now,
             tried_from: 0.0,
             acquitted: None,
+            policed: None,
             overfull: None,
             standing: 0.0,
             mean: 0.0,

@@ -19,6 +19,8 @@ use fanfare_wire::NodeId;
 use flow::Flow;
 
 pub(super) const SIZE: usize = 1468;
+/// Packets that a policer lets pass at once.
+const BURST: usize = 10;
 
 /// The path that all flows share.
 #[derive(Debug, Clone)]
@@ -30,6 +32,8 @@ pub(super) struct Path {
     pub(super) loss: f64,
     /// Marks above so many bytes in the queue.
     pub(super) mark: Option<usize>,
+    /// Drops what is above this rate, but for some packets at once, and delays none of it.
+    pub(super) policer: Option<Bitrate>,
     /// How busy the processors are that send and receive.
     pub(super) busy: Busy,
     pub(super) clock: ReceiverClock,
@@ -103,6 +107,8 @@ pub(super) struct Model {
     events: BTreeMap<u64, Event>,
     queue: VecDeque<Packet>,
     queued: usize,
+    /// Bytes that the policer lets pass, and when that was reckoned.
+    passes: (f64, Time),
     flows: Vec<Flow>,
     numbers: Vec<u64>,
     pub(super) seen: Vec<Seen>,
@@ -121,6 +127,7 @@ impl Model {
             events: BTreeMap::new(),
             queue: VecDeque::new(),
             queued: 0,
+            passes: (0.0, Time::ZERO),
             flows: Vec::new(),
             numbers: Vec::new(),
             seen: Vec::new(),
@@ -198,7 +205,7 @@ impl Model {
         let number = self.numbers[flow];
         self.numbers[flow] += 1;
         self.seen[flow].sent += 1;
-        if self.queued + bytes > self.path.buffer * SIZE {
+        if self.queued + bytes > self.path.buffer * SIZE || !self.passes_policer(bytes) {
             self.seen[flow].overflowed += 1;
             return;
         }
@@ -209,6 +216,16 @@ impl Model {
             let at = self.now + self.path.rate.time_for(bytes);
             self.at(at, Event::Depart);
         }
+    }
+
+    fn passes_policer(&mut self, bytes: usize) -> bool {
+        let Some(rate) = self.path.policer else { return true };
+        let (before, then) = self.passes;
+        let gained = rate.as_bytes_per_second() * self.now.since(then).as_secs_f64();
+        let allowed = (before + gained).min((BURST * SIZE) as f64);
+        let passes = allowed >= bytes as f64;
+        self.passes = (if passes { allowed - bytes as f64 } else { allowed }, self.now);
+        passes
     }
 
     fn depart(&mut self) {

@@ -10,7 +10,8 @@ const MEMORY: f64 = 500.0;
 /// No more than this is taken for random: who begins beside others in a full queue loses as much
 /// whatever he does alone.
 const SHARE_MAX: f64 = 0.12;
-/// But this, where nobody else is on the link and it has room: a radio may lose every third packet.
+/// But this, where nobody else is on the link and it has room: a radio may lose every third packet. More is
+/// no road but somebody who drops.
 const SHARE_MAX_ALONE: f64 = 0.35;
 /// The share may be that much greater than is known, times its root, before it looks like
 /// congestion; and never less than half a percent.
@@ -28,6 +29,9 @@ const PROBATION_AGAIN: f64 = 30.0;
 /// And so many are enough where nobody else is on the link, and it has room: then no second, much lower
 /// rate is tried either, as there is no load of others to end.
 const PROBATION_ALONE: f64 = 30.0;
+/// Loss that is less by so many deviations at a lower rate is not random: of 30 messages, a tenth of which
+/// is lost at random, none is lost in one case of 24.
+const LESSENED: f64 = 1.6;
 /// So many messages without loss are taken to precede the first ones: one of ten lost is not 10 %.
 const PRIOR: f64 = 50.0;
 /// Messages over which the present loss is averaged.
@@ -53,6 +57,8 @@ pub(super) enum Verdict {
     Lower,
     /// The lower rate has not ended it: it is random.
     Random,
+    /// The lower rate has ended it, or lessened it: something drops what is more, without a queue.
+    Ended,
 }
 
 /// The share lost at random, and a test of what goes beyond.
@@ -71,13 +77,23 @@ pub(super) struct RandomLoss {
 struct Trial {
     messages: f64,
     lost: f64,
+    /// The share that was lost before.
+    before: f64,
     /// The rate was lowered twice.
     again: bool,
 }
 
 impl Trial {
-    fn new(again: bool) -> Self {
-        Self { messages: 0.0, lost: 0.0, again }
+    fn new(before: f64, again: bool) -> Self {
+        Self { messages: 0.0, lost: 0.0, before, again }
+    }
+
+    /// Whether what is `left` of the loss is lost whatever the rate: no less than before, but for chance,
+    /// and no more than a road loses. A policer drops less of a lower rate.
+    fn is_random(&self, left: f64) -> bool {
+        let (before, messages) = (self.before, self.messages.max(1.0));
+        let lessened = LESSENED * sqrt(before * (1.0 - before) / messages);
+        left >= before - lessened && left <= SHARE_MAX_ALONE
     }
 
     fn is_over(&self, alone: bool) -> bool {
@@ -111,7 +127,7 @@ impl RandomLoss {
             return Verdict::Known;
         }
         self.excess = 0.0;
-        self.trial = Some(Trial::new(false));
+        self.trial = Some(Trial::new(self.recent, false));
         Verdict::Lower
     }
 
@@ -132,12 +148,15 @@ impl RandomLoss {
             && !sent.alone
             && left > self.share + chance(LEFT, self.share, trial.messages)
         {
-            self.trial = Some(Trial::new(true));
+            self.trial = Some(Trial::new(trial.before, true));
             return Verdict::Lower;
+        }
+        self.trial = None;
+        if !trial.is_random(left) {
+            return Verdict::Ended;
         }
         let most = if sent.alone { SHARE_MAX_ALONE } else { self.most() };
         self.share = self.share.max(left).min(most);
-        self.trial = None;
         Verdict::Random
     }
 
@@ -161,6 +180,11 @@ impl RandomLoss {
         self.share.max(SHARE_MAX)
     }
 
+    /// Whether no more is lost of late than is known to be random, by two deviations of chance.
+    pub(super) fn is_known(&self) -> bool {
+        self.recent <= self.share + chance(2.0, self.share, RECENT)
+    }
+
     /// How much of the present loss is too much whether random or not: two deviations above.
     pub(super) fn beyond(&self) -> f64 {
         let most = self.most();
@@ -178,13 +202,13 @@ mod tests {
     use super::*;
     use fanfare_units::rng::Rng;
 
-    const LOWERED: Sent = Sent { lowered: true, late: false, alone: false };
+    const LATER: Sent = Sent { lowered: true, late: false, alone: false };
 
     /// Reports of ten messages each, of which `loss` is lost by chance; how often it surprised.
     fn surprises(random: &mut RandomLoss, reports: u32, loss: f64, rng: &mut Rng) -> u32 {
         (0..reports).fold(0, |count, _| {
             let lost = (0..10).filter(|_| rng.random_bool(loss)).count() as f64 / 10.0;
-            let verdict = random.on_report(10.0, lost, LOWERED);
+            let verdict = random.on_report(10.0, lost, LATER);
             count + u32::from(verdict == Verdict::Lower)
         })
     }
@@ -214,7 +238,7 @@ mod tests {
 
     #[test]
     fn without_others_one_short_trial_at_a_lower_rate_is_enough() {
-        let (mut random, alone) = (RandomLoss::default(), Sent { alone: true, ..LOWERED });
+        let (mut random, alone) = (RandomLoss::default(), Sent { alone: true, ..LATER });
         while random.on_report(10.0, 0.1, alone) != Verdict::Lower {}
         let verdicts = [0; 3].map(|_| random.on_report(10.0, 0.1, alone));
         assert_eq!(verdicts, [Verdict::Known, Verdict::Known, Verdict::Random]);
@@ -222,9 +246,19 @@ mod tests {
     }
 
     #[test]
+    fn loss_that_a_lower_rate_lessens_is_somebody_who_drops() {
+        let mut random = RandomLoss::default();
+        while random.on_report(10.0, 0.4, LATER) != Verdict::Lower {}
+        let alone = Sent { alone: true, ..LATER };
+        let verdicts = [0; 3].map(|_| random.on_report(10.0, 0.0, alone));
+        assert_eq!(verdicts[2], Verdict::Ended);
+        assert!(random.share <= SHARE_MAX, "{random:?}");
+    }
+
+    #[test]
     fn a_third_of_all_is_believed_to_be_random_only_without_others() {
         let share = |alone| {
-            let (mut random, sent) = (RandomLoss::default(), Sent { alone, ..LOWERED });
+            let (mut random, sent) = (RandomLoss::default(), Sent { alone, ..LATER });
             for _ in 0..50 {
                 random.on_report(10.0, 0.3, sent);
             }
@@ -238,10 +272,10 @@ mod tests {
     #[test]
     fn a_lower_rate_that_sends_too_little_to_tell_is_not_kept_for_ever() {
         let mut random = RandomLoss::default();
-        while random.on_report(10.0, 0.3, LOWERED) != Verdict::Lower {}
-        assert_eq!(random.on_report(2.0, 0.0, LOWERED), Verdict::Known);
-        assert_eq!(random.on_report(2.0, 0.0, Sent { late: true, ..LOWERED }), Verdict::Random);
-        assert!(!random.is_trying() && random.share < 0.1, "{random:?}");
+        while random.on_report(10.0, 0.3, LATER) != Verdict::Lower {}
+        assert_eq!(random.on_report(2.0, 0.0, LATER), Verdict::Known);
+        assert_eq!(random.on_report(2.0, 0.5, Sent { late: true, ..LATER }), Verdict::Random);
+        assert!(!random.is_trying() && random.share <= SHARE_MAX, "{random:?}");
     }
 
     #[test]

@@ -50,6 +50,9 @@ const MEAN_MAX: f64 = 2.0;
 const BACK: f64 = 0.5;
 /// The narrowest link passes so much more than was sent: the path is far from full.
 const FAR: f64 = 2.0;
+/// What drops without a queue is remembered for so long: it may also be chance, and that must not slow
+/// down a whole transfer.
+const POLICED: Duration = Duration::from_secs(10);
 /// A lower rate is tried for so many round trips at most: where it is very low, enough messages would
 /// take a minute.
 const TRIAL_RTTS: u32 = 8;
@@ -84,8 +87,11 @@ impl Auto {
         if self.starting {
             return self.start(now, &seen, surprised);
         }
-        let alone =
-            seen.used && view.marked == 0.0 && growth::is_alone(&view, seen.past.rate, self.size);
+        let alone = seen.used
+            && view.marked == 0.0
+            && !self.is_policed(now)
+            && self.random.is_known()
+            && growth::is_alone(&view, seen.past.rate, self.size);
         let wider = self.growth.is_wider(&view) || alone;
         let mut rate = self.follow_queue(&seen);
         if alone {
@@ -188,7 +194,7 @@ impl Auto {
             self.random.on_start(messages, seen.view.lost);
             return Verdict::Known;
         }
-        let alone = growth::has_room(&seen.view, seen.past.rate, self.size);
+        let alone = self.has_room(now, seen);
         let lowered = until > self.lowered + rtt * if alone { 1 } else { 2 };
         let late = now > self.lowered + rtt * TRIAL_RTTS;
         let first = !self.random.is_trying();
@@ -201,9 +207,24 @@ impl Auto {
                 self.learn_room(&seen.view);
             }
             Verdict::Random => self.acquitted = Some(now),
+            Verdict::Ended => {
+                self.policed = Some(now);
+                self.growth.on_queue(now);
+            }
             Verdict::Known => {}
         }
         verdict
+    }
+
+    /// Somebody drops what is above some rate, as a lower rate has shown of late. That shows no queue, and on
+    /// the link nobody else is seen.
+    fn is_policed(&self, now: Time) -> bool {
+        self.policed.is_some_and(|then| now.since(then) < POLICED)
+    }
+
+    /// Nobody else is on the link, and more of it is free than is used.
+    fn has_room(&self, now: Time, seen: &Seen) -> bool {
+        !self.is_policed(now) && growth::has_room(&seen.view, seen.past.rate, self.size)
     }
 
     /// The rate was lowered for loss, and that did not end it: it is given back. So it is to reports of
@@ -211,7 +232,7 @@ impl Auto {
     fn is_given_back(&self, now: Time, seen: &Seen) -> bool {
         let Some(then) = self.acquitted.filter(|_| !self.random.is_trying()) else { return false };
         let (view, before) = (&seen.view, seen.past.until <= then + seen.view.rtt());
-        let room = growth::has_room(view, seen.past.rate, self.size);
+        let room = self.has_room(now, seen);
         then == now && view.standing <= seen.wanted || before && room
     }
 

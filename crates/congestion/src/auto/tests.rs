@@ -27,6 +27,7 @@ fn path(bps: f64, rtt: f64, buffer: f64, loss: f64) -> Path {
         buffer: libm::round(bps * rtt / 8.0 / SIZE as f64 * buffer).max(2.0) as usize,
         loss,
         mark: None,
+        policer: None,
         busy: Busy::default(),
         clock: ReceiverClock::default(),
     }
@@ -314,5 +315,18 @@ fn a_path_that_becomes_narrower_and_longer_is_filled_again_in_some_seconds() {
         model.path = path.clone();
         let of = share(&mut model, &path, (30.0, 40.0))[0] / (1.0 - loss);
         assert!(of > 0.7, "{loss}: {of}");
+    }
+}
+
+#[test]
+fn a_policer_is_met_with_a_rate_that_it_mostly_passes() {
+    // A tenth of the link's rate passes, and nothing is ever queued.
+    for rtt in [0.1, 0.5] {
+        let path = Path { policer: Some(Bitrate::mbps(1)), ..path(1e7, rtt, 1.0, 0.0) };
+        let mut model = begin(&path, 1);
+        let of = share(&mut model, &path, (10.0, 70.0))[0] * 10.0;
+        let seen = model.seen[0];
+        let lost = seen.overflowed as f64 / seen.sent as f64;
+        assert!(of > 0.85 && lost < 0.25, "rtt {rtt}: {of} of what passes, {lost} lost");
     }
 }
