@@ -26,12 +26,13 @@ const ALONE: f64 = 0.03;
 /// As long as so many messages a round trip tell it: a few meet nobody by chance.
 const ALONE_MESSAGES: f64 = 10.0;
 
-/// Nobody waits here, with noise, on a link of which no more than this part is used: what is lost there
-/// others do not cause.
-const NOBODY: f64 = 0.1;
+/// With noise a queue this short says as much, where only loss or a delay is to be explained, and no rate
+/// doubles for it: who waits for others waits for half a message's time and more.
+pub(crate) const NOBODY: f64 = 0.1;
 /// As long as so many messages a round trip tell it.
 const NOBODY_MESSAGES: f64 = 4.0;
-const ROOM: f64 = 0.9;
+/// And no more than this part of the link is used: no queue stands that is our own.
+pub(crate) const ROOM: f64 = 0.9;
 
 /// How long there was no queue.
 #[derive(Debug, Default)]
@@ -85,15 +86,18 @@ impl Growth {
 /// Whether nobody else is on the narrowest link: what is left of it is free at once. `rate` bytes a
 /// second were sent, in messages of `size`.
 pub(super) fn is_alone(view: &View, rate: f64, size: f64) -> bool {
-    let enough = rate * view.rtt >= ALONE_MESSAGES * size;
-    enough && view.bottleneck.is_some_and(|bottleneck| view.queue < ALONE * size / bottleneck)
+    rate * view.rtt >= ALONE_MESSAGES * size && is_shorter(view, ALONE * size)
 }
 
 /// Whether nobody else is on the narrowest link, and it has room for more than the `rate` that was sent.
 pub(super) fn has_room(view: &View, rate: f64, size: f64) -> bool {
-    let free = |bottleneck| view.queue < NOBODY * size / bottleneck && rate < ROOM * bottleneck;
-    let enough = rate * view.rtt >= NOBODY_MESSAGES * size;
-    enough && view.marked == 0.0 && view.bottleneck.is_some_and(free)
+    let room = view.marked == 0.0 && view.bottleneck.is_some_and(|link| rate < ROOM * link);
+    room && rate * view.rtt >= NOBODY_MESSAGES * size && is_shorter(view, NOBODY * size)
+}
+
+/// Whether less waits than the narrowest link takes for so many bytes.
+fn is_shorter(view: &View, bytes: f64) -> bool {
+    view.bottleneck.is_some_and(|link| view.queue < bytes / link)
 }
 
 /// The rate that follows `base` when nobody else is there: as at the start, no more than fits.

@@ -6,7 +6,7 @@
 //!   report.
 //! - `view`: what a report says; `probes`: what had been sent then.
 //! - `growth`: while there is no queue; `drain`: making one go, so that all see the path's own
-//!   delay; `random_loss`: which loss is congestion.
+//!   delay; `losses`: what follows loss; `random_loss`: which of it is congestion.
 //! - `nearness`, `flight`, `capacity`: of short paths, whose noise is longer than their delays.
 //! - `model`: a path in packets, for tests.
 
@@ -14,8 +14,9 @@ mod capacity;
 mod controller;
 mod drain;
 mod flight;
-mod growth;
+pub(crate) mod growth;
 pub(crate) mod law;
+mod losses;
 pub mod nearness;
 mod probes;
 mod random_loss;
@@ -41,8 +42,8 @@ use fanfare_units::{
 use fanfare_wire::{NodeId, ext::ExtPath};
 use flight::Flight;
 use growth::Growth;
+use losses::Losses;
 use probes::Probes;
-use random_loss::RandomLoss;
 use steer::Seen;
 use view::View;
 
@@ -88,19 +89,9 @@ pub struct Auto {
     probes: Probes,
     growth: Growth,
     drain: Drain,
-    random: RandomLoss,
+    losses: Losses,
     /// When it was last lowered for a receiver's overrun.
     overrun: Time,
-    /// When the rate was last lowered to see whether loss ends.
-    lowered: Time,
-    /// And from which rate, bytes a second.
-    tried_from: f64,
-    /// When that was found not to have ended it.
-    acquitted: Option<Time>,
-    /// When it was found to have ended it.
-    policed: Option<Time>,
-    /// Until when what a report told of was sent into a full queue.
-    overfull: Option<Time>,
     /// Queueing delay as seen last, and its mean of late, seconds.
     standing: f64,
     mean: f64,
@@ -133,13 +124,8 @@ impl Auto {
             probes: Probes::new(now),
             growth: Growth::default(),
             drain: Drain::new(now),
-            random: RandomLoss::default(),
+            losses: Losses::new(now),
             overrun: Time::ZERO,
-            lowered: now,
-            tried_from: 0.0,
-            acquitted: None,
-            policed: None,
-            overfull: None,
             standing: 0.0,
             mean: 0.0,
             passed: 0.0,

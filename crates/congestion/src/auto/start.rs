@@ -83,7 +83,7 @@ impl Auto {
             if let Some(rate) = flight.to_go() {
                 self.set(now, rate.max(self.rate));
             }
-        } else if seen.used && !self.random.is_trying() {
+        } else if seen.used && !self.losses.random.is_trying() {
             let (rate, reached) = growth::at_start(seen.base, view);
             if reached {
                 self.end_start(now, view);

@@ -1,11 +1,6 @@
 //! What follows a report of the limiting receiver.
 
-use super::{
-    Auto, drain, growth, law,
-    probes::Past,
-    random_loss::{Sent, Verdict},
-    view::View,
-};
+use super::{Auto, drain, growth, law, probes::Past, random_loss::Verdict, view::View};
 use crate::{RateController, Reason};
 use fanfare_units::time::{Duration, Time};
 use fanfare_wire::NodeId;
@@ -30,11 +25,6 @@ const EMPTY: f64 = 0.25;
 /// And though a drain hides what the rate did, a queue of this, of a round trip, says enough: the
 /// link became narrower.
 const DRAINED_QUEUE: f64 = 0.25;
-/// Where loss beyond what is random shows, and how far the rate is lowered to see whether it ends.
-const LOWERED: f64 = 0.6;
-/// And again where it has not ended: to a quarter. Of ten flows each is a tenth of the load, and each
-/// would take for random what they all cause together, were none to slow down by more.
-const LOWERED_AGAIN: f64 = 0.4;
 /// What loss that is too much anyway takes from the rate in a round trip at most.
 const LOST_MAX: f64 = 0.2;
 /// What marks on all messages take from the rate in a round trip: half of RFC 8257's half, as the
@@ -48,17 +38,6 @@ const MEAN_MAX: f64 = 2.0;
 /// Where there is no queue it goes back at once by this part of the way to what arrived of late: what
 /// made it fall has gone.
 const BACK: f64 = 0.5;
-/// The narrowest link passes so much more than was sent: the path is far from full.
-const FAR: f64 = 2.0;
-/// What drops without a queue is remembered for so long: it may also be chance, and that must not slow
-/// down a whole transfer.
-const POLICED: Duration = Duration::from_secs(10);
-/// A lower rate is tried for so many round trips at most: where it is very low, enough messages would
-/// take a minute.
-const TRIAL_RTTS: u32 = 8;
-/// A queue that is so much longer than it should be explains what is lost.
-const OVERFULL: f64 = 2.0;
-
 /// A report, and what it means.
 pub(super) struct Seen {
     pub(super) view: View,
@@ -89,8 +68,8 @@ impl Auto {
         }
         let alone = seen.used
             && view.marked == 0.0
-            && !self.is_policed(now)
-            && self.random.is_known()
+            && !self.losses.is_policed(now)
+            && self.losses.random.is_known()
             && growth::is_alone(&view, seen.past.rate, self.size);
         let wider = self.growth.is_wider(&view) || alone;
         let mut rate = self.follow_queue(&seen);
@@ -114,7 +93,7 @@ impl Auto {
             rate *= self.lowered_to();
         }
         if self.is_given_back(now, &seen) {
-            rate = rate.max(growth::capped(self.tried_from, seen.base, &view));
+            rate = rate.max(growth::capped(self.losses.from, seen.base, &view));
         }
         rate = self.within_capacity(rate, &seen);
         if !seen.used {
@@ -122,7 +101,7 @@ impl Auto {
             rate = rate.min(self.rate.max(view.bottleneck.unwrap_or(0.0)));
         }
         rate *= 1.0 - MARKED * view.marked;
-        if seen.drained && !wider || self.random.is_trying() {
+        if seen.drained && !wider || self.losses.random.is_trying() {
             rate = rate.min(self.rate);
         }
         self.reason = match self.capacity.overrun() {
@@ -153,7 +132,7 @@ impl Auto {
         }
         let wanted = self.wanted(past.rate, view.rtt);
         let pace_max = if view.standing > wanted { PACE_MAX } else { 1.0 };
-        let kept = 1.0 - self.random.beyond().min(LOST_MAX);
+        let kept = 1.0 - self.losses.random.beyond().min(LOST_MAX);
         self.standing = view.standing;
         let drained = self.drain.concerns(past.until, self.interval(), rtt);
         let used = past.used >= USED;
@@ -164,111 +143,23 @@ impl Auto {
         self.passed = if used { past.rate * view.pace.min(pace_max) } else { allowed } * kept;
         if used && view.delivered.is_none() && self.is_overfull(&view, wanted) {
             // What a full queue drops does not pass, though what passes is as late as before.
-            self.passed *= 1.0 - (view.lost - self.random.share()).max(0.0);
+            self.passed *= 1.0 - (view.lost - self.losses.random.share()).max(0.0);
         }
         if let Some(delivered) = view.delivered.filter(|_| used && view.standing > wanted) {
             // While messages queue, what arrives is what the link gives.
-            let arrives = delivered / (1.0 - view.lost.min(self.random.share()));
+            let arrives = delivered / (1.0 - view.lost.min(self.losses.random.share()));
             self.passed = self.passed.min(arrives);
         }
         let base = if used && drained { self.rate * kept } else { self.passed };
         Some(Seen { view, past, wanted, drained, used, base, kept })
     }
 
-    /// Whether there is more loss than is known to be random.
-    fn count_loss(&mut self, now: Time, seen: &Seen) -> Verdict {
-        // The queue is too long, and known to be: what it drops is no news, nor is what it dropped in
-        // the round trip of a later report.
-        let until = seen.past.until;
-        if self.is_overfull(&seen.view, seen.wanted) {
-            self.overfull = Some(until);
-        }
-        let rtt = seen.view.rtt();
-        if self.overfull.is_some_and(|full| until <= full + rtt + self.interval()) {
-            return Verdict::Known;
-        }
-        let news = self.news(&seen.view);
-        let sent = seen.past.rate * seen.past.used.min(1.0);
-        let messages = (sent * seen.view.rtt / self.size).max(4.0) * news;
-        if self.starting && !self.random.is_trying() && self.is_far_from_full(seen) {
-            self.random.on_start(messages, seen.view.lost);
-            return Verdict::Known;
-        }
-        let alone = self.has_room(now, seen);
-        let lowered = until > self.lowered + rtt * if alone { 1 } else { 2 };
-        let late = now > self.lowered + rtt * TRIAL_RTTS;
-        let first = !self.random.is_trying();
-        let sent = Sent { lowered, late, alone };
-        let verdict = self.random.on_report(messages, seen.view.lost, sent);
-        match verdict {
-            Verdict::Lower => {
-                self.tried_from = if first { self.rate } else { self.tried_from };
-                self.lowered = now;
-                self.learn_room(&seen.view);
-            }
-            Verdict::Random => self.acquitted = Some(now),
-            Verdict::Ended => {
-                self.policed = Some(now);
-                self.growth.on_queue(now);
-            }
-            Verdict::Known => {}
-        }
-        verdict
-    }
-
-    /// Somebody drops what is above some rate, as a lower rate has shown of late. That shows no queue, and on
-    /// the link nobody else is seen.
-    fn is_policed(&self, now: Time) -> bool {
-        self.policed.is_some_and(|then| now.since(then) < POLICED)
-    }
-
-    /// Nobody else is on the link, and more of it is free than is used.
-    fn has_room(&self, now: Time, seen: &Seen) -> bool {
-        !self.is_policed(now) && growth::has_room(&seen.view, seen.past.rate, self.size)
-    }
-
-    /// The rate was lowered for loss, and that did not end it: it is given back. So it is to reports of
-    /// what was sent before that, where it can disturb nobody.
-    fn is_given_back(&self, now: Time, seen: &Seen) -> bool {
-        let Some(then) = self.acquitted.filter(|_| !self.random.is_trying()) else { return false };
-        let (view, before) = (&seen.view, seen.past.until <= then + seen.view.rtt());
-        let room = self.has_room(now, seen);
-        then == now && view.standing <= seen.wanted || before && room
-    }
-
-    /// A queue so long explains what is lost: it is full.
-    fn is_overfull(&self, view: &View, wanted: f64) -> bool {
-        let long = if self.is_near() { 0.0 } else { DRAINED_QUEUE * view.rtt };
-        view.standing > (OVERFULL * wanted).max(long)
-    }
-
-    /// At the start of a long path: no queue, and the narrowest link would pass twice as much. A loss is
-    /// no sign of congestion then, and to lower the rate in order to see would take seconds.
-    fn is_far_from_full(&self, seen: &Seen) -> bool {
-        let view = &seen.view;
-        let room = view.bottleneck.is_some_and(|bottleneck| bottleneck > FAR * seen.past.rate);
-        !self.is_near() && room && view.standing <= seen.wanted && view.marked == 0.0
-    }
-
     /// Which part of the round trip that a report covers is news. On a short path there are many more
     /// reports than probes where much is lost.
-    fn news(&self, view: &View) -> f64 {
+    pub(super) fn news(&self, view: &View) -> f64 {
         let interval = self.interval();
         let since = if self.is_near() { interval.min(self.elapsed) } else { interval };
         (since.as_secs_f64() / view.rtt).min(1.0)
-    }
-
-    /// What is kept of the rate to see whether loss ends.
-    pub(super) fn lowered_to(&self) -> f64 {
-        if self.random.is_trying_again() { LOWERED_AGAIN } else { LOWERED }
-    }
-
-    /// Too much was lost while messages queued: the queue may hold no more. On a short path the noise is
-    /// allowed for with a time that a small buffer does not have.
-    pub(super) fn learn_room(&mut self, view: &View) {
-        if view.delivered.is_some() && view.queues() {
-            self.room = self.room.min(view.queue);
-        }
     }
 
     /// The rate by the law; around a drain no more than can have passed.

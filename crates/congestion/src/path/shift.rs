@@ -1,6 +1,7 @@
 //! A path that became longer: another route, or a satellite's handover. It looks like a queue, but to
 //! send less does not shorten it.
 
+use crate::auto::growth::{NOBODY, ROOM};
 use fanfare_units::time::{Duration, Time};
 
 /// So many round trips in a row tell. The law takes 4 % of the rate in one of them where 50 ms became 60,
@@ -18,12 +19,9 @@ const SLOWED: f64 = 0.8;
 /// A queue of so many times what the flow wants is none that flows of one kind rest at.
 const OVER: f64 = 4.0;
 
-/// Where messages are all as late as each other, to this part of the time that the narrowest link takes
-/// for one, nobody else's are in front of them (as `auto` reckons when it grows).
-const ALONE: f64 = 0.1;
-/// And less than this part of the link is used: so no queue of their own can stand.
-const ROOM: f64 = 0.9;
-/// Then so many round trips tell.
+/// Where messages are all as late as each other, to [`NOBODY`] of the time that the narrowest link takes
+/// for one, and less than [`ROOM`] of it is used, no queue stands: others' messages are not in front of
+/// them, and their own do not wait. Then so many round trips tell.
 const ALONE_ROUNDS: usize = 2;
 
 /// A message came.
@@ -107,7 +105,7 @@ impl Shift {
         let rate = self.messages as f64 / lasted.as_secs_f64();
         let (first, sum, count) = self.sum;
         let above = first + sum / count.max(1) as f64 - least;
-        let still = takes > 0.0 && above <= ALONE * takes;
+        let still = takes > 0.0 && above <= NOBODY * takes;
         let alone = still && count >= MESSAGES_MIN / 2 && rate * takes <= ROOM;
         Round { least, rate, alone }
     }
@@ -117,7 +115,7 @@ impl Shift {
     fn alone(&self, usual: f64, takes: f64) -> Option<f64> {
         let rounds = self.rounds.get(..ALONE_ROUNDS.min(self.known))?;
         let (low, high) = bounds(rounds);
-        let still = rounds.len() == ALONE_ROUNDS && high - low <= ALONE * takes;
+        let still = rounds.len() == ALONE_ROUNDS && high - low <= NOBODY * takes;
         (still && low > usual && rounds.iter().all(|round| round.alone)).then_some(low)
     }
 

@@ -1,0 +1,148 @@
+//! What follows losses: the rate is lowered to see whether they end, and given back when they do not. What
+//! a full queue drops, or a policer, is not random. [`super::random_loss`] judges by numbers alone.
+
+use super::{
+    Auto, Seen, growth,
+    random_loss::{RandomLoss, Sent, Verdict},
+    view::View,
+};
+use fanfare_units::time::{Duration, Time};
+
+/// Where loss beyond what is random shows, and how far the rate is lowered to see whether it ends.
+const LOWERED: f64 = 0.6;
+/// And again where it has not ended: to a quarter. Of ten flows each is a tenth of the load, and each
+/// would take for random what they all cause together, were none to slow down by more.
+const LOWERED_AGAIN: f64 = 0.4;
+/// The narrowest link passes so much more than was sent: the path is far from full.
+const FAR: f64 = 2.0;
+/// What drops without a queue is remembered for so long: it may also be chance, and that must not slow
+/// down a whole transfer.
+const POLICED: Duration = Duration::from_secs(10);
+/// A lower rate is tried for so many round trips at most: where it is very low, enough messages would
+/// take a minute.
+const TRIAL_RTTS: u32 = 8;
+/// A queue that is so much longer than it should be explains what is lost.
+const OVERFULL: f64 = 2.0;
+/// And it is long against the round trip where that is long: what is measured is more than noise.
+const FULL_QUEUE: f64 = 0.25;
+
+/// What is known of losses.
+#[derive(Debug, Default)]
+pub(super) struct Losses {
+    pub(super) random: RandomLoss,
+    /// When the rate was last lowered to see whether loss ends.
+    lowered: Time,
+    /// And from which rate it was lowered first, bytes a second.
+    pub(super) from: f64,
+    /// When that was found not to have ended it.
+    acquitted: Option<Time>,
+    /// When it was found to have ended or lessened it.
+    policed: Option<Time>,
+    /// Until when what a report told of was sent into a full queue.
+    overfull: Option<Time>,
+}
+
+impl Losses {
+    pub(super) fn new(now: Time) -> Self {
+        Self { lowered: now, ..Self::default() }
+    }
+
+    /// Somebody drops what is above some rate, as a lower rate has shown of late. That shows no queue, and on
+    /// the link nobody else is seen.
+    pub(super) fn is_policed(&self, now: Time) -> bool {
+        self.policed.is_some_and(|then| now.since(then) < POLICED)
+    }
+
+    /// What was sent until `until` was sent into a full queue, or so soon after it that a report of `span`
+    /// covers both.
+    fn was_overfull(&self, until: Time, span: Duration) -> bool {
+        self.overfull.is_some_and(|full| until <= full + span)
+    }
+}
+
+impl Auto {
+    /// Whether there is more loss than is known to be random.
+    pub(super) fn count_loss(&mut self, now: Time, seen: &Seen) -> Verdict {
+        // The queue is too long, and known to be: what it drops is no news, nor is what it dropped in
+        // the round trip of a later report.
+        let until = seen.past.until;
+        if self.is_overfull(&seen.view, seen.wanted) {
+            self.losses.overfull = Some(until);
+        }
+        let rtt = seen.view.rtt();
+        if self.losses.was_overfull(until, rtt + self.interval()) {
+            return Verdict::Known;
+        }
+        let news = self.news(&seen.view);
+        let sent = seen.past.rate * seen.past.used.min(1.0);
+        let messages = (sent * seen.view.rtt / self.size).max(4.0) * news;
+        if self.starting && !self.losses.random.is_trying() && self.is_far_from_full(seen) {
+            self.losses.random.on_start(messages, seen.view.lost);
+            return Verdict::Known;
+        }
+        let alone = self.has_room(now, seen);
+        let lowered = until > self.losses.lowered + rtt * if alone { 1 } else { 2 };
+        let late = now > self.losses.lowered + rtt * TRIAL_RTTS;
+        let first = !self.losses.random.is_trying();
+        let sent = Sent { lowered, late, alone };
+        let verdict = self.losses.random.on_report(messages, seen.view.lost, sent);
+        match verdict {
+            Verdict::Lower => {
+                self.losses.from = if first { self.rate } else { self.losses.from };
+                self.losses.lowered = now;
+                self.learn_room(&seen.view);
+            }
+            Verdict::Random => self.losses.acquitted = Some(now),
+            Verdict::Ended => {
+                self.losses.policed = Some(now);
+                self.growth.on_queue(now);
+            }
+            Verdict::Known => {}
+        }
+        verdict
+    }
+
+    /// Nobody else is on the link, and more of it is free than is used.
+    fn has_room(&self, now: Time, seen: &Seen) -> bool {
+        !self.losses.is_policed(now) && growth::has_room(&seen.view, seen.past.rate, self.size)
+    }
+
+    /// The rate was lowered for loss, and that did not end it: it is given back. Reports of what was sent
+    /// before that do not lower it again where it can disturb nobody.
+    pub(super) fn is_given_back(&self, now: Time, seen: &Seen) -> bool {
+        let Some(then) = self.losses.acquitted.filter(|_| !self.losses.random.is_trying()) else {
+            return false;
+        };
+        if then == now {
+            return seen.view.standing <= seen.wanted;
+        }
+        seen.past.until <= then + seen.view.rtt() && self.has_room(now, seen)
+    }
+
+    /// A queue so long explains what is lost: it is full.
+    pub(super) fn is_overfull(&self, view: &View, wanted: f64) -> bool {
+        let long = if self.is_near() { 0.0 } else { FULL_QUEUE * view.rtt };
+        view.standing > (OVERFULL * wanted).max(long)
+    }
+
+    /// At the start of a long path: no queue, and the narrowest link would pass twice as much. A loss is
+    /// no sign of congestion then, and to lower the rate in order to see would take seconds.
+    fn is_far_from_full(&self, seen: &Seen) -> bool {
+        let view = &seen.view;
+        let room = view.bottleneck.is_some_and(|bottleneck| bottleneck > FAR * seen.past.rate);
+        !self.is_near() && room && view.standing <= seen.wanted && view.marked == 0.0
+    }
+
+    /// What is kept of the rate to see whether loss ends.
+    pub(super) fn lowered_to(&self) -> f64 {
+        if self.losses.random.is_trying_again() { LOWERED_AGAIN } else { LOWERED }
+    }
+
+    /// Too much was lost while messages queued: the queue may hold no more. On a short path the noise is
+    /// allowed for with a time that a small buffer does not have.
+    pub(super) fn learn_room(&mut self, view: &View) {
+        if view.delivered.is_some() && view.queues() {
+            self.room = self.room.min(view.queue);
+        }
+    }
+}
