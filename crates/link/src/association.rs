@@ -1,7 +1,12 @@
 //! What this node shares with one other, over as many connections as it takes.
+//!
+//! - `attached`: a connection in use; `begun`: one that is not yet; `early`: first packets
+//! - `measuring`: the narrowest link, by trains
 
+mod attached;
 mod begun;
 mod early;
+mod measuring;
 
 use std::{
     net::SocketAddr,
@@ -12,7 +17,6 @@ use std::{
     time::Duration,
 };
 
-use fanfare_proto::Time;
 use fanfare_seal::PublicKey;
 use quinn::{Connection, RecvStream, SendStream, Side, VarInt};
 use tokio::{
@@ -25,15 +29,16 @@ use crate::{
     clock::Clock,
     control,
     event::Event,
-    hello::{Acquaintance, Hello, Instance, Lives, Met},
+    hello::{Acquaintance, Hello, Lives, Met},
     kind,
     liveness::{Change, Liveness, Patience},
     lock::Locked,
     messages::carrier::{self, Mail},
     socket::{Shared, unmapped},
-    trains::{self, Capacity, Place, Trains},
+    trains::{Capacity, Trains},
 };
 
+pub use attached::Attached;
 use begun::Begun;
 pub(crate) use early::SharedEarly;
 
@@ -52,49 +57,6 @@ const KIND_PATIENCE: Duration = Duration::from_secs(10);
 const AT_ONCE: Duration = Duration::from_secs(5);
 /// Events that a slow application may leave unread.
 const EVENTS_MAX: usize = 256;
-
-/// A connection in use.
-#[derive(Debug, Clone)]
-pub struct Attached {
-    /// The QUIC connection.
-    pub connection: Connection,
-    /// Which one of this link it is, from 1.
-    pub epoch: u32,
-    /// Both ends go on where they were before it.
-    pub resumed: bool,
-    /// The two processes; that of the end that dialled first.
-    pub instances: [Instance; 2],
-    /// Where the other end has answered from.
-    pub address: watch::Receiver<SocketAddr>,
-    since: Time,
-}
-
-impl Attached {
-    /// Sends a packet as long as QUIC thinks that the path takes. When several of them are lost, and
-    /// shorter ones are not, QUIC sees that the path's MTU has become smaller.
-    ///
-    /// It goes alone: the system may hand packets that leave together to the network as one, and then the
-    /// short ones are lost with the long one. QUIC itself asks with a short one when no answer comes.
-    pub fn probe_path(&self) {
-        let Some(size) = self.connection.max_datagram_size() else { return };
-        let _ = self.connection.send_datagram(kind::padding(size).into());
-    }
-
-    /// This end has dialled.
-    #[must_use]
-    pub fn is_client(&self) -> bool {
-        self.connection.side() == Side::Client
-    }
-
-    /// Bytes that nobody but the two ends knows, for this purpose.
-    #[must_use]
-    pub fn export(&self, label: &[u8]) -> Option<[u8; 32]> {
-        let mut secret = [0; 32];
-        let context = self.instances.concat();
-        self.connection.export_keying_material(&mut secret, label, &context).ok()?;
-        Some(secret)
-    }
-}
 
 /// Everything that outlives a connection.
 #[derive(Debug)]
@@ -337,36 +299,6 @@ impl Association {
         }
     }
 
-    /// One of a train of the other end's: it is told what all of them have said.
-    fn on_train(&self, connection: &Connection, rest: &[u8]) {
-        let now = self.clock.now();
-        let Some(place) = Place::parse(rest) else { return };
-        let capacity = self.trains.with(|trains| {
-            let whole = trains.on_datagram(now, place, rest.len() + headers(connection));
-            whole.then(|| trains.capacity(now)).flatten()
-        });
-        if let Some(capacity) = capacity {
-            let report = [&[kind::DATAGRAM_REPORT][..], &capacity.to_bytes()].concat();
-            // The next one is told, too.
-            let _ = connection.send_datagram(report.into());
-        }
-    }
-
-    /// Measures the narrowest link now and then, if it is to.
-    async fn send_trains(self: Arc<Self>, connection: Connection) {
-        let Some(every) = self.measure else { return };
-        for train in 0.. {
-            sleep(every).await;
-            let Some(size) = connection.max_datagram_size() else { return };
-            for place in 0..trains::COUNT {
-                let place = Place { train, place, count: trains::COUNT };
-                let datagram = [&[kind::DATAGRAM_TRAIN][..], &place.to_bytes(size - 1)].concat();
-                // A train with a hole says nothing; another follows.
-                let _ = connection.send_datagram(datagram.into());
-            }
-        }
-    }
-
     /// Whether the other end is heard, and where it is; where this end is.
     async fn watch(
         self: Arc<Self>,
@@ -444,16 +376,4 @@ impl Association {
         self.mail.outbox.with(|outbox| outbox.on_restart());
         self.mail.inbox.with(|inbox| inbox.on_restart());
     }
-}
-
-/// Bytes of a datagram on the wire beside its content: IP (RFC 791, RFC 8200), UDP, and a QUIC packet with
-/// a short header (RFC 9000, 17.3.1), one frame (RFC 9221) and its tag.
-fn headers(connection: &Connection) -> usize {
-    const IPV4: usize = 20;
-    const IPV6: usize = 40;
-    const UDP: usize = 8;
-    /// Flags, a connection id of 8 bytes, a packet number of 2, the frame's type and the AEAD's tag.
-    const QUIC: usize = 1 + 8 + 2 + 1 + 16;
-    let is_ipv4 = connection.remote_address().ip().to_canonical().is_ipv4();
-    UDP + QUIC + if is_ipv4 { IPV4 } else { IPV6 }
 }

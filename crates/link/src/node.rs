@@ -1,34 +1,36 @@
 //! A node: one socket, its own key, and links to those that it knows.
+//!
+//! - `options`: how it is started, and what it dials; `dialling`: how it dials
+
+mod dialling;
+mod options;
+
+pub use options::{NodeOptions, Peer};
 
 use std::{
     collections::BTreeMap,
     io,
     net::{SocketAddr, UdpSocket},
-    path::PathBuf,
     sync::{Arc, atomic::Ordering},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use fanfare_seal::{Identity, PublicKey};
+use fanfare_seal::PublicKey;
 use quinn::{
-    Connection, ConnectionError, Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig,
-    VarInt,
+    Connection, Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig, VarInt,
 };
 use tokio::{
     sync::{Mutex, mpsc},
-    time::{sleep, timeout},
+    time::timeout,
 };
 
 use crate::{
     association::{Association, SharedEarly},
     clock::Clock,
-    congestion::Control,
     early::{self, Came, Early, EarlyCounts, tickets},
-    event::Event,
     hello::{self, Instance, Lives},
     identity::{self, Peers, key_of},
     link::Link,
-    liveness::Patience,
     lock::Locked,
     messages::outbox::OPEN_MAX,
     socket::{EarlyDatagram, Shared, unmapped},
@@ -38,10 +40,6 @@ use crate::{
 const HANDSHAKES_MAX: usize = 64;
 /// A handshake ends within this time, or is given up.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// A connection that does not come into use.
-const UNUSED: VarInt = VarInt::from_u32(2);
-/// Pauses between attempts to dial: at first, and at most.
-const REDIAL: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(5)];
 /// Streams of an application that may be open at once: as many connections as a proxy takes.
 const STREAMS_MAX: u32 = 20_000;
 /// What may be on its way on one stream, and on all: four round trips of half a second at 16 Mbit/s.
@@ -49,56 +47,6 @@ const STREAM_WINDOW: u32 = 4 << 20;
 const WINDOW: u32 = 256 << 20;
 /// Bytes of datagrams that may wait: more would be old when they go.
 const DATAGRAM_BUFFER: usize = 32 << 10;
-
-/// How a node is started.
-#[derive(Debug)]
-pub struct NodeOptions {
-    /// Where it listens; port 0 is any.
-    pub listen: SocketAddr,
-    /// Its key.
-    pub identity: Arc<Identity>,
-    /// Who may link to it.
-    pub peers: Peers,
-    /// How long silence may last.
-    pub patience: Patience,
-    /// How often the narrowest link towards the other end is measured; none: never. Each time costs five
-    /// packets.
-    pub measure: Option<Duration>,
-    /// For how long everything is kept without a connection.
-    pub persist: Duration,
-    /// What decides the rate of QUIC.
-    pub control: Control,
-    /// The file that keeps tickets for messages with the first packet; none: they end with the process.
-    pub tickets: Option<PathBuf>,
-}
-
-impl NodeOptions {
-    /// With this key, at this address, and the usual settings.
-    #[must_use]
-    pub fn new(identity: Arc<Identity>, listen: SocketAddr) -> Self {
-        Self {
-            listen,
-            identity,
-            peers: Peers::default(),
-            patience: Patience::default(),
-            measure: None,
-            persist: Duration::from_secs(60),
-            control: Control::default(),
-            tickets: None,
-        }
-    }
-}
-
-/// How a link is dialled.
-#[derive(Debug, Clone)]
-pub struct Peer {
-    /// What it is called here.
-    pub name: String,
-    /// Its key.
-    pub key: PublicKey,
-    /// Where it may be: tried in turn.
-    pub addresses: Vec<SocketAddr>,
-}
 
 #[derive(Debug)]
 struct Inner {
@@ -316,93 +264,6 @@ impl Node {
             link.0.on_early(&part);
             self.begin(link);
         }
-    }
-
-    /// Dials a peer whenever there is no connection, or nothing is heard over it.
-    async fn keep(self, link: Link, addresses: Vec<SocketAddr>) {
-        let association = link.0.clone();
-        let (mut pause, mut turn) = (REDIAL[0], 0);
-        let mut without: Option<Instant> = None;
-        let mut given_up = true;
-        while !association.ended.load(Ordering::Relaxed) {
-            if !association.needs_connection() {
-                (pause, without, given_up) = (REDIAL[0], None, false);
-                tokio::select! {
-                    () = association.seek.notified() => {}
-                    () = sleep(REDIAL[1]) => {}
-                }
-                continue;
-            }
-            let since = *without.get_or_insert_with(Instant::now);
-            if since.elapsed() > self.0.options.persist && !given_up {
-                association.give_up();
-                given_up = true;
-            }
-            let mut all = addresses.clone();
-            // Where it was heard last, if that is news.
-            let last = association.last_address.with(|last| *last);
-            all.extend(last.filter(|last| !addresses.contains(last)));
-            if let Some(to) = all.get(turn % all.len().max(1)) {
-                match self.connect(&association, *to).await {
-                    Ok(()) => continue,
-                    Err(why) => association.tell(Event::Failed(format!("{to}: {why}"))),
-                }
-            }
-            turn += 1;
-            tokio::select! {
-                () = association.seek.notified() => {}
-                () = sleep(pause) => pause = (2 * pause).min(REDIAL[1]),
-            }
-        }
-    }
-
-    async fn connect(&self, association: &Arc<Association>, to: SocketAddr) -> Result<(), String> {
-        let text = |error: &dyn std::fmt::Display| error.to_string();
-        let tls = identity::client(&self.0.options.identity, association.key)
-            .map_err(|error| text(&error))?;
-        let mut config = quinn::ClientConfig::new(tls);
-        config.transport_config(Arc::new(transport(&self.0.options)));
-        let connecting =
-            self.0.endpoint.connect_with(config, to, "fanfare").map_err(|error| text(&error))?;
-        association.dial(Some(to));
-        let connected = timeout(HANDSHAKE, connecting).await;
-        association.dial(None);
-        let connection =
-            connected.map_err(|_| "no answer".to_owned())?.map_err(|error| text(&error))?;
-        let own = association.hello();
-        let greeted = timeout(HANDSHAKE, async {
-            let (send, mut recv) = hello::say(&connection, own).await?;
-            // That this end's key is accepted, only the answer proves. Nobody else can read what goes now.
-            association.begin(&connection);
-            let theirs = hello::answer(&mut recv).await?;
-            Some((theirs, send, recv))
-        });
-        let Some((theirs, send, recv)) = greeted.await.ok().flatten() else {
-            association.begun.abandon(&association.mail, &connection);
-            return Err(refusal(&connection));
-        };
-        if !association.attach(connection.clone(), (own, theirs), (send, recv)) {
-            association.begun.abandon(&association.mail, &connection);
-            connection.close(UNUSED, b"this connection is of no use");
-        }
-        Ok(())
-    }
-}
-
-/// Why there was no answer to this end's hello.
-fn refusal(connection: &Connection) -> String {
-    /// Alerts of TLS are these errors of QUIC (RFC 9001, 4.8).
-    const ALERTS: std::ops::RangeInclusive<u64> = 0x100..=0x1ff;
-    let reason = connection.close_reason();
-    connection.close(UNUSED, b"no answer");
-    match reason {
-        None => "it does not speak this protocol".to_owned(),
-        Some(ConnectionError::ConnectionClosed(closed))
-            if ALERTS.contains(&u64::from(closed.error_code)) =>
-        {
-            "it does not accept this key".to_owned()
-        }
-        Some(reason) => reason.to_string(),
     }
 }
 

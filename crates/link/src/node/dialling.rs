@@ -1,0 +1,107 @@
+//! How a node dials a peer, again and again.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use quinn::{Connection, ConnectionError, VarInt};
+use tokio::time::{sleep, timeout};
+
+use super::{HANDSHAKE, Node, transport};
+use crate::{association::Association, event::Event, hello, identity, link::Link};
+
+/// A connection that does not come into use.
+const UNUSED: VarInt = VarInt::from_u32(2);
+/// Pauses between attempts to dial: at first, and at most.
+const REDIAL: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(5)];
+
+impl Node {
+    /// Dials a peer whenever there is no connection, or nothing is heard over it.
+    pub(super) async fn keep(self, link: Link, addresses: Vec<SocketAddr>) {
+        let association = link.0.clone();
+        let (mut pause, mut turn) = (REDIAL[0], 0);
+        let mut without: Option<Instant> = None;
+        let mut given_up = true;
+        while !association.ended.load(Ordering::Relaxed) {
+            if !association.needs_connection() {
+                (pause, without, given_up) = (REDIAL[0], None, false);
+                tokio::select! {
+                    () = association.seek.notified() => {}
+                    () = sleep(REDIAL[1]) => {}
+                }
+                continue;
+            }
+            let since = *without.get_or_insert_with(Instant::now);
+            if since.elapsed() > self.0.options.persist && !given_up {
+                association.give_up();
+                given_up = true;
+            }
+            let mut all = addresses.clone();
+            // Where it was heard last, if that is news.
+            let last = association.last_address.with(|last| *last);
+            all.extend(last.filter(|last| !addresses.contains(last)));
+            if let Some(to) = all.get(turn % all.len().max(1)) {
+                match self.connect(&association, *to).await {
+                    Ok(()) => continue,
+                    Err(why) => association.tell(Event::Failed(format!("{to}: {why}"))),
+                }
+            }
+            turn += 1;
+            tokio::select! {
+                () = association.seek.notified() => {}
+                () = sleep(pause) => pause = (2 * pause).min(REDIAL[1]),
+            }
+        }
+    }
+
+    async fn connect(&self, association: &Arc<Association>, to: SocketAddr) -> Result<(), String> {
+        let text = |error: &dyn std::fmt::Display| error.to_string();
+        let tls = identity::client(&self.0.options.identity, association.key)
+            .map_err(|error| text(&error))?;
+        let mut config = quinn::ClientConfig::new(tls);
+        config.transport_config(Arc::new(transport(&self.0.options)));
+        let connecting =
+            self.0.endpoint.connect_with(config, to, "fanfare").map_err(|error| text(&error))?;
+        association.dial(Some(to));
+        let connected = timeout(HANDSHAKE, connecting).await;
+        association.dial(None);
+        let connection =
+            connected.map_err(|_| "no answer".to_owned())?.map_err(|error| text(&error))?;
+        let own = association.hello();
+        let greeted = timeout(HANDSHAKE, async {
+            let (send, mut recv) = hello::say(&connection, own).await?;
+            // That this end's key is accepted, only the answer proves. Nobody else can read what goes now.
+            association.begin(&connection);
+            let theirs = hello::answer(&mut recv).await?;
+            Some((theirs, send, recv))
+        });
+        let Some((theirs, send, recv)) = greeted.await.ok().flatten() else {
+            association.begun.abandon(&association.mail, &connection);
+            return Err(refusal(&connection));
+        };
+        if !association.attach(connection.clone(), (own, theirs), (send, recv)) {
+            association.begun.abandon(&association.mail, &connection);
+            connection.close(UNUSED, b"this connection is of no use");
+        }
+        Ok(())
+    }
+}
+
+/// Why there was no answer to this end's hello.
+fn refusal(connection: &Connection) -> String {
+    /// Alerts of TLS are these errors of QUIC (RFC 9001, 4.8).
+    const ALERTS: std::ops::RangeInclusive<u64> = 0x100..=0x1ff;
+    let reason = connection.close_reason();
+    connection.close(UNUSED, b"no answer");
+    match reason {
+        None => "it does not speak this protocol".to_owned(),
+        Some(ConnectionError::ConnectionClosed(closed))
+            if ALERTS.contains(&u64::from(closed.error_code)) =>
+        {
+            "it does not accept this key".to_owned()
+        }
+        Some(reason) => reason.to_string(),
+    }
+}
