@@ -168,6 +168,11 @@ impl Association {
         self.begun.begin(&self.mail, connection, may_go);
     }
 
+    /// This connection does not come into use.
+    pub(crate) fn abandon(&self, connection: &Connection) {
+        self.begun.abandon(&self.mail, connection);
+    }
+
     /// Takes a connection whose ends have said hello. False when another one is kept.
     pub(crate) fn attach(
         self: &Arc<Self>,

@@ -45,7 +45,7 @@ impl Begun {
     }
 
     /// This connection does not come into use: what went over it waits again.
-    pub(crate) fn abandon(&self, mail: &Mail, connection: &Connection) {
+    pub(super) fn abandon(&self, mail: &Mail, connection: &Connection) {
         self.0.with(|begun| {
             if let Some((_, carrier)) = begun.take_if(|(begun, _)| is_same(begun, connection)) {
                 carrier.abort();

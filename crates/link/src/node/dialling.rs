@@ -78,11 +78,11 @@ impl Node {
             Some((theirs, send, recv))
         });
         let Some((theirs, send, recv)) = greeted.await.ok().flatten() else {
-            association.begun.abandon(&association.mail, &connection);
+            association.abandon(&connection);
             return Err(refusal(&connection));
         };
         if !association.attach(connection.clone(), (own, theirs), (send, recv)) {
-            association.begun.abandon(&association.mail, &connection);
+            association.abandon(&connection);
             connection.close(UNUSED, b"this connection is of no use");
         }
         Ok(())
