@@ -2,8 +2,9 @@
 //! a full queue drops, or a policer, is not random. [`super::random_loss`] judges by numbers alone.
 
 use super::{
-    Auto, Seen, growth,
+    Auto, growth,
     random_loss::{RandomLoss, Sent, Verdict},
+    seen::Seen,
     view::View,
 };
 use fanfare_units::time::{Duration, Time};

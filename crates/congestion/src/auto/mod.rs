@@ -4,7 +4,7 @@
 //! - `law`: how long messages should queue, and what follows when they do not.
 //! - `controller`: what the session tells it; `start`: the first messages; `steer`: what follows a
 //!   report.
-//! - `view`: what a report says; `probes`: what had been sent then.
+//! - `view`: what a report says; `seen`: what that means; `probes`: what had been sent then.
 //! - `growth`: while there is no queue; `drain`: making one go, so that all see the path's own
 //!   delay; `losses`: what follows loss; `random_loss`: which of it is congestion.
 //! - `nearness`, `flight`, `capacity`: of short paths, whose noise is longer than their delays.
@@ -20,6 +20,7 @@ mod losses;
 pub mod nearness;
 mod probes;
 mod random_loss;
+mod seen;
 mod start;
 mod steer;
 mod view;
@@ -44,7 +45,6 @@ use flight::Flight;
 use growth::Growth;
 use losses::Losses;
 use probes::Probes;
-use steer::Seen;
 use view::View;
 
 /// What is wanted of the room that a short path's buffer is known to have, at most.

@@ -1,6 +1,6 @@
 //! The first messages, and the start: the rate doubles until the path is full.
 
-use super::{Auto, Seen, flight::Flight, growth, law, view::View};
+use super::{Auto, flight::Flight, growth, law, seen::Seen, view::View};
 use crate::Reason;
 use fanfare_units::time::{Duration, Time};
 

@@ -1,6 +1,6 @@
 //! What follows a report of the limiting receiver.
 
-use super::{Auto, drain, growth, law, probes::Past, random_loss::Verdict, view::View};
+use super::{Auto, drain, growth, law, random_loss::Verdict, seen::Seen, view::View};
 use crate::{RateController, Reason};
 use fanfare_units::time::{Duration, Time};
 use fanfare_wire::NodeId;
@@ -38,22 +38,6 @@ const MEAN_MAX: f64 = 2.0;
 /// Where there is no queue it goes back at once by this part of the way to what arrived of late: what
 /// made it fall has gone.
 const BACK: f64 = 0.5;
-/// A report, and what it means.
-pub(super) struct Seen {
-    pub(super) view: View,
-    pub(super) past: Past,
-    /// The queueing delay that should be, seconds.
-    pub(super) wanted: f64,
-    /// A drain was under way: nothing is learned of the rate.
-    pub(super) drained: bool,
-    /// All of the rate was used.
-    pub(super) used: bool,
-    /// The rate from which to go on, bytes a second.
-    pub(super) base: f64,
-    /// What loss that is too much anyway leaves of it.
-    pub(super) kept: f64,
-}
-
 impl Auto {
     /// The limiting receiver reported.
     pub(super) fn steer(&mut self, now: Time, node: NodeId, sequence: u16, view: View) {
