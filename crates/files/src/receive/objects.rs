@@ -296,6 +296,7 @@ impl ReceiveJob {
             return self.refuse_signer(session, storage, key, out);
         }
         let is_of_ours = self.is_of_ours(session, key);
+        let has_broken_stream = self.record_of(key).has_broken_stream();
         let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
         if object.as_piece().is_some() {
             return self.on_piece_whole(now, session, storage, key, out);
@@ -307,6 +308,10 @@ impl ReceiveJob {
             return self.on_held(now, session, storage, key, held, out);
         }
         let is_announced = object.announcement.as_ref().is_some_and(|a| a.details.is_some());
+        if !is_announced && has_broken_stream {
+            // Its announcement came, and it was dropped as a piece.
+            return self.drop_piece(session, storage, key, false);
+        }
         if !is_announced && is_of_ours {
             storage.settle(key, false);
             return self.fail(now, session, storage, key, Reason::HashMismatch, out);

@@ -305,6 +305,11 @@ impl Record {
         self.open.is_empty() && self.stream != Some(StreamState::Coming)
     }
 
+    /// A stream of this sender cannot be had.
+    pub(super) fn has_broken_stream(&self) -> bool {
+        self.stream == Some(StreamState::Failed)
+    }
+
     /// The sender is heard, or heard again.
     pub(super) fn is_back(&mut self) {
         (self.gone, self.left) = (false, false);

@@ -224,7 +224,7 @@ impl ReceiveJob {
     }
 
     /// Of a stream that has failed.
-    fn drop_piece(
+    pub(super) fn drop_piece(
         &mut self,
         session: &mut Session,
         storage: &mut FileStorage,

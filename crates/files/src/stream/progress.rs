@@ -108,6 +108,18 @@ impl Progress {
         if self.waiting.len() >= WAITING_MAX {
             self.fail(Reason::Aborted);
         }
+        self.refuse_waiting(tell);
+    }
+
+    /// No more of it comes. Tells those that have waited for an earlier piece.
+    pub(crate) fn give_up(mut self, tell: &mut dyn FnMut(Written)) {
+        if !self.is_whole {
+            self.fail(Reason::Aborted);
+            self.refuse_waiting(tell);
+        }
+    }
+
+    fn refuse_waiting(&mut self, tell: &mut dyn FnMut(Written)) {
         if let Some(reason) = self.failed {
             for (_, arrived) in std::mem::take(&mut self.waiting) {
                 tell(Written { key: arrived.key, result: Err(reason) });

@@ -132,7 +132,11 @@ struct Streams {
 impl Streams {
     fn run(&mut self, task: Task, tell: &mut dyn FnMut(Told)) {
         match task {
-            Task::Forget(life) => drop(self.streams.remove(&life)),
+            Task::Forget(life) => {
+                if let Some(stream) = self.streams.remove(&life) {
+                    stream.give_up(&mut |written| tell(Told::Written(written)));
+                }
+            }
             Task::Find(key, wanted) => {
                 let (piece, root) = &*wanted;
                 let stream = self.stream(key);
@@ -165,5 +169,37 @@ impl Streams {
                 Ok(entry.insert(Progress::new(sink)))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fanfare_disk::{placement::Conflict, scratch::Scratch};
+    use fanfare_proto::ObjectTransportId;
+
+    use super::*;
+
+    #[test]
+    fn pieces_that_wait_for_an_earlier_one_are_told_when_no_more_of_their_stream_comes() {
+        let scratch = Scratch::new();
+        let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
+        let destination = Destination::Directory(directory);
+        let mut streams = Streams { destination, streams: BTreeMap::new() };
+        let mut told = Vec::new();
+        let (sender, instance) = (NodeId(1), InstanceId(2));
+        for number in 5..8 {
+            let key = ObjectKey { sender, instance, object: ObjectTransportId(number as u16) };
+            let piece = Piece { number, offset: number, len: 1, zeros: 0, end: None, name: None };
+            let (bytes, root) = (vec![7], *blake3::hash(&[7]).as_bytes());
+            let conflict = Conflict::default();
+            let arrived = Arrived { key, piece, root, bytes, there: false, conflict };
+            streams.run(Task::Write(Box::new(arrived)), &mut |what| told.push(what));
+        }
+        assert!(told.is_empty(), "{told:?}");
+        streams.run(Task::Forget((sender, instance)), &mut |what| told.push(what));
+        let aborted = |what: &Told| {
+            matches!(what, Told::Written(Written { result: Err(Reason::Aborted), .. }))
+        };
+        assert!(told.len() == 3 && told.iter().all(aborted), "{told:?}");
     }
 }
