@@ -1,5 +1,7 @@
 //! Programs look for `libnorm.so.1`: the shared object says that it is that.
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {

@@ -18,9 +18,9 @@ fuzz_target!(|bytes: &[u8]| {
         black_box(Status::parse(&status.encode()).expect("it is read again"));
     }
     black_box(Invitation::parse(bytes));
-    black_box(Announcement::signer(bytes));
+    black_box(Announcement::signer(bytes, "239.255.42.1:6003"));
     black_box(Announcement::parse(bytes).shown_name());
-    black_box(Head::signer(bytes));
+    black_box(Head::signer(bytes, "239.255.42.1:6003"));
     let (info, body) = bytes.split_at(bytes.len().min(200));
     if let Some(head) = Head::parse(info) {
         black_box(Manifest::from_body(head, body));

@@ -252,11 +252,13 @@ class Claim:
     def say(self, call, source):
         try:
             answer = self.ear.recv(100)
-            if answer[:5] == b"FFS1\3":
-                self.cookie = answer[18:26]
+            if answer[8:13] == b"FFS1\3":
+                self.cookie = answer[26:34]
         except BlockingIOError:
             pass
-        self.ear.sendto(call[:4] + b"\6" + call[5:9] + b"\xff" + bytes(8) + self.cookie, source)
+        # Nonce, cookie, the number in the call, and no other port.
+        here = call[:12] + b"\x08" + call[13:17] + b"\xff" + bytes(8) + self.cookie
+        self.ear.sendto(here + call[22:24] + bytes(2), source)
 
 
 def deaf(link, new, n):
@@ -271,7 +273,7 @@ def deaf(link, new, n):
         link.calls.setblocking(False)
     try:
         packet, source = link.calls.recvfrom(65535)
-        if packet[:5] == b"FFS1\5":
+        if packet[8:13] == b"FFS1\7":
             link.called = (packet, source)
     except BlockingIOError:
         pass

@@ -22,10 +22,6 @@ const KNOWN_WRONG: &str = "FEC Encoding ID < 128, should be zero";
 /// 16 to 255 to applications, so the dissector has no name for them.
 const APPLICATION_ACKS: [&str; 2] = ["Unknown Ack Type (0x0010)", "Unknown Ack Type (0x0011)"];
 
-/// What is no NORM at the same port is left out: it begins with "FFS1" (`fanfare-serve`), as a sender's calls
-/// to hosts that hear no multicast. The dissector takes the first letter for a version of NORM.
-const NOT_NORM: &str = "!(udp.payload[0:4] == 46:46:53:31)";
-
 /// Kinds of message that a lossy transfer with acks must show. Not CMD(FLUSH): where receivers tell
 /// that they are complete before it is due, none is sent.
 pub const EXPECTED: &[&str] = &["INFO", "DATA", "CMD CC", "NACK", "ACK"];
@@ -38,7 +34,7 @@ impl Decoded {
     }
 }
 
-/// Decodes a capture in which all UDP is NORM, or ours beside it.
+/// Decodes a capture in which all UDP is NORM: what is ours beside it is a REPORT there.
 ///
 /// # Errors
 /// When `tshark` is missing or can't read the file.
@@ -47,7 +43,6 @@ pub fn decode(capture: &Path) -> Result<Decoded, ToolError> {
     let path = capture.display().to_string();
     let fields = ["frame.number", "_ws.col.Protocol", "_ws.col.Info", "_ws.malformed"];
     let mut arguments = vec!["-r", &path, "-d", "udp.port==1024-65535,norm", "-T", "fields"];
-    arguments.extend(["-Y", NOT_NORM]);
     for field in fields.iter().chain(&["_ws.expert.severity", "_ws.expert.message"]) {
         arguments.extend(["-e", field]);
     }

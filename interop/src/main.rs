@@ -2,6 +2,8 @@
 //!
 //! Exit codes: 0 all passed, 1 a cell failed or a tool is missing, 2 usage, 130 interrupted.
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 mod verbs;
 
 use std::path::{Path, PathBuf};

@@ -1,9 +1,7 @@
-//! What keeps the tree easy to read: files that do not go in circles, and crates of a size that one
-//! person can know.
+//! Files that do not go in circles: they can be read one after the other.
 
 use std::{
     collections::BTreeSet,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -11,20 +9,12 @@ use crate::source_tree::{Arrows, Tree};
 
 /// Files that name each other's definitions, all of them, must be read together. Two can be.
 const CIRCLE_FILES: usize = 2;
-/// Lines of a crate, with its tests: about what one person knows by heart.
-const CRATE_LINES: usize = 20_000;
 
 /// Checks all crates below `crates`.
 pub(crate) fn check(findings: &mut Vec<String>) {
     match Tree::read("crates") {
         Ok(tree) => check_circles(&tree.arrows(), findings),
         Err(why) => findings.push(why),
-    }
-    let mut crates: Vec<PathBuf> =
-        fs::read_dir("crates").into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    crates.sort();
-    for folder in crates {
-        check_size(&folder, lines(&folder), findings);
     }
 }
 
@@ -86,31 +76,10 @@ fn reached<'a>(arrows: &'a Arrows, file: &Path) -> BTreeSet<&'a PathBuf> {
     reached
 }
 
-fn check_size(folder: &Path, lines: usize, findings: &mut Vec<String>) {
-    if lines > CRATE_LINES {
-        findings.push(format!(
-            "{}: {lines} lines of Rust. Above {CRATE_LINES}, move what is a thing of its own into a \
-             crate of its own",
-            folder.display()
-        ));
-    }
-}
-
-/// Lines of Rust below a folder.
-fn lines(folder: &Path) -> usize {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let count = |path: PathBuf| match path.is_dir() {
-        true => lines(&path),
-        false if path.extension().is_some_and(|extension| extension == "rs") => {
-            fs::read_to_string(&path).unwrap_or_default().lines().count()
-        }
-        false => 0,
-    };
-    entries.map(count).sum()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn arrows(all: &[(&str, &str)]) -> Arrows {
@@ -153,15 +122,6 @@ mod tests {
             ("v/d.rs", "z/c.rs"),
         ];
         assert_eq!(found(&two).len(), 2);
-    }
-
-    #[test]
-    fn a_crate_that_nobody_can_know_by_heart_is_found() {
-        let mut findings = Vec::new();
-        check_size(Path::new("crates/a"), CRATE_LINES, &mut findings);
-        assert_eq!(findings, [""; 0]);
-        check_size(Path::new("crates/a"), CRATE_LINES + 1, &mut findings);
-        assert_eq!(findings.len(), 1);
     }
 
     /// A tree on disk, read, and gone with the test.

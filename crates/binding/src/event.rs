@@ -211,6 +211,7 @@ impl Event {
             }
             StreamEvent::Resumed => Self::new(EventKind::Resumed),
             StreamEvent::Left { node, name } => Self::named(EventKind::Left, node.0, name),
+            StreamEvent::Taken { node, name, .. } => Self::named(EventKind::Left, node.0, name),
             StreamEvent::GivenUp { node, name } => Self::named(EventKind::GivenUp, node.0, name),
             StreamEvent::Begun { sender, source } => {
                 let text = source.map(|source| source.to_string()).unwrap_or_default();

@@ -115,7 +115,7 @@ impl Report {
                 StreamOutcome::Whole(None) => Outcome::Unverified,
                 StreamOutcome::Gaps(_) => Outcome::Partial,
                 StreamOutcome::Differs(_) => Outcome::Differs,
-                StreamOutcome::Left => Outcome::Left,
+                StreamOutcome::Left | StreamOutcome::Taken => Outcome::Left,
                 StreamOutcome::Silent => Outcome::Silent,
             };
             Received { name, node: node.0, outcome }

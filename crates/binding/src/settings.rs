@@ -5,7 +5,7 @@ use std::time::Duration;
 use fanfare::{
     GroupOptions, GroupSpec, Network, ReceiveOptions, SendOptions, files,
     groups::{self, Filter, Subscription},
-    protocol::{Bitrate, CongestionControl, FecConfig, SenderConfig},
+    protocol::{CongestionControl, FecConfig, SenderConfig},
     stream::{self, StreamPolicy},
 };
 
@@ -15,8 +15,6 @@ use crate::{
     words::Expected,
 };
 
-/// The most that a controller may try without being told, as `fanfare send` has it.
-const RATE_MAX: Bitrate = Bitrate::mbps(10_000);
 /// Blocks shorter than those of files: a loss is noticed at the end of its block. As `fanfare pipe` has it.
 const STREAM_BLOCK: (u16, u16) = (64, 64);
 /// Requests to a receiver before it is given up, at least; see `fanfare send`.
@@ -60,7 +58,12 @@ impl Options {
             config.segment_size = segment;
         }
         if let Purpose::Join = purpose {
-            config.rate = self.rate.unwrap_or(config.rate);
+            // Members answer each other.
+            config.congestion = self.control.unwrap_or(CongestionControl::Auto);
+            config.rate = self.rate.unwrap_or(match config.congestion {
+                CongestionControl::Fixed => config.rate,
+                _ => SenderConfig::RATE_MAX,
+            });
             return config;
         }
         if let Purpose::SendStream | Purpose::ReceiveStream = purpose {
@@ -73,7 +76,7 @@ impl Options {
         config.congestion = self.control.unwrap_or(automatic);
         let otherwise = match config.congestion {
             CongestionControl::Fixed => config.rate,
-            _ => RATE_MAX,
+            _ => SenderConfig::RATE_MAX,
         };
         config.rate = self.rate.unwrap_or(otherwise);
         if asks {

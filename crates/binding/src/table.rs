@@ -51,9 +51,7 @@ macro_rules! option {
 /// In the order of the documentation.
 pub(crate) const ALL: [Known; 34] = [
     option!("rate", SENDERS, rate, |name, text| Ok(Some(units::rate_of(name, text)?))),
-    option!("cc", SEND_FILES | SEND_STREAM, control, |name, text| Ok(Some(words::control(
-        name, text
-    )?))),
+    option!("cc", SENDERS, control, |name, text| Ok(Some(words::control(name, text)?))),
     option!("interface", NODES, interface, |_, text| Ok(Some(text.to_owned()))),
     option!("ttl", NODES, ttl, |name, text| Ok(Some(words::number(name, text)?))),
     option!("segment", SENDERS, segment, |_, text| Ok(Some(units::segment(text)?))),

@@ -4,7 +4,7 @@ use fanfare_doctor::{Diagnosis, Examination, Finding, Level, PeerReport, examine
 use fanfare_node::JoinError;
 use serde::Serialize;
 
-use fanfare_command::{Exit, Failure, Notice, print_line, to_text, units};
+use fanfare_command::{Exit, Failure, Notice, print_line, say, to_text, units};
 
 /// One line of `--json`; `docs/reference/doctor.md` describes it.
 #[derive(Debug, Serialize)]
@@ -96,7 +96,7 @@ pub(crate) fn run(plan: &DoctorPlan) -> Exit {
 pub(crate) fn refuse(shown: Shown, failures: &[Failure]) -> Exit {
     let Some((last, others)) = failures.split_last() else { return Exit::Failed };
     for failure in others {
-        eprintln!("{failure}");
+        say(failure);
         print_error(shown, failure);
     }
     give_up(shown, last)
@@ -139,7 +139,8 @@ fn diagnose(shown: Shown, subject: &Subject) -> Result<Diagnosis, Failure> {
     if !shown.json && !shown.quiet {
         let time = units::seconds(examination.peer_wait);
         let name = name.as_ref().map_or_else(String::new, |name| format!("group {name}: "));
-        eprintln!("{name}examining {}, listening {time} for other doctors", examination.group);
+        let group = &examination.group;
+        say(&format_args!("{name}examining {group}, listening {time} for other doctors"));
     }
     let mut show = |finding: &Finding| show(shown, name.as_deref(), finding);
     examine(examination, &mut show).map_err(|error| Failure::from(JoinError::Open(error)))
@@ -205,7 +206,7 @@ fn peer_line(peer: &PeerReport) -> PeerLine<'_> {
 }
 
 fn give_up(shown: Shown, failure: &Failure) -> Exit {
-    eprintln!("{failure}");
+    say(failure);
     print_error(shown, failure);
     if shown.json {
         print_line(&to_text(&Notice::result(failure.exit as u8)));

@@ -39,7 +39,7 @@ mod watching;
 
 use command_line::{GRAMMAR, Refused, Task, program, understand};
 use fanfare_command::{
-    Exit, Output, end, generate, give_up, give_up_all, interrupt, misunderstood,
+    Exit, Output, end, generate, give_up, give_up_all, interrupt, misunderstood, say,
 };
 use fanfare_watch::transfer::Kind;
 use watching::watched;
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     let words = match fanfare_shims::translate(std::env::args_os().collect()) {
         Ok(words) => words,
         Err(failure) => {
-            eprintln!("{failure}");
+            say(&failure);
             return end(failure.exit).into();
         }
     };

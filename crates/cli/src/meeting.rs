@@ -1,6 +1,7 @@
 //! Sender and receivers meet by a code, before a transfer begins.
 
 use std::{
+    cell::Cell,
     net::{IpAddr, SocketAddr},
     sync::mpsc::RecvTimeoutError,
     time::{Duration, Instant},
@@ -19,6 +20,12 @@ use fanfare_node::{
 
 /// How often to look whether somebody wants it to end.
 const LOOK: Duration = Duration::from_millis(100);
+/// A host that has another code was found: another one with the same number has so long to answer. Hosts
+/// show themselves once a second.
+const WRONG_WAIT: Duration = Duration::from_secs(5);
+/// So long nobody answers to a code before it is given up, where no --timeout says otherwise. A code is
+/// known only after its sender has begun to answer to it.
+const UNUSED_WAIT: Duration = Duration::from_secs(30);
 /// Key ids of transfers by code: each key is of one transfer.
 const EPOCH: u32 = 1;
 
@@ -41,6 +48,15 @@ pub(crate) struct Visiting {
     pub(crate) interface: Option<String>,
     /// Hosts that are asked beside the group.
     pub(crate) others: Vec<SocketAddr>,
+}
+
+/// A host that does not let this receiver in.
+#[derive(Debug, Clone, Copy)]
+struct Refusal {
+    ip: IpAddr,
+    /// It lets nobody in any more; otherwise it has another code.
+    over: bool,
+    at: Instant,
 }
 
 impl Hosting {
@@ -175,19 +191,27 @@ impl Visiting {
         let guest = Guest::new(&self.code, system_salt().ok_or_else(chance_missing)?);
         output.text(&format!("looking for the sender of code {}", self.code));
         let begun = Instant::now();
-        let in_time = || timeout.is_none_or(|timeout| begun.elapsed() < timeout);
-        let mut wrong = None;
-        let go_on = || in_time() && !interrupt::is_asked();
+        let refusal: Cell<Option<Refusal>> = Cell::new(None);
+        let limit = timeout.unwrap_or(UNUSED_WAIT);
+        let go_on = || {
+            let waits = refusal.get().is_none_or(|refusal| refusal.at.elapsed() < WRONG_WAIT);
+            waits && begun.elapsed() < limit && !interrupt::is_asked()
+        };
+        let refuse = |host: &SocketAddr, over| {
+            let (ip, at) = (host.ip(), Instant::now());
+            refusal.set(Some(Refusal { ip, over, at }));
+        };
         let found = meeting.find(guest, &self.others, go_on, |event| match event {
             GuestEvent::Wrong(host, left) => {
-                wrong = Some(host.ip());
+                refuse(host, false);
                 output.warn("code.guess", format!("the code is not the one of the sender at {}: {left} guesses are left there", host.ip()));
             }
             GuestEvent::Closed(host) => {
-                wrong = Some(host.ip());
+                refuse(host, false);
                 output.warn("code.closed", format!("the sender at {} has had too many wrong codes, and lets nobody in", host.ip()));
             }
             GuestEvent::Over(host) => {
+                refuse(host, true);
                 output.warn("code.closed", format!("the sender at {} lets nobody in any more: all receivers have come", host.ip()));
             }
             GuestEvent::Found(_) | GuestEvent::Granted { .. } | GuestEvent::GaveUp => {}
@@ -204,25 +228,35 @@ impl Visiting {
             _ if interrupt::is_asked() => {
                 Err(Failure::new(Exit::Interrupted, "interrupted", "interrupted"))
             }
-            _ => Err(self.not_found(wrong)),
+            _ => Err(self.not_found(refusal.get(), timeout)),
         }
     }
 
-    fn not_found(&self, wrong: Option<IpAddr>) -> Failure {
+    fn not_found(&self, refusal: Option<Refusal>, timeout: Option<Duration>) -> Failure {
         let slot = self.code.slot();
-        match wrong {
-            Some(ip) => {
+        match refusal {
+            Some(Refusal { ip, over: true, .. }) => {
+                let text = format!(
+                    "code ({slot}-...): the sender at {ip} lets nobody in any more: all receivers have come, \
+                     or its time is over. Ask for a new code"
+                );
+                Failure::new(Exit::Permission, "code.over", text)
+            }
+            Some(Refusal { ip, .. }) => {
                 let text = format!(
                     "code ({slot}-...): the sender at {ip} has another one. Type it as the sender shows it"
                 );
                 Failure::new(Exit::Permission, "code.wrong", text)
             }
             None => {
+                let time = units::about(timeout.unwrap_or(UNUSED_WAIT));
                 let text = format!(
-                    "code ({slot}-...): no sender with it answered. If it is used or too old, \
+                    "code ({slot}-...): no sender with it answered in {time}. If it is used or too old, \
                      ask for a new one. If the sender is in another network, name it with --at HOST"
                 );
-                Failure::new(Exit::Nobody, "code.unknown", text)
+                // Who names a time is told that it is over, as by every other command.
+                let exit = if timeout.is_some() { Exit::Nobody } else { Exit::Permission };
+                Failure::new(exit, "code.unknown", text)
             }
         }
     }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::Args;
-use fanfare_command::{Exit, Failure, Help};
+use fanfare_command::{Exit, Failure, Help, say};
 
 /// What the loader looks for.
 const LIBRARY: &str = "libnorm.so.1";
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &NormExecArgs) -> Exit {
         Ok(folder) => start(args, &folder),
         Err(failure) => failure,
     };
-    eprintln!("{failure}");
+    say(&failure);
     failure.exit
 }
 

@@ -125,3 +125,12 @@ pub(crate) fn id_taken(
     };
     format!("node id {} is used by {own} (this node) and by {other}: {so}", id.0)
 }
+
+/// Warning about two nodes with one id and instance.
+pub(crate) fn twin(id: NodeId, holder: NodeId) -> String {
+    format!(
+        "another node publishes with the numbers of this one (node id {}): node {} holds messages of \
+         that one, and acknowledges none of this one. Start one of the two again",
+        id.0, holder.0
+    )
+}

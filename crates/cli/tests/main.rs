@@ -1,5 +1,7 @@
 //! The tests of the command are one program, so that it is linked once; a file is one part of the command.
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 mod companions;
 mod config;
 mod demo;
@@ -9,8 +11,10 @@ mod generate;
 mod help;
 mod messages;
 mod norm_exec;
+mod outputs;
 mod pipe;
 mod policy;
+mod sessions;
 mod support;
 mod transfers;
 

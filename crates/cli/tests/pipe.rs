@@ -8,13 +8,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::Stage;
+use crate::support::{Stage, hosts::Hosts};
 
 const MIB: usize = 1 << 20;
 
 fn pipe(stage: &Stage, end: &str, more: &[&str]) -> Child {
     Command::new(crate::PROGRAM)
         .args(["pipe", end, "--group", &stage.group, "--interface", "127.0.0.1"])
+        .args(more)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The same on another host, in this group.
+fn pipe_on(hosts: &Hosts, n: u8, end: &str, more: &[&str]) -> Child {
+    Command::new("ip")
+        .args(["netns", "exec", &hosts.host(n), crate::PROGRAM, "pipe", end])
+        .args(["--interface", "eth0"])
         .args(more)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -336,4 +349,79 @@ fn who_comes_late_is_told_what_is_missing_and_writes_nothing_unless_it_may() {
     let now = now.join().unwrap();
     assert_eq!(code(&now), 0, "{}", stderr(&now));
     assert!(!now.stdout.is_empty() && sent.ends_with(&now.stdout));
+}
+
+#[test]
+fn segments_of_a_stream_fit_into_the_packets_of_the_link_whatever_else_is_in_them() {
+    let stage = Stage::new();
+    let key = stage.path("k");
+    let key = key.to_str().unwrap();
+    assert!(Command::new(crate::PROGRAM).args(["key", "new", key]).status().unwrap().success());
+    let hosts = Hosts::new("pm", 2);
+    for n in [1, 2] {
+        hosts.on(n, &format!("addr add fd00::{n}/64 dev eth0 nodad"));
+    }
+    let (v4, v6) = ("239.255.42.1:6003", "[ff05::42]:6003");
+    for (mtu, group, sealing) in [
+        (1500, v6, &["--key", key][..]),
+        (1400, v6, &[]),
+        (1400, v4, &["--key", key]),
+        (1400, v4, &[]),
+    ] {
+        for n in [1, 2] {
+            hosts.on(n, &format!("link set eth0 mtu {mtu}"));
+        }
+        let args = [&["--group", group][..], sealing].concat();
+        let receiver = collect(pipe_on(&hosts, 2, "recv", &[&args[..], &["--name=a"]].concat()));
+        let sending = [&args[..], &["--expect=a", "--wait=10s"]].concat();
+        let mut sender = pipe_on(&hosts, 1, "send", &sending);
+        let sent = bytes(300_000);
+        let feeder = feed(&mut sender, sent.clone());
+        let told = collect(sender).join().unwrap();
+        feeder.join().unwrap();
+        assert_eq!(code(&told), 0, "{mtu} {group} {sealing:?}: {}", stderr(&told));
+        let receiver = receiver.join().unwrap();
+        assert!(receiver.stdout == sent, "{mtu} {group} {sealing:?}");
+    }
+}
+
+#[test]
+fn a_sender_whose_receiver_reads_another_pipe_says_so_and_ends() {
+    for expected in ["a", "1"] {
+        let stage = Stage::new();
+        let receiver = recv(&stage, "a", &[]);
+        let mut first = pipe(&stage, "send", &["--expect=a"]);
+        let mut input = first.stdin.take().unwrap();
+        input.write_all(b"first").unwrap();
+        let mut receiver = receiver;
+        let mut begun = [0; 5];
+        receiver.stdout.as_mut().unwrap().read_exact(&mut begun).unwrap();
+        let mut second = pipe(&stage, "send", &["--expect", expected, "--wait=2s", "--json"]);
+        feed(&mut second, bytes(10));
+        let second = collect(second).join().unwrap();
+        assert_eq!(code(&second), 3, "{}", stderr(&second));
+        assert!(stderr(&second).contains("a: receives another pipe"), "{}", stderr(&second));
+        let told = String::from_utf8(second.stdout).unwrap();
+        let last: serde_json::Value = serde_json::from_str(told.lines().last().unwrap()).unwrap();
+        assert_eq!(last["receivers"][0]["outcome"], "taken");
+        drop(input);
+        assert_eq!(code(&collect(first).join().unwrap()), 0);
+        assert_eq!(code(&collect(receiver).join().unwrap()), 0);
+    }
+}
+
+#[test]
+fn of_two_senders_that_wait_for_the_same_receiver_one_ends_without_it() {
+    let stage = Stage::new();
+    let senders = [1, 2].map(|n| {
+        let mut sender = pipe(&stage, "send", &["--expect=a", "--wait=10s", "--rate=4M"]);
+        feed(&mut sender, bytes(n * MIB));
+        collect(sender)
+    });
+    let receiver = collect(recv(&stage, "a", &[]));
+    let mut ended = senders.map(|sender| sender.join().unwrap());
+    ended.sort_by_key(code);
+    assert_eq!(ended.each_ref().map(code), [0, 3], "{}", stderr(&ended[1]));
+    assert!(stderr(&ended[1]).contains("a: receives another pipe"), "{}", stderr(&ended[1]));
+    assert_eq!(code(&receiver.join().unwrap()), 0);
 }

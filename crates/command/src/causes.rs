@@ -40,7 +40,6 @@ impl From<JoinError> for Failure {
                 Self::usage("segment.too_long", text)
             }
             JoinError::Cache(cache) => match cache {
-                CacheError::OtherNode { .. } => Self::usage("cache.other_node", text),
                 CacheError::InUse(_) => Self::new(Exit::Resource, "cache.in_use", text),
                 CacheError::Directory(_, why) if why.kind() == ErrorKind::PermissionDenied => {
                     Self::new(Exit::Permission, "cache.permission", text)
@@ -79,7 +78,10 @@ fn target_failure(error: &TargetError) -> Failure {
             (Exit::Permission, "target.permission")
         }
         TargetError::Open(..) => (Exit::Resource, "target.not_writable"),
-        TargetError::InUse(_) | TargetError::NoReader(_) => (Exit::Resource, "target.in_use"),
+        TargetError::InUse(..) | TargetError::Attached(..) | TargetError::NoReader(_) => {
+            (Exit::Resource, "target.in_use")
+        }
+        TargetError::NoDevice(..) | TargetError::NotDevice(_) => (Exit::Usage, "target.no_device"),
         TargetError::Directory(_) | TargetError::Unverifiable => (Exit::Usage, "target.kind"),
     };
     Failure::new(exit, code, format!("{error}"))

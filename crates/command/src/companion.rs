@@ -15,6 +15,7 @@ use crate::{
     Exit, Failure, end,
     ending::{misunderstood, say_in_json},
     generate::{self, GenerateCommand},
+    output::say,
 };
 
 /// A program that has some of the commands.
@@ -55,6 +56,7 @@ impl Companion {
 
     /// The program itself: does what `run` makes of the command line.
     pub fn main<Asked: Parser>(self, run: impl FnOnce(Asked) -> Exit) -> ExitCode {
+        fanfare_os::signal::survive_file_limit();
         let args: Vec<OsString> = std::env::args_os().collect();
         match Asked::try_parse_from(&args) {
             Ok(asked) => end(run(asked)).into(),
@@ -94,7 +96,7 @@ impl Companion {
             }
         }
         let failure = self.failure(command, refused.as_ref());
-        eprintln!("{failure}");
+        say(&failure);
         say_in_json(&failure, &args.args);
         failure.exit
     }

@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 use crate::{
     exit::{Exit, Failure},
     notice::{Notice, to_text},
-    output::{Output, print_line},
+    output::{Output, end, print_line, print_with, say},
 };
 
 /// Answers a command line that was refused. Help and version are no errors; everything else is one
@@ -15,14 +15,14 @@ use crate::{
 #[must_use]
 pub fn misunderstood(error: &clap::Error, args: &[OsString]) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        let _ = error.print();
-        return Exit::Done.into();
+        print_with(|| error.print());
+        return end(Exit::Done).into();
     }
     let failure = Failure::from(error);
     match error.kind() {
         // All that is missing is what there is.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => drop(error.print()),
-        _ => eprintln!("{failure}"),
+        _ => say(&failure),
     }
     say_in_json(&Failure { exit: Exit::Usage, ..failure }, args);
     Exit::Usage.into()

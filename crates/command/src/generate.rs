@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use crate::{
     exit::{Exit, Failure},
     help::Help,
-    output::print_line,
+    output::{print_line, say},
     pages,
 };
 
@@ -76,7 +76,7 @@ pub fn man(args: &ManArgs, program: Command) -> Exit {
     match done {
         Ok(()) => Exit::Done,
         Err(failure) => {
-            eprintln!("{failure}");
+            say(&failure);
             failure.exit
         }
     }

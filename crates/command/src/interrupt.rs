@@ -33,6 +33,7 @@ static HANGUP: AtomicBool = AtomicBool::new(false);
 
 /// Takes over SIGINT, SIGTERM and SIGHUP. To be called before there is another thread.
 pub fn install(hangup_reloads: bool) {
+    fanfare_os::signal::survive_file_limit();
     if hangup_reloads {
         // No thread receives SIGHUP, so that no handler does; one waits for it.
         fanfare_os::signal::on_hangup(|| HANGUP.store(true, Ordering::Relaxed));

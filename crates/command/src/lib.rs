@@ -6,7 +6,7 @@
 //! - `exit`: exit codes and failures; `causes`: errors of the library as failures; `usage`: those of
 //!   the command line; `ending`: how a command ends early
 //! - `output`: text, progress bar and JSON; `notice`: lines that every command may print;
-//!   `printable`: text that others wrote
+//!   `error_terminal`: where bars are drawn; `printable`: text that others wrote
 //! - `help`: the end of a command's help; `pages`: completions, man pages and the page of
 //!   reference; `generate`: the commands that print them
 //! - `companion`: the programs beside `fanfare`
@@ -15,6 +15,7 @@
 mod causes;
 mod companion;
 mod ending;
+mod error_terminal;
 mod exit;
 pub mod generate;
 mod help;
@@ -34,5 +35,5 @@ pub use ending::{give_up, give_up_all, misunderstood};
 pub use exit::{Exit, Failure};
 pub use help::Help;
 pub use notice::{Notice, to_text};
-pub use output::{Output, OutputArgs, Printed, end, print_line, printed};
+pub use output::{Output, OutputArgs, Printed, end, print_line, printed, say};
 pub use printable::Printable;

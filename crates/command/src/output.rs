@@ -18,6 +18,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::{
+    error_terminal,
     exit::{Exit, Failure},
     notice::{Notice, Of, to_text},
     printable::Printable,
@@ -160,7 +161,7 @@ impl Output {
             print_line(&self.line_text(line));
         }
         if self.shows_events() {
-            self.bar.suspend(|| eprintln!("{}", Printable(&self.line_text(line))));
+            self.bar.suspend(|| say(&Printable(&self.line_text(line))));
         }
     }
 
@@ -221,9 +222,7 @@ impl Output {
     pub fn text(&self, text: &str) {
         if !self.args.quiet {
             let stream = self.stream.as_ref().map_or_else(String::new, |name| format!("{name}: "));
-            // Standard error has no buffer: one text is one write, and no other line gets into it.
-            let line = format!("{stream}{}\n", Printable(text));
-            self.bar.suspend(|| eprint!("{line}"));
+            self.bar.suspend(|| say(&format_args!("{stream}{}", Printable(text))));
         }
     }
 
@@ -283,7 +282,7 @@ impl Output {
             false => failure.of_stream(name),
         });
         let failure = named.as_ref().unwrap_or(failure);
-        self.bar.suspend(|| eprintln!("{failure}"));
+        self.bar.suspend(|| say(failure));
         self.event(&Notice::Error { code: failure.code, message: &failure.to_string() });
     }
 
@@ -330,11 +329,14 @@ impl Output {
 
 fn target(args: OutputArgs) -> ProgressDrawTarget {
     // indicatif itself shows nothing where standard error is no terminal.
-    if args.quiet || args.json {
-        ProgressDrawTarget::hidden()
-    } else {
-        ProgressDrawTarget::stderr()
-    }
+    if args.quiet || args.json { ProgressDrawTarget::hidden() } else { error_terminal::target() }
+}
+
+/// Writes a line for people to standard error. A reader that has gone away, or a full disk, is no
+/// reason to end: `eprintln!` would panic there, and end a transfer with it.
+pub fn say(line: &dyn fmt::Display) {
+    // Standard error has no buffer: one line is one write, and no other line gets into it.
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// A reader that has gone away is no reason to fail; it is no reason to send less either. Whose work is
@@ -347,8 +349,13 @@ pub fn print_line(text: &str) {
 fn write_line(text: &str) {
     let is_last = text.starts_with(RESULT) && !OF_ONE.iter().any(|of| text.contains(of));
     ENDED.fetch_or(is_last, Ordering::Relaxed);
-    let mut stdout = io::stdout().lock();
-    let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+    print_with(|| writeln!(io::stdout().lock(), "{text}"));
+}
+
+/// Has something written to standard output, and notes whether it was.
+pub(crate) fn print_with(write: impl FnOnce() -> io::Result<()>) {
+    // Without this, what is still in the buffer would be lost without a word.
+    let written = write().and_then(|()| io::stdout().flush());
     if let Err(number) =
         written.map_err(|error| error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()))
     {
@@ -411,7 +418,7 @@ pub fn printed() -> Printed {
 pub fn end(exit: Exit) -> Exit {
     match printed() {
         Printed::Refused(failure) if exit == Exit::Done => {
-            eprintln!("{failure}");
+            say(&failure);
             failure.exit
         }
         _ => exit,

@@ -200,6 +200,11 @@ pub trait RateController: core::fmt::Debug + Send {
     }
     /// The rate to send at now.
     fn rate(&self) -> Bitrate;
+    /// Gives what this report, followed, would make of the rate: 1 leaves it as it is. `None`: nothing.
+    fn outlook(&self, now: Time, feedback: &Feedback) -> Option<f64> {
+        let _ = (now, feedback);
+        None
+    }
     /// Why.
     fn reason(&self) -> Reason {
         Reason::Set

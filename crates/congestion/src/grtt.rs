@@ -10,6 +10,10 @@ use fanfare_units::time::{Duration, Time};
 const KEEP_ON_RAISE: f64 = 0.25;
 /// What a step of decay leaves (NRL's value).
 const DECAY: f64 = 0.9;
+/// The same where all receivers are known and few, and some have been measured since: each answers at
+/// once, so the largest of their samples is the group's. A queue that a start has filled would otherwise
+/// be paid for with tens of its own length.
+const DECAY_OF_FEW: f64 = 0.5;
 /// How far the estimate may rise within one GRTT: a forged sample must not silence the group.
 const RAISE_LIMIT: f64 = 2.0;
 /// The first collection's largest sample may be a lucky one.
@@ -134,11 +138,12 @@ impl Grtt {
         }
     }
 
-    /// A probe goes out.
-    pub fn on_probe(&mut self, now: Time) {
+    /// A probe goes out. `few`: all receivers are known, and few.
+    pub fn on_probe(&mut self, now: Time, few: bool) {
         let due = now.since(self.decayed) >= self.estimate().max(self.limits.decay_interval);
         if self.state == State::Measured && due {
-            self.set(self.peak.max(DECAY * self.estimate).min(self.estimate));
+            let decay = if few && self.peak > 0.0 { DECAY_OF_FEW } else { DECAY };
+            self.set(self.peak.max(decay * self.estimate).min(self.estimate));
             (self.peak, self.decayed) = (0.0, now);
         }
     }
@@ -204,10 +209,13 @@ mod tests {
         assert_eq!(grtt.estimate(), ms(100));
         grtt.on_sample(Time::ZERO + ms(400), ms(180));
         assert_eq!(grtt.estimate(), ms(160));
-        grtt.on_probe(Time::ZERO + ms(1000));
+        grtt.on_probe(Time::ZERO + ms(1000), false);
         assert_eq!(grtt.estimate(), ms(160), "the peak holds it");
-        grtt.on_probe(Time::ZERO + ms(2000));
-        assert_eq!(grtt.estimate(), ms(144));
+        grtt.on_probe(Time::ZERO + ms(2000), true);
+        assert_eq!(grtt.estimate(), ms(144), "nobody was measured");
+        grtt.on_sample(Time::ZERO + ms(2400), ms(20));
+        grtt.on_probe(Time::ZERO + ms(3000), true);
+        assert_eq!(grtt.estimate(), ms(72));
     }
 
     #[test]

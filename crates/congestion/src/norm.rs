@@ -243,6 +243,13 @@ impl RateController for Norm {
         self.rate
     }
 
+    fn outlook(&self, now: Time, feedback: &Feedback) -> Option<f64> {
+        // Before it has received anything a receiver reports next to nothing.
+        let says = feedback.loss > 0.0 || feedback.rate > self.limits.min;
+        let rate = self.judge(now, feedback).rate.as_bps() as f64;
+        says.then(|| rate / self.rate.as_bps().max(1) as f64)
+    }
+
     fn reason(&self) -> Reason {
         match self.candidates.first() {
             _ if self.rate >= self.limits.max => Reason::Set,

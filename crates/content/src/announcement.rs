@@ -16,6 +16,8 @@
 //! What is sent again because it changed has one more, `15: object`: the id of the one in whose place
 //! it comes.
 //!
+//! Where a listing comes after it, it has one more, `16: true`.
+//!
 //! In a carousel of more objects than can be kept, both have one more,
 //! `14: [place in the round, objects in a round, rounds to come]`: there an object comes under
 //! another id in each round.
@@ -93,6 +95,9 @@ pub struct Details {
     /// The object in whose place it is sent: what that was made of has changed.
     #[n(15)]
     pub instead: Option<u16>,
+    /// A listing comes after it: what stands in the way of its name may go by that.
+    #[n(16)]
+    pub listed: Option<bool>,
     /// What of a stream it is, if it is a piece of one.
     #[n(20)]
     pub piece: Option<Piece>,
@@ -102,6 +107,9 @@ pub struct Details {
     /// Who has signed it: the last 64 bytes of NORM_INFO are the signature of all before them.
     #[cbor(n(31), with = "minicbor::bytes")]
     pub signer: Option<[u8; 32]>,
+    /// The session that it was signed for: group and port. `None` from version 0.1.0.
+    #[n(32)]
+    pub session: Option<String>,
 }
 
 /// Which object of a carousel it is, whatever its id.
@@ -168,9 +176,11 @@ impl Details {
             follows: None,
             turn: None,
             instead: None,
+            listed: None,
             piece: None,
             nonce: None,
             signer: None,
+            session: None,
         }
     }
 
@@ -290,16 +300,22 @@ impl Announcement {
         let mut signed = self.clone();
         if let Some(details) = &mut signed.details {
             details.signer = Some(identity.public().0);
+            details.session = identity.session().map(str::to_owned);
         }
         let mut info = signed.encode();
         info.extend(identity.sign(Purpose::Object, &info));
         info
     }
 
-    /// Whose signature stands below this NORM_INFO, if it is right.
+    /// Whose signature stands below this NORM_INFO, if it is right, and is for this session: what was signed
+    /// for another one, and is sent here by somebody else, is signed by nobody.
     #[must_use]
-    pub fn signer(info: &[u8]) -> Option<PublicKey> {
-        let key = PublicKey(Self::parse(info).details?.signer?);
+    pub fn signer(info: &[u8], session: &str) -> Option<PublicKey> {
+        let details = Self::parse(info).details?;
+        let key = PublicKey(details.signer?);
+        if details.session.is_some_and(|signed| signed != session) {
+            return None;
+        }
         let (signed, signature) = info.split_last_chunk()?;
         key.verifies(Purpose::Object, signed, signature).then_some(key)
     }
@@ -329,6 +345,8 @@ impl Announcement {
 mod tests {
     use super::*;
 
+    const HERE: &str = "239.255.42.1:6003";
+
     fn announced() -> Announcement {
         let details = Details::new(1 << 40, [7; 32], Some(0o644), Some(-5)).at_nanoseconds(9);
         Announcement { name: b"dir/file.txt".to_vec(), details: Some(details) }
@@ -345,17 +363,30 @@ mod tests {
     }
 
     #[test]
+    fn what_was_signed_for_another_session_is_signed_by_nobody_here() {
+        let identity = Identity::from_seed([3; 32]);
+        for (session, right) in [(HERE, true), ("239.255.42.2:6003", false), ("unicast", false)] {
+            let info = announced().encode_signed(&identity.in_session(session));
+            let signer = right.then_some(identity.public());
+            assert_eq!(Announcement::signer(&info, HERE), signer, "{session}");
+        }
+        // As version 0.1.0 signed.
+        let info = announced().encode_signed(&identity);
+        assert_eq!(Announcement::signer(&info, HERE), Some(identity.public()));
+    }
+
+    #[test]
     fn a_signed_announcement_reads_as_before_and_nothing_in_it_can_be_changed() {
         let identity = Identity::from_seed([1; 32]);
         let info = announced().encode_signed(&identity);
         assert_eq!(Announcement::parse(&info).name, announced().name);
         assert_eq!(Announcement::parse(&info).details.unwrap().root, [7; 32]);
-        assert_eq!(Announcement::signer(&info), Some(identity.public()));
-        assert_eq!(Announcement::signer(&announced().encode()), None);
+        assert_eq!(Announcement::signer(&info, HERE), Some(identity.public()));
+        assert_eq!(Announcement::signer(&announced().encode(), HERE), None);
         for bit in 0..info.len() * 8 {
             let mut changed = info.clone();
             changed[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Announcement::signer(&changed), None, "bit {bit}");
+            assert_eq!(Announcement::signer(&changed, HERE), None, "bit {bit}");
         }
     }
 

@@ -25,6 +25,8 @@ pub struct Placed {
     pub how: How,
     /// Why the file does not have the name its sender gave.
     pub name_rejected: Option<NameError>,
+    /// That name, where something else stands in its way.
+    pub displaced: Option<SafeName>,
 }
 
 impl Placed {
@@ -50,6 +52,13 @@ impl Placed {
 pub fn unnamed(hash: &[u8; 32]) -> SafeName {
     let hex = blake3::Hash::from_bytes(*hash).to_hex();
     SafeName::own(format!("unnamed-{}", &hex[..16]))
+}
+
+/// The name of what is to have another one, with something in the way of that.
+#[must_use]
+pub fn displaced(name: &SafeName, hash: &[u8; 32]) -> SafeName {
+    let of = blake3::Hasher::new().update(hash).update(name.to_string().as_bytes()).finalize();
+    unnamed(of.as_bytes())
 }
 
 /// Something is where the file, or one of its directories, is to be.

@@ -455,7 +455,10 @@ mod tests {
         std::fs::create_dir_all(scratch.path().join("d/x")).unwrap();
         placed(&directory, "new", "f", Conflict::Overwrite);
         assert_eq!(std::fs::read_to_string(scratch.path().join("f")).unwrap(), "new");
-        assert_eq!(placed(&directory, "new", "d", Conflict::Overwrite), "d.1");
+        let error = place(&directory, "new", "d", Conflict::Overwrite).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert!(scratch.path().join("d/x").exists() && !scratch.path().join("d.1").exists());
+        assert_eq!(placed(&directory, "new", "d", Conflict::KeepBoth), "d.1");
     }
 
     #[test]

@@ -166,6 +166,18 @@ pub struct Metadata {
     pub times: [i64; 4],
 }
 
+impl Metadata {
+    /// Tells whether it has these permissions and this time, where its file system has permissions at all.
+    fn has(&self, mode: Option<Mode>, mtime: Option<Mtime>) -> bool {
+        let Some(has) = self.mode.map(mode_of) else { return true };
+        let [seconds, nanoseconds, ..] = self.times;
+        let same_time = mtime.is_none_or(|mtime| {
+            (mtime.seconds, i64::from(mtime.nanoseconds)) == (seconds, nanoseconds)
+        });
+        mode.is_none_or(|mode| mode == has) && same_time
+    }
+}
+
 impl dyn DirectoryHandle + '_ {
     /// Bytes of the regular file of that name; `None`: there is none.
     pub fn file_size(&self, name: &str) -> Option<u64> {
@@ -179,15 +191,17 @@ impl dyn FileHandle + '_ {
     pub fn adjust(&self, mode: Option<Mode>, mtime: Option<Mtime>) -> Result<(), Errno> {
         let now = self.metadata()?;
         let Some(has) = now.mode.map(mode_of) else { return Ok(()) };
-        let [seconds, nanoseconds, ..] = now.times;
-        let other_time = mtime.filter(|mtime| {
-            (mtime.seconds, i64::from(mtime.nanoseconds)) != (seconds, nanoseconds)
-        });
-        if mode.is_none_or(|mode| mode == has) && other_time.is_none() {
+        if now.has(mode, mtime) {
             return Ok(());
         }
         let _ = self.set_properties(mode.unwrap_or(has), mtime);
         self.sync()
+    }
+
+    /// Tells whether it has another name besides, and other permissions or another time than these: it cannot
+    /// have them without the other name having them, too.
+    pub fn is_shared_as_another(&self, mode: Option<Mode>, mtime: Option<Mtime>) -> bool {
+        self.metadata().is_ok_and(|now| now.is_linked_twice && !now.has(mode, mtime))
     }
 
     /// Writes all of `bytes`.

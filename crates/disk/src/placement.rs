@@ -7,7 +7,10 @@ use std::{
 
 use fanfare_os::io::Errno;
 
-use crate::{AsDirectory, FileHandle, Open, Reader, in_writable, rename_new};
+use crate::{
+    AsDirectory, DirectoryHandle, FileHandle, Metadata, Mtime, Open, Reader, in_writable, mode_of,
+    rename_new,
+};
 
 /// Tries to find a free `name.1`, `name.2`, … before giving up.
 const SUFFIX_MAX: u32 = 9999;
@@ -70,7 +73,11 @@ impl<D: AsDirectory> Finished<'_, D> {
                 Err(Errno::NOENT) if parent.file_size(&candidate).is_some() => {}
                 done => return Ok(done.map(|()| Place::New(candidate))?),
             }
-            if equals(parent, &candidate, self.size, self.hash) {
+            let equal = equals(parent, &candidate, self.size, self.hash);
+            // What shares an equal file with another name, and is another, must not change that.
+            let replaces =
+                conflict == Conflict::Overwrite && self.is_shared(from, parent, &candidate);
+            if equal && !replaces {
                 return Ok(Place::Equal(candidate));
             }
             match conflict {
@@ -78,14 +85,38 @@ impl<D: AsDirectory> Finished<'_, D> {
                 Conflict::Keep => return Ok(Place::Taken),
                 Conflict::Overwrite => {
                     match in_writable(parent, || from.rename(self.part, parent, &candidate)) {
-                        // A directory stands there: it is not what was meant to be replaced.
-                        Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {}
+                        // A directory stands there: it is not what was meant to be replaced. Beside it
+                        // may be the name of another file that is sent.
+                        Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {
+                            return Err(io::ErrorKind::AlreadyExists.into());
+                        }
                         done => return Ok(done.map(|()| Place::Replaced(candidate))?),
                     }
                 }
             }
         }
         Err(io::ErrorKind::AlreadyExists.into())
+    }
+}
+
+impl<D: AsDirectory> Finished<'_, D> {
+    /// Tells whether the file that is there has another name, too, and other permissions or another time.
+    fn is_shared(
+        &self,
+        from: &dyn DirectoryHandle,
+        parent: &dyn DirectoryHandle,
+        name: &str,
+    ) -> bool {
+        let (Some(new), Some(here)) =
+            (open_sized(from, self.part, self.size), open_sized(parent, name, self.size))
+        else {
+            return false;
+        };
+        let Ok(Metadata { mode, times: [seconds, nanoseconds, ..], .. }) = new.metadata() else {
+            return false;
+        };
+        let nanoseconds = u32::try_from(nanoseconds).unwrap_or(0);
+        here.is_shared_as_another(mode.map(mode_of), Some(Mtime { seconds, nanoseconds }))
     }
 }
 

@@ -172,7 +172,7 @@ impl Ward {
         let _ = endpoint.receive(|meta, datagram| {
             let way = match meta.via {
                 Via::Group(_) | Via::Layers => Way::Multicast,
-                Via::Unicast => Way::Unicast,
+                Via::Unicast | Via::Direct => Way::Unicast,
             };
             if let Some(probe) = Probe::parse(datagram) {
                 exchange.on_probe(now, meta.source, way, &probe);

@@ -1,6 +1,8 @@
 //! Publishes a message to a group, and prints what others publish:
 //! `cargo run --example publish_subscribe -- GROUP TOPIC TEXT`
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 use std::{env, error::Error};
 
 use fanfare::{

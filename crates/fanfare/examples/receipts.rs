@@ -1,6 +1,8 @@
 //! Sends a file, waits for named receivers, and prints a receipt from each:
 //! `cargo run --example receipts -- GROUP FILE NAME...`
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 use std::{env, error::Error};
 
 use fanfare::{

@@ -1,6 +1,8 @@
 //! Receives what one sender sends, and shows how far it is:
 //! `cargo run --example receive -- GROUP DIRECTORY`
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 use std::{env, error::Error, path::Path};
 
 use fanfare::{

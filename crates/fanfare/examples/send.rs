@@ -3,6 +3,8 @@
 //! GROUP is an address and a port such as `239.255.42.1:6003`; `norm://eth0;239.255.42.1:6003`
 //! names the interface, too.
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 use std::{env, error::Error, path::PathBuf};
 
 use fanfare::{Network, SendOptions, Sources, Transfer};

@@ -1,6 +1,8 @@
 //! How long does a file take to reach fifty receivers when every tenth packet is lost? A simulated
 //! network tells, in virtual time: `cargo run --features sim --example simulated_network`
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 use fanfare::{
     protocol::SenderConfig,
     sim::{Duration, Link, Object, Plan, Report},

@@ -1,6 +1,8 @@
 //! Sends lines of standard input as messages of a stream, or prints those of another one:
 //! `cargo run --example stream -- GROUP send RECEIVERS` and `cargo run --example stream -- GROUP recv`
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 use std::{
     env,
     error::Error,

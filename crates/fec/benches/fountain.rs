@@ -3,6 +3,8 @@
 //! `cargo bench -p fanfare-fec --features fountain --bench fountain`: one line per measure. The rate
 //! of decoding beside that of a link says which share of a core a receiver there needs.
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 use fanfare_fec::fountain::{BlockDecoder, BlockEncoder, Shape};
 use std::time::{Duration, Instant};
 

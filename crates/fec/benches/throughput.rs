@@ -3,6 +3,8 @@
 //! `cargo bench -p fanfare-fec`; docs/explanation/fec.md explains the columns. All contenders of a row take
 //! turns in short slices, so that a busy machine slows them alike; medians of the slices.
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 #[path = "throughput/isal.rs"]
 mod isal;
 

@@ -20,7 +20,7 @@ use crate::{
     file_storage::{FileStorage, WINDOW, discard_parts},
     layered::LayeredListener,
     ledger::{self, Ledger},
-    receive::{ReceiveJob, ReceiveOptions},
+    receive::{ReceiveJob, ReceiveOptions, SenderFilter},
     send::{SendJob, SendOptions},
     stream::{nowhere::nowhere, target::Sink, writer::Destination},
     streams::{Stream, block_bytes},
@@ -96,15 +96,25 @@ impl TransferBuilder {
             None => None,
         };
         let directory = match &self.receive {
-            Some((_, ReceiveOptions { to: Some(target), .. })) => Some(nowhere(target.free())?),
+            Some((_, ReceiveOptions { to: Some(target), .. })) => {
+                Some(nowhere(target.free().unwrap_or(u64::MAX))?)
+            }
             Some((path, options)) => Some(Arc::new(Directory::open(path, options.create_dirs)?)),
             None => None,
         };
         if let Some((_, options)) = &self.send {
             self.network.check()?;
-            if !options.one_way {
-                self.network = self.network.find_deaf();
-            }
+            self.network = match options.one_way {
+                true => self.network.unanswered(),
+                false => self.network.find_deaf(),
+            };
+        }
+        if let Some((_, options)) = &self.receive {
+            self.network = match options.from {
+                SenderFilter::Node(id) => self.network.only_sender(id),
+                SenderFilter::Address(address) => self.network.only_address(address),
+                SenderFilter::Any | SenderFilter::Name(_) | SenderFilter::Key(_) => self.network,
+            };
         }
         let endpoint = self.network.open_endpoint(self.receive.is_some())?;
         self.network.choose_segment(&endpoint);
@@ -172,6 +182,7 @@ impl TransferBuilder {
                 let mut job =
                     ReceiveJob::start(now, &mut session, directory, verifier, options, parts);
                 job.write_streams(streams, waker.clone());
+                job.listen_in(self.network.session_name());
                 job.wake_by(waker.clone());
                 Some(job)
             }
@@ -182,7 +193,10 @@ impl TransferBuilder {
         let (to_driver, commands) = sync_channel(16);
         let (to_application, events) = sync_channel(EVENTS);
         let mut outbox = Outbox::new(to_application);
-        let start_sending = |(sources, options)| {
+        let session_name = self.network.session_name();
+        let start_sending = |(sources, mut options): (Sources, SendOptions)| {
+            let signer = options.identity.as_ref();
+            options.identity = signer.map(|one| Arc::new(one.in_session(&session_name)));
             SendJob::start(now, &mut session, &mut storage, sources, options, about, &mut outbox)
         };
         let mut send = self.send.map(start_sending).transpose().map_err(TransferError::Enqueue)?;

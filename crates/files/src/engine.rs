@@ -128,7 +128,7 @@ impl Engine for TransferEngine {
             }
             Command::Slow(slow) => {
                 if let Some(job) = &mut self.send {
-                    job.set_slow(slow);
+                    job.set_slow(&mut self.session, slow);
                 }
             }
             Command::Conflict(conflict) => {

@@ -5,6 +5,7 @@
 mod limit;
 mod receiving;
 mod sending;
+mod verdict;
 
 use std::net::SocketAddr;
 
@@ -18,6 +19,7 @@ pub use sending::{
     Outcome, Receipt, ReceiverProgress, ReceiverResult, ReceiverView, SendEnd, SendEvent,
     SendProgress, SendReport, Signed, ToldBy,
 };
+pub use verdict::SlowVerdict;
 
 /// Where a transfer's events go.
 pub(crate) type Outbox<E = TransferEvent> = fanfare_node::Outbox<E>;

@@ -275,6 +275,7 @@ fn find_file(parents: &mut Parents<'_>, line: &str) -> Option<Placed> {
         verified: true,
         how: How::Already,
         name_rejected: None,
+        displaced: None,
     })
 }
 
@@ -441,6 +442,7 @@ mod tests {
             verified: true,
             how: How::New,
             name_rejected: None,
+            displaced: None,
         }
     }
 

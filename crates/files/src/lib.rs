@@ -58,7 +58,7 @@ mod transfer_error;
 mod verify;
 
 pub use builder::TransferBuilder;
-pub use event::{Finished, ReceiveEvent, SendEvent, TransferEvent};
+pub use event::{Finished, ReceiveEvent, SendEvent, SlowVerdict, TransferEvent};
 pub use fanfare_content::{
     announcement, invitation,
     listing::ListingError,
@@ -79,9 +79,9 @@ pub use fanfare_disk::{
 };
 pub use file_storage::{KeptPart, PartLimits, clean_parts, list_parts};
 pub use layered::{LayeredError, LayeredOptions};
-pub use receive::{ReceiveOptions, SenderFilter, Until};
-pub use send::{EnqueueFailed, Expect, SendOptions, Slow, SlowVerdict};
-pub use stream::{StreamTarget, TargetError};
+pub use receive::{ChainWanted, ReceiveOptions, SenderFilter, Until};
+pub use send::{EnqueueFailed, Expect, SendOptions, Slow, StartWait};
+pub use stream::{StreamTarget, TargetError, TargetKind};
 pub use streams::{MemoryShort, MemoryUse, Streams};
 pub use transfer::Transfer;
 pub use transfer_error::TransferError;

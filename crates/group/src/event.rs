@@ -40,6 +40,9 @@ pub enum Event {
     /// Whether another node has this watched message of ours ([`crate::GroupNode::watch`]), by its
     /// announcements. It is reported when it changes.
     Standing { key: ObjectKey, node: NodeId, standing: Standing },
+    /// This node holds other messages than ours under our id and instance: another node publishes with the same. It
+    /// acknowledges nothing. Told once.
+    Twin { node: NodeId },
     /// A node of the group was heard for the first time, or again after it had left.
     Joined { node: NodeId },
     /// Nothing was heard of it for three of the longest intervals.

@@ -18,7 +18,8 @@
 //!   once. `repair_round`: requests for a node's own messages
 //! - `forwarding`: messages forwarded without a request: `relay`, `coverage`
 //! - `membership`: `members`, `member`, `lost_members`, `node_set`, `delivery_ratio`, `state`,
-//!   `trickle` and `flood` (announcements), `holders`
+//!   `trickle` and `flood` (announcements), `holders`, `former_ids`
+//! - `fnv`: a short hash
 //! - `occupancy`: how full the limited tables are
 //! - [`node`]: dispatches to all of these, and has the few rules that concern several of them
 //! - `monitoring`: a [`fanfare_monitor::Monitor`] in the node, if its configuration says so
@@ -37,6 +38,7 @@ pub mod cache;
 pub mod config;
 mod delivery;
 pub mod event;
+mod fnv;
 mod forwarding;
 pub mod gateway;
 mod membership;

@@ -59,6 +59,8 @@ pub(crate) struct Publisher {
     tagged: BTreeMap<Mark, Vec<ObjectKey>>,
     tagged_count: usize,
     tags_dropped: u64,
+    /// Messages of earlier lives that are kept here, and their marks.
+    earlier: BTreeMap<ObjectKey, Mark>,
     /// What can still be repaired.
     own: BTreeMap<ObjectKey, Own>,
     /// When of these expire that do.
@@ -116,6 +118,39 @@ impl Publisher {
             self.tags_dropped += 1;
         }
         replaced
+    }
+
+    /// A message of an earlier life is kept here.
+    pub(crate) fn on_earlier(&mut self, key: ObjectKey, message: &Description) {
+        if message.options.tag.is_none() {
+            return;
+        }
+        match self.earlier.len() < TAGGED_MAX {
+            true => _ = self.earlier.insert(key, message.mark()),
+            false => self.tags_dropped += 1,
+        }
+    }
+
+    /// It is kept no longer.
+    pub(crate) fn on_earlier_gone(&mut self, key: ObjectKey) {
+        self.earlier.remove(&key);
+    }
+
+    /// Messages of earlier lives whose place this one takes; they are forgotten.
+    pub(crate) fn replace_earlier(&mut self, message: &Description) -> Vec<ObjectKey> {
+        match message.options.replaces && message.options.tag.is_some() {
+            true => self.forget_earlier(|mark| *mark == message.mark()),
+            false => Vec::new(),
+        }
+    }
+
+    /// Messages of earlier lives with this tag, on any topic; they are forgotten.
+    pub(crate) fn withdraw_earlier(&mut self, tag: u64) -> Vec<ObjectKey> {
+        self.forget_earlier(|(of, ..)| *of == Some(tag))
+    }
+
+    fn forget_earlier(&mut self, of: impl Fn(&Mark) -> bool) -> Vec<ObjectKey> {
+        self.earlier.extract_if(.., |_, mark| of(mark)).map(|(key, _)| key).collect()
     }
 
     /// Messages whose tag was not remembered.

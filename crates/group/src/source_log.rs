@@ -1,8 +1,13 @@
 //! The state of each object of one instance of a publisher: complete here, settled, or neither.
 
 use crate::occupancy::OBJECTS_IN_VIEW;
+use alloc::collections::BTreeMap;
 use fanfare_proto::{ObjectTransportId, RunSet};
 
+/// A digest is of what is held among so many objects: all that can be repaired, and so all that a publisher waits for.
+const DIGEST_REACH: u64 = OBJECTS_IN_VIEW as u64;
+/// Objects whose content is remembered: who is so far behind as can be may say what it holds.
+const CONTENTS_MAX: usize = 2 * DIGEST_REACH as usize;
 /// One turn of transport ids is left below the first one heard, for what came earlier.
 const FIRST: u64 = 0x1_0000;
 
@@ -19,6 +24,17 @@ pub(crate) struct SourceLog {
     /// Whole, unwanted, or given up: nothing waits for it.
     settled: RunSet,
     whole: RunSet,
+    /// Contents of the last that became whole ([`content`]).
+    contents: BTreeMap<u64, u32>,
+}
+
+/// An object's content in 32 bits, by the hash of its description: as many as the check of a short announcement
+/// has.
+pub(crate) fn content(id: ObjectTransportId, hash: u64) -> u32 {
+    let z = hash ^ u64::from(id.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ z >> 31) as u32
 }
 
 impl SourceLog {
@@ -28,7 +44,7 @@ impl SourceLog {
         // Ids do not reach back across 0: a publisher begins there.
         let floor = first - back.min(u64::from(id.0));
         let (settled, whole) = (RunSet::default(), RunSet::default());
-        Self { newest: first, first, floor, settled, whole }
+        Self { newest: first, first, floor, settled, whole, contents: BTreeMap::new() }
     }
 
     /// `newest` is what others said to be the newest before anything was heard: all up to it is from before.
@@ -48,6 +64,32 @@ impl SourceLog {
     }
     pub(crate) fn on_whole(&mut self, index: u64) {
         self.whole.insert(index, index + 1);
+    }
+    /// The object's [`content`] is known.
+    pub(crate) fn set_content(&mut self, index: u64, content: u32) {
+        self.contents.insert(index, content);
+        if self.contents.len() > CONTENTS_MAX {
+            self.contents.pop_first();
+        }
+    }
+    /// First object that a digest speaks of where this is the newest.
+    pub(crate) fn digested(newest: u64) -> u64 {
+        (newest + 1).saturating_sub(DIGEST_REACH)
+    }
+    /// Sum of the contents of these objects, of those up to `newest` that can be repaired; `None` where that of one is
+    /// not known.
+    pub(crate) fn digest(&self, held: &RunSet, newest: u64) -> Option<u32> {
+        let mut digest = 0_u32;
+        for (first, end) in held.within(Self::digested(newest), newest + 1) {
+            let (mut count, contents) = (0, self.contents.range(first..end));
+            for (_, content) in contents {
+                (digest, count) = (digest.wrapping_add(*content), count + 1);
+            }
+            if count < end - first {
+                return None;
+            }
+        }
+        Some(digest)
     }
     /// It is no longer kept: others cannot have it from us.
     pub(crate) fn on_gone(&mut self, index: u64) {
@@ -104,6 +146,7 @@ impl SourceLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fnv::hash;
 
     fn id(n: u16) -> ObjectTransportId {
         ObjectTransportId(n)
@@ -115,6 +158,41 @@ mod tests {
         let before = log.newest();
         assert_eq!(log.on_heard(id(3)), before + 5);
         assert_eq!(log.index(id(0xffff)), before + 1);
+    }
+
+    #[test]
+    fn golden_numbers_of_what_objects_are_and_of_several_together() {
+        let mut log = SourceLog::new(id(0), 0);
+        for (object, description) in [(0, &b"one"[..]), (1, b"two"), (3, b"one")] {
+            let index = log.on_heard(id(object));
+            log.set_content(index, content(id(object), hash(description)));
+        }
+        let digest = |log: &SourceLog, first, end| {
+            let mut held = RunSet::default();
+            held.insert(log.index(id(first)), log.index(id(end)));
+            log.digest(&held, log.newest())
+        };
+        let (one, two) = (content(id(0), hash(b"one")), content(id(1), hash(b"two")));
+        assert_eq!(
+            [one, two, content(id(3), hash(b"one"))],
+            [0x4a0a_2c61, 0xb831_db6e, 0x66fb_872d]
+        );
+        assert_eq!(digest(&log, 0, 2), Some(one.wrapping_add(two)));
+        assert_eq!((digest(&log, 0, 3), digest(&log, 0, 0)), (None, Some(0)));
+    }
+
+    #[test]
+    fn what_is_remembered_of_contents_is_bounded() {
+        let mut log = SourceLog::new(id(0), 0);
+        let first = log.newest();
+        (first..first + 40_000).for_each(|index| log.set_content(index, 7));
+        assert_eq!(log.contents.len(), CONTENTS_MAX);
+        let mut held = RunSet::default();
+        held.insert(first, first + 40_000);
+        let of_view = Some(7 * DIGEST_REACH as u32);
+        assert_eq!(log.digest(&held, first + 39_999), of_view);
+        assert_eq!(log.digest(&held, first + 39_999 - DIGEST_REACH), of_view, "it is behind");
+        assert_eq!(log.digest(&held, first + 39_998 - DIGEST_REACH), None);
     }
 
     #[test]

@@ -74,13 +74,20 @@ impl SignedLine {
     }
 }
 
-/// What became of a receipt that was verified.
+/// What became of a receipt that was verified: what its signature covers, and nothing else of its line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifiedLine {
-    pub id: u32,
-    pub name: Option<String>,
-    pub key: Option<String>,
-    pub file: String,
+    /// Where it stands in the file of receipts.
+    pub line: u64,
     pub result: String,
+    pub id: u32,
+    pub object: u16,
+    pub hash: String,
+    /// In which life of whom; `None` where nothing is signed.
+    pub sender: Option<u32>,
+    pub instance: Option<u16>,
+    pub key: Option<String>,
+    /// Whose key it is, by the list of those that are believed.
+    pub name: Option<String>,
 }

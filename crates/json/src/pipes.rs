@@ -21,6 +21,9 @@ pub enum PipeLine<'a> {
     /// It has left before the end.
     #[serde(rename = "pipe_left")]
     Left { node: u32, name: &'a str },
+    /// It receives the stream of another sender.
+    #[serde(rename = "pipe_taken")]
+    Taken { node: u32, name: &'a str, by: u32 },
     /// It was silent for too long.
     #[serde(rename = "pipe_given_up")]
     GivenUp { node: u32, name: &'a str },
@@ -73,6 +76,7 @@ impl PipeReceiver {
             ("differs", _) => "has something else than was sent".to_owned(),
             ("left", _) => "left before the end".to_owned(),
             ("silent", _) => "fell silent before the end".to_owned(),
+            ("taken", _) => "receives another pipe".to_owned(),
             (outcome, _) => outcome.to_owned(),
         }
     }

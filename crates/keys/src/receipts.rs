@@ -85,16 +85,28 @@ fn read(path: &Path) -> Result<String, Failure> {
 }
 
 fn tell(line: &VerifiedLine, output: &Output) {
-    let VerifiedLine { id, name, key, file, result } = line;
-    let name = name.clone().unwrap_or_else(|| format!("{id:08x}"));
-    let by = key.as_ref().map_or_else(String::new, |key| format!(" (signed by {key})"));
-    output.data(&format!("{result:<12} {name}: {file}{by}"));
+    output.data(&shown(line));
     output.event(&Line::Verified(line.clone()));
+}
+
+/// What is signed, for people. Names of files, sizes and times are not signed, and not shown.
+fn shown(line: &VerifiedLine) -> String {
+    let VerifiedLine { line, result, id, object, hash, sender, instance, key, name } = line;
+    let who = name.as_ref().map_or_else(String::new, |name| format!(" {name},"));
+    let of = sender.zip(*instance).map_or_else(String::new, |(sender, instance)| {
+        format!(" of sender {sender:08x}, life {instance}")
+    });
+    let by = key.as_ref().map_or_else(String::new, |key| format!(", signed by {key}"));
+    format!(
+        "{result:<12} line {line}:{who} receiver {id:08x} has object {object}{of}, hash {hash}{by}"
+    )
 }
 
 /// What one receiver has signed, if its signature is right.
 struct Word {
     key: PublicKey,
+    sender: u32,
+    instance: u16,
     objects: BTreeMap<u16, String>,
 }
 
@@ -110,7 +122,12 @@ impl Word {
         let about = About::new(NodeId(line.sender), InstanceId(line.instance));
         let signed = proof::signed(nonce, about, NodeId(line.id), &holdings.digest());
         let objects = line.objects.iter().cloned().collect();
-        key.verifies(Purpose::Receipt, &signed, &signature).then_some(Self { key, objects })
+        key.verifies(Purpose::Receipt, &signed, &signature).then_some(Self {
+            key,
+            sender: line.sender,
+            instance: line.instance,
+            objects,
+        })
     }
 }
 
@@ -122,7 +139,7 @@ fn verify(
 ) -> Result<(), Failure> {
     let mut words: BTreeMap<u32, Word> = BTreeMap::new();
     let (mut all, mut wrong, mut unknown) = (0u64, 0u64, 0u64);
-    for line in text.lines() {
+    for (line, number) in text.lines().zip(1..) {
         match serde_json::from_str(line) {
             Ok(Line::Signed(line)) => {
                 match Word::of(&line) {
@@ -146,12 +163,18 @@ fn verify(
                 };
                 wrong += u64::from(!holds);
                 unknown += u64::from(result == "unknown key");
+                // A name is a claim of the line, unless the list says that it has this key.
+                let is_listed = trusted.is_some() && result == "right";
                 tell(VerifiedLine {
-                    id: receipt.id,
-                    name: receipt.name,
-                    key: word.map(|word| word.key.to_string()),
-                    file: receipt.file,
+                    line: number,
                     result: result.to_owned(),
+                    id: receipt.id,
+                    object: receipt.object,
+                    hash: receipt.hash,
+                    sender: word.map(|word| word.sender),
+                    instance: word.map(|word| word.instance),
+                    key: word.map(|word| word.key.to_string()),
+                    name: receipt.name.filter(|_| is_listed),
                 });
             }
             _ => {}
@@ -231,6 +254,70 @@ mod tests {
             assert!(text.contains(was), "{was}");
             assert_eq!(code(&text.replacen(was, is, 1), None), "receipts.wrong", "{was}");
         }
+    }
+
+    /// What is told of a file of receipts, for people and as JSON.
+    fn told(text: &str, trusted: Option<&Trusted>) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        let _ = verify(text, trusted, &mut |line| {
+            all.push((line.result.clone(), format!("{} {line:?}", shown(&line))));
+        });
+        all
+    }
+
+    /// The line with another value in this field.
+    fn changed(line: &serde_json::Value, field: &str) -> serde_json::Value {
+        use serde_json::Value;
+        let mut other = line.clone();
+        other[field] = match &line[field] {
+            Value::Number(number) if number.is_f64() => 77.5.into(),
+            Value::Number(number) => (number.as_u64().unwrap() ^ 0x4d).into(),
+            Value::String(text) => {
+                let last = if text.ends_with('0') { '1' } else { '0' };
+                format!("{}{last}", &text[..text.len() - 1]).into()
+            }
+            Value::Array(pairs) => {
+                let mut pairs = pairs.clone();
+                pairs.reverse();
+                pairs.into()
+            }
+            other => panic!("{other}"),
+        };
+        other
+    }
+
+    #[test]
+    fn a_changed_field_of_a_line_makes_it_fail_or_is_not_shown() {
+        let identity = Identity::from_seed([1; 32]);
+        let text = written(&identity);
+        let mut trusted = Trusted::default();
+        let entry = Entry { name: "host-7".to_owned(), key: identity.public(), revoked: false };
+        trusted.add(entry).unwrap();
+        let lines: Vec<serde_json::Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let mut unsigned = Vec::new();
+        for trusted in [None, Some(&trusted)] {
+            let before = told(&text, trusted);
+            assert!(before.iter().all(|(result, _)| result == "right"), "{before:?}");
+            for (place, line) in lines.iter().enumerate() {
+                for field in line.as_object().unwrap().keys().filter(|field| *field != "event") {
+                    let mut all = lines.clone();
+                    all[place] = changed(line, field);
+                    assert_ne!(all[place], lines[place], "{field}");
+                    let text: String = all.iter().map(|line| format!("{line}\n")).collect();
+                    let after = told(&text, trusted);
+                    let fails = after.iter().any(|(result, _)| result != "right");
+                    // What passes looks as it did: nothing that was changed is shown.
+                    assert!(fails || after == before, "{field}: {after:?}");
+                    if !fails {
+                        unsigned.push(field.clone());
+                    }
+                }
+            }
+        }
+        unsigned.sort();
+        unsigned.dedup();
+        assert_eq!(unsigned, ["bytes", "file", "name", "objects", "seconds"]);
     }
 
     #[test]

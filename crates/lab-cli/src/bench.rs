@@ -9,6 +9,7 @@ mod peer;
 mod pipes;
 mod proxy;
 mod rate;
+mod roads;
 mod seal;
 mod stamps;
 mod streams;
@@ -31,6 +32,7 @@ enum What {
     Streams(pipes::PipesArgs),
     Packets(packets::PacketsArgs),
     Rate(rate::RateArgs),
+    Roads(roads::RoadsArgs),
     Proxy(proxy::ProxyBenchArgs),
     Link(link::LinkBenchArgs),
     Uplink(uplink::UplinkArgs),
@@ -47,6 +49,7 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
         What::Streams(args) => pipes::run(args),
         What::Packets(args) => packets::run(args),
         What::Rate(args) => rate::run(args),
+        What::Roads(args) => roads::run(args),
         What::Proxy(args) => proxy::run(args),
         What::Link(args) => link::run(args),
         What::Uplink(args) => uplink::run(args),

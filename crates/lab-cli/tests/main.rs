@@ -1,5 +1,7 @@
 //! The tests of `fanfare-lab` are one program, so that it is linked once; a file is one part of it.
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 #[path = "../../cli/tests/documents.rs"]
 mod documents;
 #[path = "../../cli/tests/help.rs"]

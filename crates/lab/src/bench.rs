@@ -13,6 +13,7 @@
 //! - `uplink`: one file to many hosts without multicast, from behind a thin uplink
 //! - `islands`: one file to islands that relays join
 //! - `rate`: the rate that `fanfare send` finds by itself, compared with fixed rates and with TCP
+//! - `roads`: transfers and messages over the kernel's own shapers, by each of our controllers
 
 mod first_packet;
 mod islands;
@@ -23,6 +24,7 @@ mod proxy;
 mod rate;
 mod raw;
 mod receive_cost;
+mod roads;
 mod stamps;
 mod star;
 mod streams;
@@ -47,6 +49,10 @@ pub use proxy::{ProxyBench, ProxyRoad, ProxyRun, RoadPlan, Way, proxy_table};
 pub use rate::{
     Buffer, Condition, RateBench, RateCell, RateCheck, RateRow, RateSender, RateTold, RateTransfer,
     Reaction, Shortfall, Spread,
+};
+pub use roads::{
+    GroupBench, GroupCase, GroupRun, Line, Road, RoadBench, RoadControl, RoadRow, RoadSender,
+    RoadTransfer, Trouble,
 };
 use serde::Serialize;
 pub use stamps::{Delays, StampedDelays, stamps};

@@ -1,6 +1,8 @@
 //! Real hosts: sockets and programs in network namespaces. They need root; elsewhere each test says
 //! that it was not run, and why.
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 use fanfare_lab::{Ending, Host, Lab, Run, Stop, check_rights, clear_leftovers};
 use fanfare_sim::Scenario;
 use std::{

@@ -29,6 +29,8 @@ pub enum Event {
     Lost(String),
     /// A connection could not be made, for this reason. It is tried again.
     Failed(String),
+    /// The same, because one end does not accept the other's key.
+    Refused(String),
     /// The other end was started anew: everything of before is over.
     Restarted,
     /// There was no connection for so long that nothing is kept any more.
@@ -45,7 +47,7 @@ impl Event {
             Self::Heard(_) => "heard",
             Self::Moved { .. } => "moved",
             Self::Lost(_) => "lost",
-            Self::Failed(_) => "failed",
+            Self::Failed(_) | Self::Refused(_) => "failed",
             Self::Restarted => "restarted",
             Self::Ended => "ended",
         }

@@ -18,8 +18,8 @@ use crate::{
     outbox::Outbox,
     outgoing::{Outgoing, first},
     reading::Reading,
-    sealed::Sealed,
-    serving::{self, Serving},
+    sealed::{For, Sealed},
+    serving::{self, Serving, Taken},
     stopper::Stopper,
     test_drop::TestDrop,
 };
@@ -128,6 +128,22 @@ impl<E: Engine> Driver<E> {
                 format!("host {host} has passed on wrong bytes to {by}: it passes on no more");
             outbox.push(Trouble::Reach { code: "serve.wrong", text }.into());
         }
+        while let Some(host) = serving.poll_stranger() {
+            let own = endpoint.group().port();
+            let text = format!(
+                "host {host} sends to this machine alone, and for no session that was joined: nothing \
+                 is taken from it. To receive from one NORM sender by unicast, give this machine's \
+                 address and port as the group (port {own})"
+            );
+            outbox.push(Trouble::Reach { code: "reach.stranger", text }.into());
+        }
+        if let Some(host) = serving.poll_unanswered() {
+            let text = format!(
+                "host {host} sends to this host by its name (--to), and waits for an answer. A silent \
+                 receiver gives none, and gets nothing. Start it without --silent, or send to the group"
+            );
+            outbox.push(Trouble::Reach { code: "reach.silent", text }.into());
+        }
         while let Some(host) = serving.advance(now, (endpoint, sealed), engine) {
             let text =
                 format!("host {host} has passed on wrong bytes: nothing more is taken from it");
@@ -150,6 +166,7 @@ impl<E: Engine> Driver<E> {
             Ok(Change::Up) => Trouble::InterfaceUp(name(&self.endpoint)),
             Ok(Change::Moved) => {
                 self.outgoing.fanout.set_group(self.endpoint.group());
+                self.serving.on_open(&self.endpoint);
                 if let Ok(address) = self.endpoint.local_addr() {
                     self.engine.set_address(address);
                 }
@@ -187,16 +204,18 @@ impl<E: Engine> Driver<E> {
             let meta = RecvMeta {
                 source: told.source,
                 ecn: told.ecn,
-                unicast: told.via == Via::Unicast,
+                unicast: matches!(told.via, Via::Unicast | Via::Direct),
                 waited,
             };
             bytes_read += run.len();
+            let whom = if told.is_to_all_hosts() { For::AllHosts } else { For::Group };
             outgoing.fanout.on_heard(now, told.source, !meta.unicast);
             test_drop.leave(run, stride, |bytes| {
-                sealed.open(now, told.source, (bytes, stride), |bytes, stride| {
+                sealed.open_for(whom, now, told.source, (bytes, stride), |bytes, stride| {
                     heard = true;
                     let told_here = outgoing.fanout.take(now, told.source, bytes, stride);
-                    if serving.take(now, meta, (bytes, stride), engine) || told_here {
+                    let taken = serving.take(now, told.via, meta, (bytes, stride), engine);
+                    if taken == Taken::Yes || told_here {
                         return;
                     }
                     // What has to do with layers comes alone.
@@ -234,6 +253,10 @@ impl<E: Engine> Driver<E> {
     }
 
     fn transmit(&mut self) {
+        // What is sent to nobody would have to be repaired for everybody.
+        if self.outgoing.unsent.is_none() && self.outgoing.fanout.waits(self.clock.now()) {
+            return;
+        }
         for _ in 0..BATCHES_PER_TURN {
             if self.outgoing.unsent.is_none() {
                 // Messages are stamped with it: each batch has its own, as a call takes time.
@@ -324,7 +347,7 @@ impl<E: Engine> Driver<E> {
         let now = self.clock.now();
         let outbox = self.outbox.is_waiting().then(|| now + OUTBOX_RETRY);
         let next = [self.engine.next_timeout(), outbox, self.next_look, self.sealed.next_timeout()];
-        let held = self.outgoing.held;
+        let held = self.outgoing.held.or(self.outgoing.fanout.begins());
         let serving = [self.serving.next_timeout(), self.outgoing.fanout.next_timeout(), held];
         let next = next.into_iter().chain(serving).flatten().min();
         let timeout = next.map(|at| at.since(now));

@@ -1,6 +1,7 @@
 //! Where messages to the group go: to its multicast address, to single hosts that multicast may not
 //! reach, or to both. A host that answers by the group hears the group, and is sent no copies then.
-//! Hosts that do not hear it may also be found while it is sent to ([`Caller`]).
+//! Which hosts these are is found by calls ([`Caller`]): those that were named, and those that do not hear
+//! the group. A host is sent copies at the port that it has answered from, when it has joined the session.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -8,7 +9,7 @@ use std::{
 };
 
 use fanfare_proto::{Bitrate, Time};
-use fanfare_serve::{Caller, News, Source, peek::peek};
+use fanfare_serve::{Caller, Found, News, Source, peek::peek};
 
 use crate::{chance::random, reach::Reach};
 
@@ -31,10 +32,20 @@ const LOOK: Duration = Duration::from_millis(20);
 /// every two seconds at the latest, and an answer may be lost twice.
 const PROBATION: Duration = Duration::from_secs(10);
 
+/// Another receiver of the same host, at another port, was ended if nothing was heard of it for so long: the
+/// roll is called every two seconds, and an answer may be lost.
+const GONE: Duration = Duration::from_secs(6);
+/// The first hosts that were named are waited for so long at most, before anything is sent.
+const FIRST: Duration = Duration::from_secs(3);
+
 /// A host, and when it was heard by the group last.
 #[derive(Debug, Clone, Copy)]
 struct Host {
     address: SocketAddr,
+    /// By which the receiver tells itself from others.
+    nonce: u64,
+    /// When it was heard last.
+    heard: Time,
     by_group: Option<Time>,
     /// Since when it is heard, but not by the group.
     direct: Option<Time>,
@@ -48,14 +59,10 @@ struct Host {
 }
 
 impl Host {
-    fn new(address: SocketAddr) -> Self {
-        let (by_group, direct, on_probation) = (None, None, None);
-        Self { address, by_group, direct, shown: false, deaf: false, on_probation }
-    }
-
-    /// It has shown that it does not hear the group.
-    fn found(now: Time, address: SocketAddr) -> Self {
-        Self { on_probation: Some(now), ..Self::new(address) }
+    fn new(now: Time, address: SocketAddr, nonce: u64, on_probation: bool) -> Self {
+        let (by_group, direct, on_probation) = (None, None, on_probation.then_some(now));
+        let (shown, deaf) = (false, false);
+        Self { address, nonce, heard: now, by_group, direct, shown, deaf, on_probation }
     }
 }
 
@@ -74,9 +81,11 @@ pub(crate) struct Fanout {
     /// Hosts that pass on to each other, where that is wanted.
     source: Option<Source>,
     shares: bool,
-    /// Finds hosts that do not hear the group.
+    /// Finds hosts.
     caller: Option<Caller>,
-    /// The sender's node id, once it has sent something.
+    /// Until when hosts that were named are waited for, before anything is sent.
+    begins: Option<Time>,
+    /// The sender's node id.
     sender: u32,
     /// A host for which there was no room, once, and how many times there was none.
     refused: (Option<SocketAddr>, u64),
@@ -85,33 +94,51 @@ pub(crate) struct Fanout {
 }
 
 impl Fanout {
-    /// To the group alone where there are no `hosts`; with hosts, `multicast` says whether to the
-    /// group, too.
-    pub(crate) fn new(group: SocketAddr, hosts: &[SocketAddr], multicast: bool) -> Self {
+    /// What `sender` sends; `multicast`: to the group's own address, too.
+    pub(crate) fn new(group: SocketAddr, sender: u32, multicast: bool) -> Self {
         Self {
             group,
-            multicast: multicast || hosts.is_empty(),
-            hosts: hosts.iter().copied().map(Host::new).collect(),
+            multicast,
+            hosts: Vec::new(),
             destinations: Vec::new(),
             done: 0,
             given: None,
-            source: (hosts.len() > 1).then(|| Source::new(hosts, random())),
+            source: None,
             shares: true,
             caller: None,
-            sender: 0,
+            begins: None,
+            sender,
             refused: (None, 0),
             next_look: Time::ZERO,
         }
     }
 
+    /// Finds these hosts, which are to be sent to whether or not they hear the group. `most`: the rate
+    /// that may be used.
+    pub(crate) fn name(&mut self, hosts: &[SocketAddr], most: Bitrate, now: Time) {
+        self.caller = Some(Caller::new(self.group, hosts, most, secret()));
+        self.source = (self.shares && hosts.len() > 1).then(|| Source::new(&[], random()));
+        self.begins = (!self.multicast).then_some(now + FIRST);
+    }
+
     /// Finds hosts that do not hear the group: calls go there, to all hosts of the link.
     /// `most`: the rate that may be used.
     pub(crate) fn call(&mut self, everybody: SocketAddr, most: Bitrate) {
-        let mut secret = [0; 32];
-        for part in secret.chunks_exact_mut(8) {
-            part.copy_from_slice(&random().to_ne_bytes());
-        }
-        self.caller = Some(Caller::new((self.group, everybody), most, secret));
+        let group = self.group;
+        let caller = self.caller.get_or_insert_with(|| Caller::new(group, &[], most, secret()));
+        caller.call_all(everybody);
+    }
+
+    /// Until when [`Self::waits`] may say so.
+    pub(crate) fn begins(&self) -> Option<Time> {
+        self.begins
+    }
+
+    /// Whether there is nobody to send to yet.
+    pub(crate) fn waits(&mut self, now: Time) -> bool {
+        let alone = self.caller.as_ref().is_some_and(Caller::is_alone);
+        self.begins = self.begins.filter(|until| now < *until && alone);
+        self.begins.is_some()
     }
 
     /// Each host is sent everything from here.
@@ -129,7 +156,8 @@ impl Fanout {
 
     /// Something came from this address, by the group or not.
     pub(crate) fn on_heard(&mut self, now: Time, source: SocketAddr, by_group: bool) {
-        for host in self.hosts.iter_mut().filter(|host| host.address.ip() == source.ip()) {
+        for host in self.hosts.iter_mut().filter(|host| host.address == source) {
+            host.heard = now;
             host.by_group = by_group.then_some(now);
             host.shown &= !by_group;
             host.direct = if by_group { None } else { host.direct.or(Some(now)) };
@@ -170,33 +198,43 @@ impl Fanout {
             let caller = self.caller.as_mut();
             let host = caller.and_then(|one| one.on_datagram(self.sender, source, datagram));
             found |= host.is_some();
-        }
-        if found {
-            self.on_deaf(now, source);
+            host.into_iter().for_each(|host| self.on_found(now, host));
         }
         let Some(shared) = &mut self.source else { return found };
         let mut all = run.chunks(stride.max(1));
         all.all(|datagram| shared.on_datagram(now, source, datagram))
     }
 
-    /// A host has shown that it does not hear the group: copies go to it from now on, of data once it
-    /// has answered as a receiver.
-    fn on_deaf(&mut self, now: Time, source: SocketAddr) {
-        // Receivers answer from ports of their own, and listen at the group's.
-        let mut address = source;
-        address.set_port(self.group.port());
-        if !self.hosts.iter().any(|host| host.address.ip() == address.ip()) {
-            if self.hosts.len() >= FOUND_MAX && !self.make_room() {
+    /// A host has shown that it is there, and has joined the session: copies go to it from now on. One that
+    /// was not named is sent data once it has answered as a receiver.
+    fn on_found(&mut self, now: Time, found: Found) {
+        let Found { address, named, nonce } = found;
+        // The same receiver is reached by another way, or another one of its host has ended.
+        let is_gone = |host: &Host| {
+            let other = host.address != address;
+            let silent = host.address.ip() == address.ip() && now.since(host.heard) > GONE;
+            other && (silent || host.nonce == nonce)
+        };
+        self.hosts.retain(|host| !is_gone(host));
+        if !self.hosts.iter().any(|host| host.address == address) {
+            if named.is_none() && self.hosts.len() >= FOUND_MAX && !self.make_room() {
                 if self.refused.1 == 0 {
                     self.refused.0 = Some(address);
                 }
                 self.refused.1 += 1;
                 return;
             }
-            self.hosts.push(Host::found(now, address));
+            self.hosts.push(Host::new(now, address, nonce, named.is_none()));
+            if let (Some(shared), true) = (&mut self.source, named.is_some()) {
+                shared.add(address);
+                shared.on_heard(now, address, false);
+            }
         }
-        for host in self.hosts.iter_mut().filter(|host| host.address.ip() == address.ip()) {
-            (host.by_group, host.shown) = (None, true);
+        for host in self.hosts.iter_mut().filter(|host| host.address == address) {
+            (host.heard, host.nonce) = (now, nonce);
+            if named.is_none() {
+                (host.by_group, host.shown) = (None, true);
+            }
         }
     }
 
@@ -273,9 +311,6 @@ impl Fanout {
         let seen = peek(first);
         if let Some(caller) = &mut self.caller {
             caller.on_group(now, bytes, seen.is_some_and(|message| message.symbol.is_some()));
-            if self.sender == 0 {
-                self.sender = seen.map_or(0, |message| message.sender);
-            }
         }
         let multicast = self.multicast;
         let hears =
@@ -333,6 +368,14 @@ impl Fanout {
     }
 }
 
+fn secret() -> [u8; 32] {
+    let mut secret = [0; 32];
+    for part in secret.chunks_exact_mut(8) {
+        part.copy_from_slice(&random().to_ne_bytes());
+    }
+    secret
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -358,29 +401,61 @@ mod tests {
         all
     }
 
+    fn found(last: u8) -> Found {
+        Found { address: address(last), named: Some(address(last)), nonce: last.into() }
+    }
+    fn deaf(last: u8) -> Found {
+        Found { address: address(last), named: None, nonce: last.into() }
+    }
+    /// To these hosts, which have answered, and to the group or not.
+    fn to(hosts: &[u8], multicast: bool) -> Fanout {
+        let mut fanout = Fanout::new(group(), 7, multicast);
+        let named: Vec<SocketAddr> = hosts.iter().map(|last| address(*last)).collect();
+        fanout.name(&named, Bitrate::mbps(100), at(0));
+        hosts.iter().for_each(|last| fanout.on_found(at(0), found(*last)));
+        fanout
+    }
+
     #[test]
-    fn without_hosts_a_batch_goes_to_the_group_and_with_hosts_alone_to_each_of_them() {
-        assert_eq!(destinations(&mut Fanout::new(group(), &[], false), at(0)), [group()]);
-        let hosts = [address(2), address(3)];
-        assert_eq!(destinations(&mut Fanout::new(group(), &hosts, false), at(0)), hosts);
+    fn without_hosts_a_batch_goes_to_the_group_and_with_hosts_alone_to_each_that_has_answered() {
+        assert_eq!(destinations(&mut Fanout::new(group(), 7, true), at(0)), [group()]);
+        assert_eq!(destinations(&mut to(&[2, 3], false), at(0)), [address(2), address(3)]);
+        let mut fanout = Fanout::new(group(), 7, false);
+        fanout.name(&[address(2), address(3)], Bitrate::mbps(100), at(0));
+        assert!(fanout.waits(at(1)) && destinations(&mut fanout, at(1)).is_empty());
+        fanout.on_found(at(1), found(3));
+        assert_eq!(destinations(&mut fanout, at(1)), [address(3)]);
+        assert!(!fanout.waits(at(5)));
+    }
+
+    #[test]
+    fn two_receivers_of_one_host_are_both_sent_to_and_one_that_was_started_anew_takes_the_place() {
+        let mut fanout = to(&[2], false);
+        let other = SocketAddr::from(([10, 0, 0, 2], 50_000));
+        let named = Some(address(2));
+        fanout.on_found(at(1), Found { address: other, named, nonce: 91 });
+        assert_eq!(destinations(&mut fanout, at(1)), [address(2), other]);
+        fanout.on_heard(at(8), other, false);
+        let third = SocketAddr::from(([10, 0, 0, 2], 50_001));
+        fanout.on_found(at(9), Found { address: third, named, nonce: 92 });
+        assert_eq!(destinations(&mut fanout, at(9)), [other, third], "the first is silent");
     }
 
     #[test]
     fn a_host_that_answers_by_the_group_is_sent_no_copies_until_it_is_silent_there() {
-        let mut fanout = Fanout::new(group(), &[address(2), address(3)], true);
+        let mut fanout = to(&[2, 3], true);
         assert_eq!(destinations(&mut fanout, at(0)), [group(), address(2), address(3)]);
-        let from = SocketAddr::from(([10, 0, 0, 2], 40_000));
-        fanout.on_heard(at(1), from, true);
+        fanout.on_heard(at(1), address(2), true);
         assert_eq!(destinations(&mut fanout, at(2)), [group(), address(3)]);
         assert_eq!(destinations(&mut fanout, at(31)), [group(), address(2), address(3)]);
-        fanout.on_heard(at(32), from, true);
-        fanout.on_heard(at(33), from, false);
+        fanout.on_heard(at(32), address(2), true);
+        fanout.on_heard(at(33), address(2), false);
         assert_eq!(destinations(&mut fanout, at(34)), [group(), address(2), address(3)]);
     }
 
     #[test]
     fn a_host_that_answers_by_unicast_for_a_second_is_deaf_until_it_answers_by_the_group() {
-        let mut fanout = Fanout::new(group(), &[address(2), address(3)], true);
+        let mut fanout = to(&[2, 3], true);
         fanout.on_heard(at(1), address(3), true);
         fanout.on_heard(at(1), address(2), false);
         assert_eq!(fanout.poll_news(at(1)), None);
@@ -389,7 +464,7 @@ mod tests {
         fanout.on_heard(at(4), address(2), true);
         assert_eq!(fanout.poll_news(at(4)), Some(Reach::Back(address(2))));
         assert_eq!(fanout.poll_news(at(60)), None);
-        let mut alone = Fanout::new(group(), &[address(2)], false);
+        let mut alone = to(&[2], false);
         alone.on_heard(at(1), address(2), false);
         assert_eq!(alone.poll_news(at(9)), None, "the group is not sent to");
     }
@@ -400,15 +475,18 @@ mod tests {
             fanout.begin(now, &[], 0);
             fanout.destinations.clone()
         };
-        let mut fanout = Fanout::new(group(), &[], true);
+        let mut fanout = Fanout::new(group(), 7, true);
         fanout.call(address(255), Bitrate::mbps(100));
         assert_eq!(data(&mut fanout, at(0)), [group()]);
         for everybody in [group(), address(255)] {
             let (to, call) = fanout.poll_message(at(0)).unwrap();
-            assert_eq!((to, &call[..4]), (everybody, &b"FFS1"[..]));
+            assert_eq!((to, fanfare_serve::Message::is_one(&call)), (everybody, true));
         }
         let from = SocketAddr::from(([10, 0, 0, 2], 40_000));
-        let say = |cookie| fanfare_serve::Message::Deaf { nonce: 1, cookie }.encode(0);
+        let say = |cookie| {
+            let (nonce, host, port) = (1, u16::MAX, 0);
+            fanfare_serve::Message::Here { nonce, cookie, host, port }.encode(7)
+        };
         let hear = |fanout: &mut Fanout, said: &[u8]| fanout.take(at(1), from, said, said.len());
         hear(&mut fanout, &say(0));
         assert_eq!(data(&mut fanout, at(1)), [group()], "it has shown nothing");
@@ -424,20 +502,20 @@ mod tests {
         assert_eq!(fanout.poll_news(at(1)), None);
         assert_eq!(data(&mut fanout, at(1)), [group()], "nobody knows it as a receiver");
         fanout.begin(at(1), COMMAND, COMMAND.len());
-        assert_eq!(fanout.destinations, [group(), address(2)], "it can answer commands");
-        fanout.admit(at(2), |ip| ip == address(2).ip());
-        assert_eq!(fanout.poll_news(at(2)), Some(Reach::Deaf(address(2))));
-        assert_eq!(data(&mut fanout, at(2)), [group(), address(2)], "at the group's port");
+        assert_eq!(fanout.destinations, [group(), from], "it can answer commands");
+        fanout.admit(at(2), |ip| ip == from.ip());
+        assert_eq!(fanout.poll_news(at(2)), Some(Reach::Deaf(from)));
+        assert_eq!(data(&mut fanout, at(2)), [group(), from], "at the port that it spoke from");
         fanout.on_heard(at(2), from, true);
-        assert_eq!(fanout.poll_news(at(2)), Some(Reach::Back(address(2))));
+        assert_eq!(fanout.poll_news(at(2)), Some(Reach::Back(from)));
         assert_eq!(data(&mut fanout, at(3)), [group()]);
     }
 
     #[test]
     fn more_deaf_hosts_than_there_is_room_for_are_told_once() {
-        let mut fanout = Fanout::new(group(), &[], true);
+        let mut fanout = Fanout::new(group(), 7, true);
         for last in 0..100 {
-            fanout.on_deaf(at(u64::from(last)), address(last));
+            fanout.on_found(at(u64::from(last)), deaf(last));
             fanout.admit(at(u64::from(last)), |_| true);
         }
         assert_eq!((fanout.hosts.len(), fanout.refused.1), (64, 36));
@@ -448,12 +526,12 @@ mod tests {
 
     #[test]
     fn hosts_that_claim_to_be_deaf_and_never_answer_give_way_to_one_that_is() {
-        let mut fanout = Fanout::new(group(), &[], true);
+        let mut fanout = Fanout::new(group(), 7, true);
         for last in 0..200 {
-            fanout.on_deaf(at(1), address(last));
+            fanout.on_found(at(1), deaf(last));
         }
         assert_eq!((fanout.hosts.len(), fanout.refused.1), (64, 0));
-        fanout.on_deaf(at(2), address(250));
+        fanout.on_found(at(2), deaf(250));
         fanout.admit(at(2), |ip| ip == address(250).ip());
         assert_eq!(fanout.poll_news(at(2)), Some(Reach::Deaf(address(250))));
         fanout.admit(at(12), |_| false);
@@ -462,7 +540,7 @@ mod tests {
 
     #[test]
     fn a_batch_for_one_address_goes_there_alone() {
-        let mut fanout = Fanout::new(group(), &[address(2)], true);
+        let mut fanout = to(&[2], true);
         fanout.begin_for(address(9));
         assert_eq!(fanout.next(), Some(address(9)));
         fanout.on_sent();

@@ -7,9 +7,10 @@ mod opening;
 use std::net::{IpAddr, SocketAddr};
 
 use fanfare_proto::{
-    FeedbackPath, InstanceId, NodeId, ReceiverConfig, SenderConfig, SessionConfig,
+    CongestionControl, FeedbackPath, InstanceId, NodeId, ReceiverConfig, SenderConfig,
+    SessionConfig,
 };
-use fanfare_serve::Settings;
+use fanfare_serve::{Joined, SessionName, Settings};
 use fanfare_udp::{EndpointConfig, GroupSpec};
 
 use super::chance::{random, random_id};
@@ -67,6 +68,11 @@ pub struct Network {
     /// Hosts that do not hear the group are looked for; unless this is not wanted.
     finds_deaf: bool,
     multicast_only: bool,
+    /// The one sender that is listened to.
+    only_sender: Option<NodeId>,
+    /// What is sent to this machine alone counts by whichever interface it comes.
+    direct_anywhere: bool,
+    only_address: Option<IpAddr>,
 }
 
 impl Default for Network {
@@ -77,7 +83,7 @@ impl Default for Network {
             node_id: None,
             instance_id: None,
             feedback: FeedbackPath::default(),
-            sender: SenderConfig::default(),
+            sender: SenderConfig::adaptive(),
             receiver: ReceiverConfig::default(),
             test_drop: 0.0,
             seed: None,
@@ -90,6 +96,9 @@ impl Default for Network {
             copies_only: false,
             finds_deaf: false,
             multicast_only: false,
+            only_sender: None,
+            direct_anywhere: false,
+            only_address: None,
         }
     }
 }
@@ -157,10 +166,17 @@ impl Network {
         let (sealed, hosts) = (self.seal()?, self.hosts.clone());
         let test_drop = TestDrop::new(self.test_drop, !seed);
         let serves = Settings { silent: self.receiver.silent, ..self.serves };
-        let serving = Serving::new(self.endpoint.hears_direct.then_some(serves));
+        let joined = Joined {
+            session: SessionName::from(self.endpoint.group),
+            source: self.endpoint.source,
+            sender: self.only_sender.map(|id| id.0),
+            address: self.only_address,
+        };
+        let serving = Serving::new(self.endpoint.hears_direct.then_some((serves, joined)));
         let copies_only = self.copies_only;
-        let finds_deaf = self.finds_deaf.then_some(self.sender.rate);
-        Ok(Wiring { sealed, hosts, copies_only, finds_deaf, serving, test_drop })
+        let finds_deaf = self.finds_deaf;
+        let (node, most) = (self.node_id.map_or(0, |id| id.0), self.sender.rate);
+        Ok(Wiring { sealed, hosts, copies_only, finds_deaf, node, most, serving, test_drop })
     }
 
     /// How it passes on to other receivers what single hosts are sent. Default: all that it is given for
@@ -176,6 +192,19 @@ impl Network {
     #[must_use]
     pub fn copies_only(mut self) -> Self {
         self.copies_only = true;
+        self
+    }
+
+    /// Send where nobody answers, at a fixed rate: a rate that is found needs answers. Where none was set, at
+    /// that of [`SenderConfig::default`].
+    #[must_use]
+    pub fn unanswered(mut self) -> Self {
+        if self.sender.congestion == CongestionControl::Auto {
+            self.sender.congestion = CongestionControl::Fixed;
+            if self.sender.rate == SenderConfig::RATE_MAX {
+                self.sender.rate = SenderConfig::default().rate;
+            }
+        }
         self
     }
 
@@ -203,10 +232,41 @@ impl Network {
         self
     }
 
+    /// Number by which programs of this machine know what they have passed on themselves: sockets of one
+    /// program that share a port have the same. Default random.
+    #[must_use]
+    pub fn token(mut self, token: u64) -> Self {
+        self.endpoint.token = token;
+        self
+    }
+
     /// Hear this source only (source-specific multicast).
     #[must_use]
     pub fn source(mut self, source: IpAddr) -> Self {
         self.endpoint.source = Some(source);
+        self
+    }
+
+    /// Hear what is sent to this machine alone by every interface, also where one was chosen for the group:
+    /// a relay hears others from outside of its island.
+    #[must_use]
+    pub fn direct_anywhere(mut self) -> Self {
+        self.direct_anywhere = true;
+        self
+    }
+
+    /// Answer the calls of this sender alone, by its id. What the group brings is for the receiver to choose.
+    #[must_use]
+    pub fn only_sender(mut self, id: NodeId) -> Self {
+        self.only_sender = Some(id);
+        self
+    }
+
+    /// Answer the calls of a sender at this address alone. Unlike [`Self::source`] it leaves what other
+    /// receivers pass on.
+    #[must_use]
+    pub fn only_address(mut self, address: IpAddr) -> Self {
+        self.only_address = Some(address);
         self
     }
 
@@ -282,7 +342,8 @@ impl Network {
         self
     }
 
-    /// How to send; its instance id is chosen by the node.
+    /// How to send; its instance id is chosen by the node. Default: [`SenderConfig::adaptive`], which finds its
+    /// rate by itself. A sender that nobody answers sends at the rate of [`SenderConfig::default`].
     #[must_use]
     pub fn sender_config(mut self, config: SenderConfig) -> Self {
         self.sender = config;
@@ -338,6 +399,12 @@ impl Network {
     #[must_use]
     pub fn receiver(&self) -> &ReceiverConfig {
         &self.receiver
+    }
+
+    /// The name of its session, as what is signed has it: group and port, or `unicast`.
+    #[must_use]
+    pub fn session_name(&self) -> String {
+        SessionName::from(self.endpoint.group).signed()
     }
 
     /// The group's address.

@@ -1,9 +1,6 @@
 //! A batch on its way to the socket, in pieces for other destinations each.
 
-use std::{
-    collections::{BTreeSet, VecDeque},
-    net::SocketAddr,
-};
+use std::collections::{BTreeSet, VecDeque};
 
 use fanfare_proto::{Time, Transmit};
 use fanfare_udp::Endpoint;
@@ -29,13 +26,9 @@ pub(crate) struct Outgoing {
 
 impl Outgoing {
     /// `segment_size`: of a full message, which decides how many go in one system call.
-    pub(crate) fn new(
-        endpoint: &Endpoint,
-        segment_size: usize,
-        (hosts, multicast): &(Vec<SocketAddr>, bool),
-    ) -> Self {
+    pub(crate) fn new(endpoint: &Endpoint, segment_size: usize, fanout: Fanout) -> Self {
         Self {
-            fanout: Fanout::new(endpoint.group(), hosts, *multicast),
+            fanout,
             segments: endpoint.max_gso_segments(segment_size),
             buffer: Vec::new(),
             ends: VecDeque::new(),

@@ -13,6 +13,7 @@ use std::{
 
 use fanfare_proto::Time;
 use fanfare_seal::{Form, Key, Keyless, Moment, Notice, Seal, Settings, system_salt};
+use fanfare_serve::SessionName;
 use fanfare_udp::{Ecn, Endpoint};
 
 use crate::join_error::JoinError;
@@ -75,6 +76,15 @@ impl Follower {
     }
 }
 
+/// For whom datagrams are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum For {
+    /// For this group, or this host.
+    Group,
+    /// For all hosts of the link, of whatever group.
+    AllHosts,
+}
+
 #[derive(Debug)]
 enum Kind {
     Clear(Keyless),
@@ -106,9 +116,7 @@ impl Sealed {
         let kind = match keys {
             None => Kind::Clear(Keyless::default()),
             Some(Keys { keys, form, .. }) => {
-                // The two ends of a session with one receiver know different addresses.
-                let multicast = group.ip().is_multicast();
-                let name = if multicast { group.to_string() } else { "unicast".to_owned() };
+                let name = SessionName::from(group).signed();
                 let settings = Settings::new(keys.clone(), &name).in_form(*form).silent(silent);
                 Kind::Sealed(Box::new(Seal::new(settings, salt()?)))
             }
@@ -170,9 +178,39 @@ impl Sealed {
         Ok(if sent >= rest.len() { bytes.len() } else { sent / long * size })
     }
 
+    /// Gives `each` the datagrams of one message that goes out by another socket than [`Self::send`]'s.
+    pub fn seal_one(
+        &mut self,
+        now: Time,
+        to: SocketAddr,
+        message: &[u8],
+        mut each: impl FnMut(&[u8]),
+    ) {
+        let Kind::Sealed(seal) = &mut self.kind else { return each(message) };
+        let at = moment(now);
+        if let Some(hello) = seal.greet(at, to) {
+            each(&hello);
+        }
+        let mut sealed = Vec::new();
+        seal.seal(at, message, &mut sealed);
+        each(&sealed);
+    }
+
     /// Gives `each` what is in a run of datagrams, in pieces as long as can be.
     pub fn open(
         &mut self,
+        now: Time,
+        source: SocketAddr,
+        run: (&[u8], usize),
+        each: impl FnMut(&[u8], usize),
+    ) {
+        self.open_for(For::Group, now, source, run, each);
+    }
+
+    /// The same. What goes to all hosts may be for those of another group, with another key.
+    pub fn open_for(
+        &mut self,
+        whom: For,
         now: Time,
         source: SocketAddr,
         (run, stride): (&[u8], usize),
@@ -180,8 +218,12 @@ impl Sealed {
     ) {
         let seal = match &mut self.kind {
             Kind::Clear(keyless) => {
+                let is_sealed = match whom {
+                    For::Group => keyless.is_sealed(run),
+                    For::AllHosts => Keyless::is_sealed_call(run),
+                };
                 // A run is of one sender.
-                if !keyless.is_sealed(run) {
+                if !is_sealed {
                     each(run, stride);
                 }
                 return;
@@ -193,7 +235,10 @@ impl Sealed {
         let plain = stride.saturating_sub(seal.overhead());
         for datagram in run.chunks(stride.max(1)) {
             let start = opened.len();
-            let _ = seal.open(at, source, datagram, opened);
+            let _ = match whom {
+                For::Group => seal.open(at, source, datagram, opened),
+                For::AllHosts => seal.open_call(at, source, datagram, opened),
+            };
             let len = opened.len() - start;
             if len > 0 && len < plain {
                 // Nothing can follow it in one piece.
@@ -291,6 +336,32 @@ mod tests {
         });
         let left: Vec<u8> = (0..95).filter(|n| !(20..30).contains(n)).collect();
         assert_eq!(pieces, [(left, 10)]);
+    }
+
+    #[test]
+    fn what_goes_to_all_hosts_and_does_not_open_is_for_others_and_nobody_is_told() {
+        let source = SocketAddr::from(([10, 0, 0, 2], 1));
+        let mut others = Vec::new();
+        sealed(2)
+            .seal_one(Time::ZERO, source, &[1; 400], |datagram| others.push(datagram.to_vec()));
+        others.push(vec![0x12; 60]);
+        for (whom, told) in [(For::AllHosts, false), (For::Group, true)] {
+            let mut ours = sealed(1);
+            let mut clear = Sealed::new(None, source, false).unwrap();
+            for datagram in &others {
+                let run = (&datagram[..], datagram.len());
+                ours.open_for(whom, Time::ZERO, source, run, |_, _| panic!("of another key"));
+                clear.open_for(whom, Time::ZERO, source, run, |opened, _| {
+                    assert_eq!(opened, [0x12; 60]);
+                });
+            }
+            assert_eq!(ours.poll_notice(Time::ZERO).is_some(), told);
+            assert_eq!(clear.poll_notice(Time::ZERO).is_some(), told);
+            // Nor is anything answered.
+            let Kind::Sealed(seal) = &mut ours.kind else { panic!("sealed") };
+            let answer = seal.poll(moment(Time::ZERO));
+            assert!(told || answer.is_none());
+        }
     }
 
     /// Gives another key from the second look on.

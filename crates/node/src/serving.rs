@@ -1,55 +1,136 @@
 //! Receivers that pass on to each other: where their machine meets the sockets and the engine.
 
-use std::{io, net::IpAddr};
+use std::{
+    collections::BTreeSet,
+    io,
+    net::{IpAddr, SocketAddr},
+};
 
 use fanfare_proto::{RecvMeta, Time};
-use fanfare_serve::{Member, Settings, Way};
-use fanfare_udp::Endpoint;
+use fanfare_serve::{Door, Joined, Member, Settings, Way};
+use fanfare_udp::{ChosenInterface, Endpoint, Via};
 
 use crate::{chance::random, engine::Engine, sealed::Sealed};
 
 /// Runs that are passed on before looking at what arrived.
 const PASSES_PER_TURN: usize = 64;
 
-/// A receiver's part, if it has one.
+/// Hosts that are told of because they send here what nobody asked for.
+const TOLD_MAX: usize = 4;
+
+/// A receiver's part, if it has one, and what is let in of what is sent to this host alone.
 #[derive(Debug)]
 pub(crate) struct Serving {
     member: Option<Member<RecvMeta>>,
+    /// The group is a multicast group: what comes otherwise needs leave.
+    multicast: bool,
+    chosen: ChosenInterface,
     /// Something waits to be passed on, and the socket takes nothing now.
     full: bool,
+    /// Runs that were not taken, and who has sent them: one that is to be told, and those that were.
+    refused: u64,
+    stranger: Option<IpAddr>,
+    told: BTreeSet<IpAddr>,
+}
+
+/// What becomes of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// It is for the engine.
+    No,
+    /// It was for this, will come out in order, or is for nobody here.
+    Yes,
 }
 
 impl Serving {
-    pub(crate) fn new(settings: Option<Settings>) -> Self {
-        let member = settings.map(|settings| {
+    /// `member`: how a receiver takes part in what is sent to hosts alone, and in which session.
+    pub(crate) fn new(member: Option<(Settings, Joined)>) -> Self {
+        let member = member.map(|(settings, joined)| {
             let mut secret = [0; 32];
             for part in secret.chunks_exact_mut(8) {
                 part.copy_from_slice(&random().to_ne_bytes());
             }
-            Member::new(settings, secret, random())
+            Member::new(settings, joined, secret, random())
         });
-        Self { member, full: false }
+        Self {
+            member,
+            multicast: false,
+            chosen: ChosenInterface::default(),
+            full: false,
+            refused: 0,
+            stranger: None,
+            told: BTreeSet::new(),
+        }
     }
 
-    /// A run came: whether it was one for this, or will come out in order.
+    /// The sockets are open, or were opened anew.
+    pub(crate) fn on_open(&mut self, endpoint: &Endpoint) {
+        self.multicast = endpoint.group().ip().is_multicast();
+        self.chosen = endpoint.chosen_interface();
+        if let (Some(member), Ok(own)) = (&mut self.member, endpoint.local_addr()) {
+            member.set_port(own.port());
+        }
+    }
+
+    /// A run came by this socket: whether it is for the engine. What somebody sends to this host alone is
+    /// for nobody unless it was asked for.
     pub(crate) fn take<E: Engine>(
         &mut self,
         now: Time,
+        via: Via,
         meta: RecvMeta,
         run: (&[u8], usize),
         engine: &mut E,
-    ) -> bool {
-        let Some(member) = &mut self.member else { return false };
-        let from = (meta.source, meta.unicast);
+    ) -> Taken {
+        let door = match via {
+            // Calls by broadcast come here, too, where layers share the port: they say nothing of it.
+            Via::Layers => return Taken::No,
+            Via::Group(_) => Door::Group,
+            Via::Unicast => Door::Own,
+            Via::Direct => Door::Machine,
+        };
+        let Some(member) = &mut self.member else {
+            if self.multicast && door == Door::Own && is_of_sender(run.0) {
+                self.refuse(meta.source.ip());
+                return Taken::Yes;
+            }
+            return Taken::No;
+        };
+        let (from, chosen) = ((meta.source, door), &self.chosen);
         let way = |source| RecvMeta { source, ..meta };
-        if member.on_run((now, now.before(meta.waited)), from, run, way) == Way::Other {
-            return false;
+        let times = (now, now.before(meta.waited));
+        let way = member.on_run(times, from, run, way, |ip| chosen.leads_to(ip));
+        match way {
+            Way::Other => return Taken::No,
+            Way::Refused if self.multicast => {
+                self.refuse(meta.source.ip());
+                return Taken::Yes;
+            }
+            Way::Refused => return Taken::No,
+            Way::Taken => {}
         }
         if member.take_joined() {
             engine.on_other_ways();
         }
         give(now, member, engine);
-        true
+        Taken::Yes
+    }
+
+    fn refuse(&mut self, source: IpAddr) {
+        self.refused += 1;
+        if self.told.len() < TOLD_MAX && self.told.insert(source) {
+            self.stranger = Some(source);
+        }
+    }
+
+    /// A host that sends to this one alone what nobody asked for: each once.
+    pub(crate) fn poll_stranger(&mut self) -> Option<IpAddr> {
+        self.stranger.take()
+    }
+
+    /// Who calls this host by its name, and is not answered since this receiver is silent: once.
+    pub(crate) fn poll_unanswered(&mut self) -> Option<IpAddr> {
+        self.member.as_mut()?.poll_unanswered()
     }
 
     /// Gives the engine what is in order now, and passes on what is to be. Gives who was found to have
@@ -65,8 +146,11 @@ impl Serving {
         while let Some(wrong) = engine.take_wrong() {
             member.on_wrong(wrong.key.sender.0, wrong.key.object.0, &wrong.pieces);
         }
-        while let Some((to, message)) = member.poll_message(now) {
-            say(now, (endpoint, sealed), to, &message);
+        while let Some(reply) = member.poll_message(now) {
+            match reply.by_machine {
+                true => answer(now, (endpoint, sealed), reply.to, &reply.bytes),
+                false => say(now, (endpoint, sealed), reply.to, &reply.bytes),
+            }
         }
         self.full = pass(now, member, endpoint, sealed);
         member.poll_accusation().map(|accusation| accusation.host.ip())
@@ -122,10 +206,22 @@ fn pass(
 pub(crate) fn say(
     now: Time,
     (endpoint, sealed): (&Endpoint, &mut Sealed),
-    to: std::net::SocketAddr,
+    to: SocketAddr,
     message: &[u8],
 ) {
     sealed.begin();
     let _ = sealed.send(now, endpoint, (to, message.len()), None, message);
     sealed.begin();
+}
+
+/// Sends one message by the socket of the machine, from the port that a call came to.
+fn answer(now: Time, (endpoint, sealed): (&Endpoint, &mut Sealed), to: SocketAddr, message: &[u8]) {
+    sealed.seal_one(now, to, message, |datagram| {
+        endpoint.answer(to, datagram);
+    });
+}
+
+/// Whether a run is what senders send by NORM: INFO, DATA or CMD (RFC 5740 4.1, types 1 to 3), of version 1.
+fn is_of_sender(run: &[u8]) -> bool {
+    run.first().is_some_and(|first| first >> 4 == 1 && (1..=3).contains(&(first & 0x0f)))
 }

@@ -10,6 +10,7 @@
 //! - [`fs`], [`io`]: files by a directory and a name, and the errors of these calls
 //! - [`file`](mod@file): reading at offsets, and what `std` tells of a file on one system alone
 //! - [`text`]: names as bytes, and which names a system can hold
+//! - [`device`]: whether a disk is in use, and where names are those of devices
 //! - [`input`]: whether something can be read, without waiting for it
 //! - [`wake`]: wakes a thread that waits for sockets
 //! - [`local`]: sockets for programs of this machine
@@ -20,6 +21,7 @@
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod deep_sync;
+pub mod device;
 pub mod input;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod linux_only;

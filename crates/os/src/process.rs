@@ -5,7 +5,15 @@ use std::{io, process::Command};
 /// Becomes the other program. Comes back only when that cannot be.
 #[cfg(unix)]
 pub fn replace(command: &mut Command) -> io::Error {
-    std::os::unix::process::CommandExt::exec(command)
+    use nix::sys::signal::{SigSet, Signal};
+
+    let error = std::os::unix::process::CommandExt::exec(command);
+    // The attempt has set SIGPIPE to what it is for other programs: it would end this one where nobody
+    // reads. Blocked, it is an error of the write alone.
+    let mut pipe = SigSet::empty();
+    pipe.add(Signal::SIGPIPE);
+    let _ = pipe.thread_block();
+    error
 }
 
 /// Runs the other program and ends with its exit code: no program can take another's place here.

@@ -21,3 +21,19 @@ pub fn on_hangup(call: impl Fn() + Send + 'static) {
 /// There is no such signal: who closes the window ends the program.
 #[cfg(windows)]
 pub fn on_hangup(_: impl Fn() + Send + 'static) {}
+
+/// A file that may not grow any more (ulimit -f) is an error of that write from now on, and no end of the
+/// process. To be called before there is another thread.
+#[cfg(unix)]
+pub fn survive_file_limit() {
+    use nix::sys::signal::{SigSet, Signal};
+
+    let mut limit = SigSet::empty();
+    limit.add(Signal::SIGXFSZ);
+    // Where it cannot be, it ends the process as before.
+    let _ = limit.thread_block();
+}
+
+/// There is no such limit.
+#[cfg(windows)]
+pub fn survive_file_limit() {}

@@ -49,7 +49,7 @@ mod tuning;
 use fanfare_sender as sender;
 pub use fanfare_types::{
     backoff, config, congestion, datagram, enqueue, event, partition, peer_repair, rate, report,
-    rng, stats, storage, stream, time, timer, timer_queue,
+    rng, stats, storage, stream, tail_policy, time, timer, timer_queue,
 };
 use fanfare_types::{explicit_repair, fti, roll_call};
 
@@ -81,6 +81,7 @@ pub use storage::{MemoryStorage, ObjectKey, ObjectKind, Storage, StorageError};
 pub use stream::{
     NewStream, StreamFlush, StreamPolicy, StreamProgress, StreamRead, StreamView, ring::SlotRing,
 };
+pub use tail_policy::TailPolicy;
 pub use time::{Duration, Time};
 pub use timer::Timer;
 pub use timer_queue::TimerQueue;

@@ -80,7 +80,7 @@ pub(crate) fn of_link(peer: &str, event: &Event) -> Line {
             rtt_ms = Some(round_trip.as_secs_f64() * 1e3);
         }
         Event::Moved { to, .. } => address = Some(*to),
-        Event::Lost(why) | Event::Failed(why) => reason = Some(why.clone()),
+        Event::Lost(why) | Event::Failed(why) | Event::Refused(why) => reason = Some(why.clone()),
         Event::Heard(after) => reason = Some(format!("after {:.1} s", after.as_secs_f64())),
         Event::Quiet | Event::Restarted | Event::Ended => {}
     }
@@ -100,7 +100,7 @@ pub(crate) fn link_text(peer: &str, event: &Event) -> String {
         Event::Heard(after) => format!("{peer}: heard again after {:.1} s", after.as_secs_f64()),
         Event::Moved { from, to } => format!("{peer}: moved from {from} to {to}"),
         Event::Lost(why) => format!("{peer}: the connection is lost ({why})"),
-        Event::Failed(why) => format!("{peer}: no connection ({why})"),
+        Event::Failed(why) | Event::Refused(why) => format!("{peer}: no connection ({why})"),
         Event::Restarted => format!("{peer}: was started anew"),
         Event::Ended => format!("{peer}: given up; what waited is dropped"),
     }

@@ -2,6 +2,8 @@
 //!
 //! They need root, `ip`, `curl` and `python3`. Elsewhere each says that it was not run, and why.
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 mod cables;
 mod callers;
 mod faults;

@@ -3,7 +3,7 @@
 use crate::road::Road;
 
 #[test]
-fn a_message_is_sent_and_acknowledged_and_a_strange_key_gets_exit_6() {
+fn a_message_is_sent_and_acknowledged_and_a_wrong_key_at_either_end_gets_exit_4() {
     let Some(road) = Road::make() else { return };
     let (near, far) = (road.key("near"), road.key("far"));
     let accept = format!("ship={near}");
@@ -24,9 +24,23 @@ fn a_message_is_sent_and_acknowledged_and_a_strange_key_gets_exit_6() {
     }
     road.key("stranger");
     let output = send("stranger", &[]);
-    assert_eq!(output.status.code(), Some(6));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("whether it accepts this key"), "{said}");
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("it does not accept this key"), "{said}");
+    for (peer, code, told) in [
+        (
+            format!("base=10.88.0.2:7001,{near}"),
+            4,
+            "it has another key than the one that was given",
+        ),
+        (format!("base=10.88.0.2:7009,{far}"), 6, "did not answer within 3 s"),
+    ] {
+        let words = ["link", "send", &peer, "here I am", "--identity", "near", "--wait", "3s"];
+        let output = road.on("near", crate::PROGRAM).args(words).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains(told), "{said}");
+    }
 }
 
 #[test]

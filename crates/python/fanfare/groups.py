@@ -31,6 +31,7 @@ class Group:
         *,
         name: Optional[str] = None,
         rate: Optional[Rate] = None,
+        cc: Optional[str] = None,
         message_max: Optional[Size] = None,
         cache_dir: Optional[Path] = None,
         interface: Optional[str] = None,

@@ -19,6 +19,8 @@ pub(crate) enum Line {
     Loop { sender: u32, address: SocketAddr },
     /// A stranger.
     Refused { address: SocketAddr },
+    /// A relay of other groups.
+    Apart { address: SocketAddr },
     /// How it is.
     Relayed(Totals),
 }
@@ -48,6 +50,7 @@ impl Line {
             }
             Event::Loop { sender, address } => Self::Loop { sender, address },
             Event::Refused(address) => Self::Refused { address },
+            Event::Apart(address) => Self::Apart { address },
         }
     }
 
@@ -86,6 +89,10 @@ pub(crate) fn text(event: &Event) -> String {
         Event::Loop { sender, address } => format!(
             "warning: what sender {sender} sends comes back from {address}, and is dropped there: the \
              relays are joined in a ring"
+        ),
+        Event::Apart(address) => format!(
+            "warning: relay {address} has joined none of the groups of this one: nothing is passed on \
+             between them. Give both the same --join"
         ),
         Event::Refused(address) => format!(
             "warning: {address} sends to this relay and may not. Add --accept {} or --peer {}",

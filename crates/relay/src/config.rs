@@ -53,6 +53,8 @@ pub enum Event {
     },
     /// Somebody who may not use this relay.
     Refused(SocketAddr),
+    /// A relay that was named as a peer and has joined none of the groups of this one.
+    Apart(SocketAddr),
 }
 
 /// What was done so far.

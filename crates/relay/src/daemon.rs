@@ -7,7 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fanfare_node::{Clock, JoinError, Network, Sealed, proto::Time};
+use fanfare_node::{
+    Clock, JoinError, Network, Sealed,
+    proto::Time,
+    random_id,
+    serve::{self, Door, Greeter, Joined, Reply},
+};
 use fanfare_udp::{Endpoint, EndpointConfig, Role, Via};
 
 use crate::{
@@ -32,6 +37,8 @@ const BATCH: usize = 40;
 struct Leg {
     endpoint: Endpoint,
     sealed: Sealed,
+    /// Answers senders that name this machine, in the session of this group.
+    greeter: Greeter,
     /// Ports from which members' answers go to senders, and which member has which.
     ports: Vec<Endpoint>,
     members: BTreeMap<u32, usize>,
@@ -58,11 +65,16 @@ impl Daemon {
     /// When an interface is not there, or the system refuses.
     pub fn open(networks: Vec<Network>, mut config: Config) -> Result<Self, JoinError> {
         let mut legs = Vec::new();
+        // Each answers for all: none is to be told by another what came to it.
+        let token = number();
         for network in networks {
-            let mut network = network.hear_direct();
+            let mut network = network.hear_direct().direct_anywhere().token(token);
             let sealed = network.seal()?;
             let endpoint = network.open_endpoint(true)?;
-            legs.push(Leg { endpoint, sealed, ports: Vec::new(), members: BTreeMap::new() });
+            let mut greeter = Greeter::new(Joined::new(endpoint.group().into()));
+            greeter.set_port(endpoint.local_addr().map_or(0, |own| own.port()));
+            let (ports, members) = (Vec::new(), BTreeMap::new());
+            legs.push(Leg { endpoint, sealed, greeter, ports, members });
         }
         config.groups = legs.iter().map(|leg| leg.endpoint.group()).collect();
         let own = legs.iter().filter_map(|leg| leg.endpoint.local_addr().ok()).collect();
@@ -117,6 +129,7 @@ impl Daemon {
     fn take(&mut self, due: Duration) -> io::Result<()> {
         let Self { legs, own, relay, clock } = self;
         let several = legs.len() > 1;
+        let mut calls = Vec::new();
         for (group, leg) in legs.iter_mut().enumerate() {
             let wait = if several { due.min(TURN) } else { due };
             let ready = leg.endpoint.wait(Some(wait), None)?;
@@ -135,13 +148,27 @@ impl Daemon {
                 }
                 let multicast = matches!(told.via, Via::Group(_) | Via::Layers);
                 let from = From { address: told.source, group, multicast };
+                let door = match told.via {
+                    Via::Group(_) | Via::Layers => Door::Group,
+                    Via::Unicast => Door::Own,
+                    Via::Direct => Door::Machine,
+                };
                 let now = clock.now();
                 sealed.open(now, told.source, (run, stride), |run, stride| {
                     for datagram in run.chunks(stride.max(1)) {
-                        relay.on_datagram(since(now), from, datagram);
+                        let may_call = !multicast && serve::Message::is_one(datagram);
+                        if may_call && relay.may_send(from) {
+                            calls.push(Call { at: group, from, door, bytes: datagram.to_vec() });
+                        } else {
+                            relay.on_datagram(since(now), from, datagram);
+                        }
                     }
                 });
             })?;
+        }
+        let now = clock.now();
+        for call in calls {
+            greet(now, legs, &call);
         }
         Ok(())
     }
@@ -212,6 +239,49 @@ impl Daemon {
             }
         }
     }
+}
+
+/// A call that came by the sockets of a leg.
+struct Call {
+    at: usize,
+    from: From,
+    door: Door,
+    bytes: Vec<u8>,
+}
+
+/// Has the leg of the session answer a call. Legs share a port, and any of them may have heard it; with a
+/// key only the one whose key it was.
+fn greet(now: Time, legs: &mut [Leg], call: &Call) {
+    for leg in legs.iter_mut() {
+        let from = call.from.address;
+        leg.greeter.on_datagram(now, from, call.door, &call.bytes, number());
+    }
+    for at in 0..legs.len() {
+        while let Some(Reply { to, bytes, by_machine }) =
+            legs.get_mut(at).and_then(|leg| leg.greeter.poll_reply())
+        {
+            // The socket that was called answers for all.
+            let by = if by_machine { call.at } else { at };
+            let Some(leg) = legs.get_mut(by) else { continue };
+            let Leg { endpoint, sealed, .. } = leg;
+            sealed.begin();
+            match by_machine {
+                true => sealed.seal_one(now, to, &bytes, |datagram| {
+                    endpoint.answer(to, datagram);
+                }),
+                false => {
+                    // A lost one is asked for again.
+                    let _ = sealed.send(now, endpoint, (to, bytes.len()), None, &bytes);
+                }
+            }
+            sealed.begin();
+        }
+    }
+}
+
+/// A random number of 64 bits.
+fn number() -> u64 {
+    u64::from(random_id().0) << 32 | u64::from(random_id().0)
 }
 
 impl Leg {

@@ -1,14 +1,21 @@
 //! What relays tell each other every second: who they are, and by which relays they hear each sender.
 //!
 //! ```text
-//! "FFR2", relay's number (4), count (2), for each sender: its node id (4), how (1), their numbers (4 each)
+//! header of a REPORT from nobody (8), "FFR3", relay's number (4), count (2),
+//!         for each sender: its node id (4), how (1), their numbers (4 each),
+//!         count (1), for each group that it has joined: 4 or 6 (1), address (4 or 16), port (2)
 //! how: 80 it was heard within the last seconds; 40 it is passed on to an island; 0f relays on the way
 //! ```
-//! No NORM message begins with an F: nodes that are no relays drop it.
+//! Nodes that are no relays do nothing with a REPORT ([`Report::FROM_NOBODY`]).
 
-const MAGIC: [u8; 4] = *b"FFR2";
-/// Senders in one hello: it is one datagram.
+use std::net::{IpAddr, SocketAddr};
+
+use fanfare_wire::Report;
+
+const MAGIC: [u8; 4] = *b"FFR3";
+/// Senders and groups in one hello: it is one datagram.
 const SENDERS_MAX: usize = 40;
+const GROUPS_MAX: usize = 16;
 /// A sender that was passed on by so many relays is passed on by no more.
 pub(crate) const HOPS_MAX: usize = 8;
 const FRESH: u8 = 0x80;
@@ -28,16 +35,18 @@ pub(crate) struct Way {
     pub(crate) relays: Vec<u32>,
 }
 
-/// A relay, and the way to each of its senders.
+/// A relay, the way to each of its senders, and the groups that it has joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hello {
     pub(crate) relay: u32,
     pub(crate) ways: Vec<Way>,
+    pub(crate) groups: Vec<SocketAddr>,
 }
 
 impl Hello {
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
+        let mut bytes = Report::FROM_NOBODY.to_vec();
+        bytes.extend(MAGIC);
         bytes.extend(self.relay.to_be_bytes());
         let count = self.ways.len().min(SENDERS_MAX);
         bytes.extend((count as u16).to_be_bytes());
@@ -48,12 +57,27 @@ impl Hello {
             bytes.push(hops as u8 | fresh | serves);
             relays.iter().take(hops).for_each(|relay| bytes.extend(relay.to_be_bytes()));
         }
+        let count = self.groups.len().min(GROUPS_MAX);
+        bytes.push(count as u8);
+        for group in self.groups.iter().take(count) {
+            match group.ip() {
+                IpAddr::V4(ip) => {
+                    bytes.push(4);
+                    bytes.extend(ip.octets());
+                }
+                IpAddr::V6(ip) => {
+                    bytes.push(6);
+                    bytes.extend(ip.octets());
+                }
+            }
+            bytes.extend(group.port().to_be_bytes());
+        }
         bytes
     }
 
     /// `None` for anything else.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        let rest = bytes.strip_prefix(&MAGIC)?;
+        let rest = bytes.strip_prefix(&Report::FROM_NOBODY)?.strip_prefix(&MAGIC)?;
         let (relay, rest) = word(rest)?;
         let (count, mut rest) = rest.split_first_chunk::<2>()?;
         let mut ways = Vec::new();
@@ -69,13 +93,39 @@ impl Hello {
             }
             ways.push(Way { sender, fresh: how & FRESH > 0, serves: how & SERVES > 0, relays });
         }
-        Some(Self { relay, ways })
+        let (count, mut rest) = rest.split_first()?;
+        let mut groups = Vec::new();
+        for _ in 0..usize::from(*count).min(GROUPS_MAX) {
+            let (group, behind) = address(rest)?;
+            groups.push(group);
+            rest = behind;
+        }
+        Some(Self { relay, ways, groups })
+    }
+
+    /// Whether it has joined one of these groups, too.
+    pub(crate) fn shares(&self, groups: &[SocketAddr]) -> bool {
+        let same = |one: &SocketAddr, other: &SocketAddr| {
+            (one.ip(), one.port()) == (other.ip(), other.port())
+        };
+        self.groups.iter().any(|group| groups.iter().any(|own| same(own, group)))
     }
 
     /// The way to this sender, if it is told.
     pub(crate) fn way_of(&self, sender: u32) -> Option<&Way> {
         self.ways.iter().find(|way| way.sender == sender)
     }
+}
+
+fn address(bytes: &[u8]) -> Option<(SocketAddr, &[u8])> {
+    let (family, rest) = bytes.split_first()?;
+    let (ip, rest) = match family {
+        4 => rest.split_first_chunk::<4>().map(|(ip, rest)| (IpAddr::from(*ip), rest))?,
+        6 => rest.split_first_chunk::<16>().map(|(ip, rest)| (IpAddr::from(*ip), rest))?,
+        _ => return None,
+    };
+    let (port, rest) = rest.split_first_chunk::<2>()?;
+    Some((SocketAddr::new(ip, u16::from_be_bytes(*port)), rest))
 }
 
 fn word(bytes: &[u8]) -> Option<(u32, &[u8])> {
@@ -93,7 +143,12 @@ mod tests {
             let (serves, relays) = (!fresh, relays.to_vec());
             Way { sender, fresh, serves, relays }
         };
-        let hello = Hello { relay: 7, ways: vec![way(1, false, &[]), way(2, true, &[9, 7])] };
+        let groups = vec!["239.255.42.1:6003", "[ff15::7]:6004"];
+        let groups: Vec<SocketAddr> = groups.into_iter().map(|one| one.parse().unwrap()).collect();
+        let ways = vec![way(1, false, &[]), way(2, true, &[9, 7])];
+        let hello = Hello { relay: 7, ways, groups: groups.clone() };
+        assert!(hello.shares(&groups[1..]));
+        assert!(!hello.shares(&["239.255.42.2:6003".parse().unwrap()]));
         let bytes = hello.encode();
         assert_eq!(Hello::parse(&bytes), Some(hello.clone()));
         assert_eq!(hello.way_of(2).map(|way| &way.relays[..]), Some(&[9, 7][..]));

@@ -7,13 +7,13 @@ mod feedback;
 mod routing;
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     net::{IpAddr, SocketAddr},
     time::Duration,
 };
 
 use fanfare_wire::{
-    Cmd, GroupSize, InstanceId, Message, QuantizedRtt, Report, header::SenderFields,
+    Cmd, GroupSize, InstanceId, Message, NodeId, QuantizedRtt, Report, header::SenderFields,
 };
 
 use crate::{
@@ -55,6 +55,10 @@ pub struct Relay {
     cache: Cache,
     ledger: Ledger,
     refused: Vec<IpAddr>,
+    /// Where peers have said hello from last, by their own sockets.
+    spoken: BTreeMap<IpAddr, SocketAddr>,
+    /// Relays that have joined none of the groups of this one, which was told.
+    apart: BTreeSet<IpAddr>,
     looped: Vec<u32>,
     next_hello: Duration,
     outbox: Outbox,
@@ -76,6 +80,8 @@ impl Relay {
             cache,
             ledger,
             refused: Vec::new(),
+            spoken: BTreeMap::new(),
+            apart: BTreeSet::new(),
             looped: Vec::new(),
             next_hello: Duration::ZERO,
             outbox,
@@ -105,6 +111,10 @@ impl Relay {
             return self.on_layer(now, from, bytes);
         }
         let Ok(message) = Message::parse(bytes) else { return };
+        // Said beside NORM, by one to another.
+        if message.source_id() == NodeId::NONE {
+            return;
+        }
         match &message {
             Message::Info(info) => self.on_sender(now, from, &info.sender, &message, bytes),
             Message::Data(data) => self.on_sender(now, from, &data.sender, &message, bytes),
@@ -120,6 +130,11 @@ impl Relay {
 
     fn peer(&self, address: SocketAddr) -> Option<usize> {
         self.config.peers.iter().position(|peer| peer.ip() == address.ip())
+    }
+
+    /// Whether who speaks there may send to this machine alone. Who may not is told of, once.
+    pub fn may_send(&mut self, from: From) -> bool {
+        self.side_of(from).is_some()
     }
 
     /// The side that a sender's message came from; `None` where it may not.
@@ -150,6 +165,10 @@ impl Relay {
         bytes: &[u8],
     ) {
         let Some(side) = self.side_of(from) else { return };
+        if matches!(side, Side::Peer(_)) && self.is_apart(now, from.address.ip()) {
+            self.counts.dropped += 1;
+            return;
+        }
         let sender = fields.source_id.0;
         let mut header = [0; 12];
         header.copy_from_slice(&bytes[..12]);
@@ -185,6 +204,10 @@ impl Relay {
     /// themselves, and nothing is left out of them.
     fn on_report(&mut self, now: Duration, from: From, report: &Report<'_>, bytes: &[u8]) {
         let Some(side) = self.side_of(from) else { return };
+        if matches!(side, Side::Peer(_)) && self.is_apart(now, from.address.ip()) {
+            self.counts.dropped += 1;
+            return;
+        }
         let fields = SenderFields {
             sequence: report.sequence,
             source_id: report.source_id,
@@ -202,6 +225,10 @@ impl Relay {
     fn on_layer(&mut self, now: Duration, from: From, bytes: &[u8]) {
         let Some((sender, layer)) = self.layered.channel_of(bytes) else { return };
         let Some(side) = self.side_of(from) else { return };
+        if matches!(side, Side::Peer(_)) && self.is_apart(now, from.address.ip()) {
+            self.counts.dropped += 1;
+            return;
+        }
         let heard = self.sources.get_mut(&sender).map(|one| one.accepts(now, side, from));
         if heard != Some(true) {
             self.counts.elsewhere += 1;
@@ -226,7 +253,11 @@ impl Relay {
     fn to(&self, side: Side) -> Option<To> {
         match side {
             Side::Group(group) => Some(To::Group(group)),
-            Side::Peer(peer) => Some(To::Address(0, *self.config.peers.get(peer)?)),
+            Side::Peer(peer) => {
+                let named = *self.config.peers.get(peer)?;
+                // Another program of that machine may have its port: what a relay speaks from is its own.
+                Some(To::Address(0, self.spoken.get(&named.ip()).copied().unwrap_or(named)))
+            }
             Side::Single => None,
         }
     }

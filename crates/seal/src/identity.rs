@@ -52,6 +52,8 @@ impl Purpose {
 pub struct Identity {
     seed: [u8; 32],
     pair: Ed25519KeyPair,
+    /// The session that what it signs belongs to.
+    session: Option<String>,
 }
 
 impl fmt::Debug for Identity {
@@ -72,7 +74,20 @@ impl Identity {
     #[must_use]
     pub fn from_seed(seed: [u8; 32]) -> Self {
         let pair = Ed25519KeyPair::from_seed_unchecked(&seed).expect("32 bytes are a seed");
-        Self { seed, pair }
+        Self { seed, pair, session: None }
+    }
+
+    /// The same, to sign what is sent in this session alone: whoever has joined another one takes no such
+    /// signature.
+    #[must_use]
+    pub fn in_session(&self, session: &str) -> Self {
+        Self { session: Some(session.to_owned()), ..Self::from_seed(self.seed) }
+    }
+
+    /// The session that it signs for, if it was given one.
+    #[must_use]
+    pub fn session(&self) -> Option<&str> {
+        self.session.as_deref()
     }
 
     /// A new one from the operating system; `None` where that has no randomness.

@@ -215,7 +215,52 @@ impl Seal {
         datagram: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), Refusal> {
-        let opened = match kind_of(datagram) {
+        let opened = self.try_open(at, source, datagram, out);
+        if let Err(refusal) = opened {
+            self.on_refusal(refusal);
+            let asks = datagram.len() * REFLECTED >= hello::LEN;
+            if matches!(refusal, Refusal::Stranger) && self.settings.speaks && asks {
+                self.greeting.on_stranger(source);
+            }
+        }
+        opened
+    }
+
+    /// The same of a datagram that went to all hosts, of whatever group. What does not open may be for
+    /// others: nobody is told, and nothing is answered, unless hellos are so rare that one has to be asked for.
+    ///
+    /// # Errors
+    /// Why it goes no further.
+    pub fn open_call(
+        &mut self,
+        at: Moment,
+        source: SocketAddr,
+        datagram: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Refusal> {
+        let opened = self.try_open(at, source, datagram, out);
+        let asks = self.settings.form == Form::Short && self.settings.speaks;
+        if matches!(opened, Err(Refusal::Stranger)) && asks {
+            self.greeting.on_stranger(source);
+        }
+        opened
+    }
+
+    fn on_refusal(&mut self, refusal: Refusal) {
+        let settled = self.settings.speaks && self.off < CLOCK_PATIENCE;
+        if !(settled && matches!(refusal, Refusal::Clock(_))) {
+            self.notices.on_refusal(refusal, self.own.id);
+        }
+    }
+
+    fn try_open(
+        &mut self,
+        at: Moment,
+        source: SocketAddr,
+        datagram: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Refusal> {
+        match kind_of(datagram) {
             Kind::Clear => Err(Refusal::Clear),
             Kind::Malformed => Err(Refusal::Malformed),
             Kind::Hello => self.on_hello(at, source, datagram),
@@ -228,18 +273,7 @@ impl Seal {
                     other => other,
                 }
             }
-        };
-        if let Err(refusal) = opened {
-            let settled = self.settings.speaks && self.off < CLOCK_PATIENCE;
-            if !(settled && matches!(refusal, Refusal::Clock(_))) {
-                self.notices.on_refusal(refusal, self.own.id);
-            }
-            let asks = datagram.len() * REFLECTED >= hello::LEN;
-            if matches!(refusal, Refusal::Stranger) && self.settings.speaks && asks {
-                self.greeting.on_stranger(source);
-            }
         }
-        opened
     }
 
     fn is_own(&self, form: Form, slot: u16) -> bool {
@@ -289,6 +323,12 @@ pub struct Keyless {
 }
 
 impl Keyless {
+    /// Whether a datagram that went to all hosts is sealed: it may be for others, and nobody is told.
+    #[must_use]
+    pub fn is_sealed_call(datagram: &[u8]) -> bool {
+        crate::packet::is_sealed(datagram)
+    }
+
     /// Whether a datagram is sealed: it goes no further then.
     pub fn is_sealed(&mut self, datagram: &[u8]) -> bool {
         let sealed = crate::packet::is_sealed(datagram);

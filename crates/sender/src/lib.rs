@@ -12,6 +12,6 @@ mod sender;
 
 use fanfare_types::{
     config, congestion, context, datagram, enqueue, event, explicit_repair, fti, partition,
-    peer_repair, rate, report, rng, roll_call, stats, storage, stream, time, timer,
+    peer_repair, rate, report, rng, roll_call, stats, storage, stream, tail_policy, time, timer,
 };
 pub use sender::Sender;

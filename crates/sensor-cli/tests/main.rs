@@ -3,6 +3,8 @@
 //!
 //! They need root and `ip`; some need `tshark` or `snmpd`. Elsewhere each says that it was not run, and why.
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 mod agents;
 mod capture;
 mod hosts;

@@ -1,28 +1,93 @@
-//! A receiver's answer to a sender that calls by broadcast ([`crate::Caller`]): that it hears nothing of
-//! what goes to the group. It has no time of its own.
+//! A receiver's answers to senders that call ([`crate::Caller`]): that it has joined their session and
+//! hears nothing of it, or that it is the host that was named. Whose call it has answered may send to it
+//! alone. Calls of sessions that it has not joined are not answered. It has no time of its own.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use fanfare_units::time::{Duration, Time};
 
-use crate::message::Message;
+use crate::{
+    door::Door,
+    message::{ALL_HOSTS, Message, SessionName},
+};
 
 /// Who has heard none of so many messages to the group, for so long, does not hear the group. One
 /// that has heard it before may have lost a burst, and waits longer.
 pub(crate) const MISSED: u32 = 3;
 const SILENT: Duration = Duration::from_millis(400);
 const SILENT_SINCE_HEARD: Duration = Duration::from_secs(2);
-/// Senders at once whose calls a receiver attends to.
-const SENDERS_MAX: usize = 8;
+/// Senders at once whose calls a receiver attends to: as many as hosts that a sender finds.
+const SENDERS_MAX: usize = 64;
 /// A sender that has not called for so long is forgotten: on a radio of 10 kbit/s there are 16 s between two
 /// calls.
 const FORGET: Duration = Duration::from_secs(60);
+/// A host that was named and is sent to does not answer again: the sender has found it. It answers when
+/// nothing has come for so long, as the sender may have forgotten it. The roll is called every two
+/// seconds at the latest, and a message may be lost.
+const UNSERVED: Duration = Duration::from_secs(5);
+
+/// The session that a receiver has joined, and whom it listens to there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Joined {
+    /// The session.
+    pub session: SessionName,
+    /// The one address that it listens to, if one was given (source-specific multicast).
+    pub source: Option<IpAddr>,
+    /// The node id of the one sender that it takes something from, if one was given. Others may pass it on.
+    pub sender: Option<u32>,
+    /// The address of the one sender that it takes something from, likewise.
+    pub address: Option<IpAddr>,
+}
+
+impl Joined {
+    /// In this session, whoever sends.
+    #[must_use]
+    pub fn new(session: SessionName) -> Self {
+        Self { session, source: None, sender: None, address: None }
+    }
+
+    /// Whether a call is for who has joined so. A host may be named with the port that it listens at, or with
+    /// one that a router leads to that.
+    fn takes(&self, caller: Speaker, session: SessionName, call: Called) -> bool {
+        let named = call.host != ALL_HOSTS && self.session == session.at_port(call.port);
+        (self.session == session || named) && self.listens_to(caller)
+    }
+
+    /// Whether it takes something from this sender.
+    fn listens_to(&self, caller: Speaker) -> bool {
+        let is_there = |one: Option<IpAddr>| one.is_none_or(|ip| ip == caller.address.ip());
+        is_there(self.source)
+            && is_there(self.address)
+            && self.sender.is_none_or(|sender| sender == caller.id)
+    }
+}
+
+/// A sender, where it speaks from and by its node id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Speaker {
+    pub(crate) address: SocketAddr,
+    pub(crate) id: u32,
+}
+
+/// What a call says beside its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Called {
+    pub(crate) messages: u32,
+    pub(crate) host: u16,
+    pub(crate) port: u16,
+}
+
+/// Where somebody sends from, and by which door it comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Admitted {
+    pub(crate) address: SocketAddr,
+    pub(crate) door: Door,
+}
 
 /// A sender that calls.
 #[derive(Debug)]
-struct Called {
-    address: SocketAddr,
-    id: u32,
+struct Caller {
+    speaker: Speaker,
     /// Since when, and since how many messages, nothing was heard by the group.
     since: Time,
     messages: u32,
@@ -32,80 +97,258 @@ struct Called {
     called: Time,
     nonce: u64,
     cookie: u64,
+    /// The number of this host in the last call.
+    host: u16,
+    /// Where it sends from to this host alone, and by which door, once it has given a cookie; and when
+    /// something came so last.
+    admitted: Option<Admitted>,
+    served: Option<Time>,
 }
 
 /// Answers calls.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Ear {
-    senders: Vec<Called>,
+    joined: Joined,
+    callers: Vec<Caller>,
+    /// Calls of sessions that were not joined, or of senders that are not listened to.
+    foreign: u64,
 }
 
 impl Ear {
+    pub(crate) fn new(joined: Joined) -> Self {
+        Self { joined, callers: Vec::new(), foreign: 0 }
+    }
+
+    /// Whether everybody may send it something, and pass it on: no one source was chosen.
+    pub(crate) fn takes_from_all(&self) -> bool {
+        self.joined.source.is_none()
+    }
+
     /// Whether it is worth knowing who sends to the group: somebody has called, and was not heard there
     /// since.
     pub(crate) fn listens(&self) -> bool {
-        self.senders.iter().any(|sender| !sender.heard)
+        self.callers.iter().any(|caller| !caller.heard)
     }
 
-    /// A message of this sender came by the group.
-    pub(crate) fn on_group(&mut self, id: u32) {
-        for sender in self.senders.iter_mut().filter(|sender| sender.id == id) {
-            (sender.heard, sender.ever) = (true, true);
+    /// A message of this sender came by the group, from where it calls from, too: two machines that were
+    /// cloned may have one id.
+    pub(crate) fn on_group(&mut self, speaker: Speaker) {
+        for caller in self.callers.iter_mut().filter(|caller| caller.speaker == speaker) {
+            (caller.heard, caller.ever) = (true, true);
         }
     }
 
-    /// A sender calls. The answer, if it does not hear the group; `nonce`: chance.
+    /// Whether what comes so may be sent to this host alone: the call was answered.
+    pub(crate) fn is_admitted(&self, one: Admitted) -> bool {
+        self.callers.iter().any(|caller| caller.admitted == Some(one))
+    }
+
+    /// Something came so, to this host alone.
+    pub(crate) fn on_served(&mut self, now: Time, one: Admitted) {
+        let is_it = |caller: &&mut Caller| caller.admitted == Some(one);
+        for caller in self.callers.iter_mut().filter(is_it) {
+            caller.served = Some(now);
+        }
+    }
+
+    /// Whether a call is to this host by its name, and for the session that was joined.
+    pub(crate) fn is_meant(&self, speaker: Speaker, session: SessionName, call: Called) -> bool {
+        call.host != ALL_HOSTS && self.joined.takes(speaker, session, call)
+    }
+
+    /// A sender calls, of this session. The answer, if it does not hear the group, or is named; `nonce`:
+    /// chance.
     pub(crate) fn on_call(
         &mut self,
         now: Time,
-        (address, id): (SocketAddr, u32),
-        messages: u32,
+        speaker: Speaker,
+        session: SessionName,
+        call: Called,
         nonce: u64,
-    ) -> Option<Vec<u8>> {
-        self.senders.retain(|sender| now.since(sender.called) < FORGET);
-        let is_it = |sender: &&mut Called| (sender.address, sender.id) == (address, id);
-        let Some(sender) = self.senders.iter_mut().find(is_it) else {
-            if self.senders.len() < SENDERS_MAX {
-                let (since, called) = (now, now);
-                let (heard, ever, cookie) = (false, false, 0);
-                self.senders.push(Called {
-                    address,
-                    id,
-                    since,
-                    messages,
-                    heard,
-                    ever,
-                    called,
-                    nonce,
-                    cookie,
-                });
-            }
-            return None;
-        };
-        sender.called = now;
-        if sender.heard {
-            (sender.heard, sender.since, sender.messages) = (false, now, messages);
+    ) -> Option<Message> {
+        if !self.joined.takes(speaker, session, call) {
+            self.foreign += 1;
             return None;
         }
-        let patience = if sender.ever { SILENT_SINCE_HEARD } else { SILENT };
-        let missed = messages.wrapping_sub(sender.messages);
-        let deaf = now.since(sender.since) >= patience && missed >= MISSED;
-        deaf.then(|| Message::Deaf { nonce: sender.nonce, cookie: sender.cookie }.encode(id))
+        let last = |caller: &Caller| caller.called.max(caller.served.unwrap_or(caller.called));
+        self.callers.retain(|caller| now.since(last(caller)) < FORGET);
+        let known = self.callers.iter().position(|caller| caller.speaker == speaker);
+        let at = match known {
+            Some(at) => at,
+            None if self.callers.len() < SENDERS_MAX => {
+                self.callers.push(Caller {
+                    speaker,
+                    since: now,
+                    messages: call.messages,
+                    heard: false,
+                    ever: false,
+                    called: now,
+                    nonce,
+                    cookie: 0,
+                    host: call.host,
+                    admitted: None,
+                    served: None,
+                });
+                self.callers.len() - 1
+            }
+            None => return None,
+        };
+        let caller = self.callers.get_mut(at)?;
+        caller.called = now;
+        if call.host != ALL_HOSTS {
+            caller.host = call.host;
+            let served = caller.served.is_some_and(|at| now.since(at) < UNSERVED);
+            return (!served).then(|| caller.answer());
+        }
+        // Of the first call it is not known yet what was missed.
+        known?;
+        if caller.heard {
+            (caller.heard, caller.since, caller.messages) = (false, now, call.messages);
+            return None;
+        }
+        let patience = if caller.ever { SILENT_SINCE_HEARD } else { SILENT };
+        let missed = call.messages.wrapping_sub(caller.messages);
+        let deaf = now.since(caller.since) >= patience && missed >= MISSED;
+        deaf.then(|| caller.answer())
     }
 
-    /// The sender wants to see this. What to answer.
+    /// The sender wants to see this. What to answer. It may speak from another address than it has called
+    /// from: a router in between can give it one for each way. By the door of the machine it speaks only
+    /// where no other leads here.
     pub(crate) fn on_cookie(
         &mut self,
-        (address, id): (SocketAddr, u32),
+        now: Time,
+        speaker: Speaker,
+        door: Door,
         nonce: u64,
         cookie: u64,
-    ) -> Option<Vec<u8>> {
-        let is_it = |sender: &&mut Called| (sender.address, sender.id) == (address, id);
-        let sender = self.senders.iter_mut().find(is_it).filter(|s| s.nonce == nonce)?;
-        if sender.heard || sender.cookie == cookie {
+    ) -> Option<Message> {
+        let is_it = |one: &&mut Caller| one.speaker.id == speaker.id && one.nonce == nonce;
+        if !self.joined.listens_to(speaker) {
+            self.foreign += 1;
             return None;
         }
-        sender.cookie = cookie;
-        Some(Message::Deaf { nonce, cookie }.encode(id))
+        let caller = self.callers.iter_mut().find(is_it)?;
+        let named = caller.host != ALL_HOSTS;
+        let by_own = caller.admitted.is_some_and(|one| one.door == Door::Own);
+        if (caller.heard && !named) || caller.cookie == cookie || (by_own && door != Door::Own) {
+            return None;
+        }
+        caller.cookie = cookie;
+        let admitted = Admitted { address: speaker.address, door };
+        (caller.admitted, caller.served) = (Some(admitted), Some(now));
+        Some(caller.answer())
+    }
+}
+
+impl Caller {
+    fn answer(&self) -> Message {
+        Message::Here { nonce: self.nonce, cookie: self.cookie, host: self.host, port: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanfare_units::time::at;
+
+    fn session(last: u8) -> SessionName {
+        SocketAddr::from(([239, 255, 42, last], 6003)).into()
+    }
+    fn speaker() -> Speaker {
+        Speaker { address: SocketAddr::from(([10, 0, 0, 1], 4000)), id: 7 }
+    }
+
+    fn own() -> Admitted {
+        Admitted { address: speaker().address, door: Door::Own }
+    }
+
+    #[test]
+    fn a_host_that_is_named_with_the_port_of_its_group_is_meant_and_not_one_of_another_group() {
+        let at_port = |port| SessionName::from(SocketAddr::from(([239, 255, 42, 1], port)));
+        let call = Called { messages: 0, host: 0, port: 7000 };
+        for (joined, session, host, answers) in [
+            (at_port(7000), at_port(6003), 0, true),
+            (at_port(7000), at_port(6003), ALL_HOSTS, false),
+            (at_port(7001), at_port(6003), 0, false),
+            (at_port(6003), at_port(6003), 0, true),
+            (session(2), at_port(6003), 0, false),
+        ] {
+            let mut ear = Ear::new(Joined::new(joined));
+            let said = ear.on_call(at(0), speaker(), session, Called { host, ..call }, 5);
+            assert_eq!(said.is_some(), answers, "{joined} {session}");
+        }
+    }
+
+    #[test]
+    fn who_cannot_be_reached_at_its_own_port_is_reached_at_that_of_the_machine() {
+        let mut ear = Ear::new(Joined::new(session(1)));
+        let call = Called { messages: 0, host: 0, port: 6003 };
+        ear.on_call(at(0), speaker(), session(1), call, 5);
+        assert!(ear.on_cookie(at(1), speaker(), Door::Machine, 5, 98).is_some());
+        let machine = Admitted { door: Door::Machine, ..own() };
+        assert!(ear.is_admitted(machine) && !ear.is_admitted(own()));
+        assert!(ear.on_cookie(at(2), speaker(), Door::Own, 5, 99).is_some());
+        assert!(!ear.is_admitted(machine) && ear.is_admitted(own()));
+        assert_eq!(ear.on_cookie(at(3), speaker(), Door::Machine, 5, 98), None);
+    }
+
+    #[test]
+    fn a_call_of_another_session_source_or_sender_is_not_answered_and_admits_nobody() {
+        let joined = Joined::new(session(1));
+        let call = Called { messages: 9, host: 0, port: 6003 };
+        let source = |last: u8| Some(IpAddr::from([10, 0, 0, last]));
+        for (joined, name, answers) in [
+            (joined, session(1), true),
+            (joined, session(2), false),
+            (Joined { source: source(1), ..joined }, session(1), true),
+            (Joined { source: source(2), ..joined }, session(1), false),
+            (Joined { address: source(1), ..joined }, session(1), true),
+            (Joined { address: source(2), ..joined }, session(1), false),
+            (Joined { sender: Some(7), ..joined }, session(1), true),
+            (Joined { sender: Some(8), ..joined }, session(1), false),
+        ] {
+            let mut ear = Ear::new(joined);
+            let said = ear.on_call(at(0), speaker(), name, call, 5);
+            assert_eq!(said.is_some(), answers, "{joined:?} {name:?}");
+            let cookie = ear.on_cookie(at(1), speaker(), Door::Own, 5, 99);
+            assert_eq!(cookie.is_some(), answers);
+            assert_eq!(ear.is_admitted(own()), answers);
+            assert_eq!(ear.foreign > 0, !answers);
+        }
+    }
+
+    #[test]
+    fn a_named_host_answers_until_it_is_sent_to_and_again_when_nothing_comes_any_more() {
+        let mut ear = Ear::new(Joined::new(session(1)));
+        let call = Called { messages: 0, host: 3, port: 6003 };
+        let calls =
+            |now, ear: &mut Ear| ear.on_call(at(now), speaker(), session(1), call, 5).is_some();
+        assert!(calls(0, &mut ear) && calls(150, &mut ear));
+        assert!(ear.on_cookie(at(160), speaker(), Door::Own, 5, 99).is_some());
+        assert!(!calls(300, &mut ear));
+        ear.on_served(at(4000), own());
+        assert!(!calls(8000, &mut ear) && calls(9001, &mut ear));
+    }
+
+    #[test]
+    fn a_cookie_without_the_number_that_was_given_admits_nobody() {
+        let mut ear = Ear::new(Joined::new(session(1)));
+        ear.on_call(at(0), speaker(), session(1), Called { messages: 0, host: 0, port: 6003 }, 5);
+        assert_eq!(ear.on_cookie(at(1), speaker(), Door::Own, 6, 99), None);
+        let other = Speaker { id: 8, ..speaker() };
+        assert_eq!(ear.on_cookie(at(1), other, Door::Own, 5, 99), None);
+        assert!(!ear.is_admitted(own()));
+    }
+
+    #[test]
+    fn more_senders_than_there_is_room_for_are_not_attended_to() {
+        let mut ear = Ear::new(Joined::new(session(1)));
+        let call = Called { messages: 0, host: 0, port: 6003 };
+        let answered = (0..100_u32).filter(|id| {
+            let speaker = Speaker { id: *id, ..speaker() };
+            ear.on_call(at(0), speaker, session(1), call, 5).is_some()
+        });
+        assert_eq!(answered.count(), SENDERS_MAX);
     }
 }

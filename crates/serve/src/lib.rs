@@ -12,8 +12,9 @@
 //! - [`Message`]: what they tell each other; [`peek`]: what is read of a NORM message.
 //! - [`Source`]: the sender's side: who gets a run, and who gets copies.
 //! - [`Member`]: a receiver's side: whom it asks, whom it serves. A [`Circle`](member) for each sender.
-//! - [`Caller`]: who does not hear a group is found by broadcast; `budget`: what that may take of the rate;
-//!   `ear`: a receiver's answer.
+//! - [`Caller`]: hosts that were named, or do not hear a group, are found by calls; `budget`: what that may
+//!   take of the rate; `ear` and [`Greeter`]: a receiver's answer, if it has joined the session
+//!   ([`SessionName`]).
 //! - [`Order`]: what comes by many ways is put in order again; `delays`: what of its delay is a queue.
 //! - [`Blame`]: who has passed on wrong bytes; `passing`: runs on their way to others.
 //!
@@ -24,7 +25,9 @@ mod budget;
 mod caller;
 mod cookie;
 mod delays;
+mod door;
 mod ear;
+mod greeter;
 pub mod member;
 mod message;
 mod order;
@@ -33,8 +36,11 @@ pub mod peek;
 mod source;
 
 pub use blame::{Blame, Chunk};
-pub use caller::Caller;
+pub use caller::{Caller, Found};
+pub use door::Door;
+pub use ear::Joined;
+pub use greeter::{Greeter, Reply};
 pub use member::{Accusation, Member, Settings, Way};
-pub use message::{HOSTS_MAX, Message, Roster, Set, Status};
+pub use message::{HOSTS_MAX, Message, Roster, SessionName, Set, Status};
 pub use order::{Arrival, Held, Order};
 pub use source::{News, Source};

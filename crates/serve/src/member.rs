@@ -2,7 +2,10 @@
 
 mod circle;
 
-use std::{collections::VecDeque, net::SocketAddr};
+use std::{
+    collections::VecDeque,
+    net::{IpAddr, SocketAddr},
+};
 
 use fanfare_units::{
     rng::Rng,
@@ -12,8 +15,10 @@ use fanfare_units::{
 use crate::{
     blame::Chunk,
     cookie::Secret,
-    ear::Ear,
-    message::{self, Message, NO_HOST},
+    door::Door,
+    ear::{Admitted, Called, Joined, Speaker},
+    greeter::{Greeter, Reply},
+    message::{Message, NO_HOST},
     order::{Arrival, Held},
     passing::Passing,
     peek::peek,
@@ -45,6 +50,8 @@ pub enum Way {
     Other,
     /// It was taken. [`Member::poll`] gives what is for the protocol.
     Taken,
+    /// It is for nobody here: who sent it has no leave to send to this host alone.
+    Refused,
 }
 
 /// Who has passed on wrong bytes.
@@ -63,54 +70,75 @@ pub struct Member<M> {
     secret: Secret,
     rng: Rng,
     circles: Vec<Circle<M>>,
-    ear: Ear,
+    greeter: Greeter,
     passing: Passing,
     out: VecDeque<(SocketAddr, Vec<u8>)>,
     accusations: VecDeque<Accusation>,
     /// It is in one more transfer, which was not told yet.
     joined: bool,
+    /// Who has called this host by its name, and was not answered since this receiver is silent: to be
+    /// told once.
+    unanswered: Option<IpAddr>,
+    told_unanswered: bool,
 }
 
 impl<M: Copy> Member<M> {
-    /// `secret` and `seed`: chance.
+    /// In the session that it has `joined`. `secret` and `seed`: chance.
     #[must_use]
-    pub fn new(settings: Settings, secret: [u8; 32], seed: u64) -> Self {
+    pub fn new(settings: Settings, joined: Joined, secret: [u8; 32], seed: u64) -> Self {
         Self {
             settings,
             secret: Secret::new(secret),
             rng: Rng::new(seed),
             circles: Vec::new(),
-            ear: Ear::default(),
+            greeter: Greeter::new(joined),
             passing: Passing::new(settings.limit.map(|limit| limit as f64)),
             out: VecDeque::new(),
             accusations: VecDeque::new(),
             joined: false,
+            unanswered: None,
+            told_unanswered: false,
         }
     }
 
-    /// A run came, and was read now. `arrived`: when the system took it; `direct`: to this machine alone.
-    /// `meta` is given what is for the protocol: as if it came from this address.
+    /// The port that it speaks from, for those that hear another.
+    pub fn set_port(&mut self, port: u16) {
+        self.greeter.set_port(port);
+    }
+
+    /// A run came, and was read now. `arrived`: when the system took it. `meta` is given what is for the
+    /// protocol: as if it came from this address. `reaches`: whether the interface that was chosen leads
+    /// to an address; true where none was.
     pub fn on_run(
         &mut self,
         (now, arrived): (Time, Time),
-        (from, direct): (SocketAddr, bool),
+        (from, door): (SocketAddr, Door),
         (run, stride): (&[u8], usize),
         meta: impl Fn(SocketAddr) -> M,
+        reaches: impl Fn(IpAddr) -> bool,
     ) -> Way {
-        if message::is_one(run) {
+        if Message::is_one(run) {
             for datagram in run.chunks(stride.max(1)) {
-                self.on_message(now, (from, direct), datagram);
+                self.on_message(now, (from, door), datagram, &reaches);
             }
             return Way::Taken;
         }
-        if !direct {
-            if self.ear.listens()
-                && let Some(peek) = peek(run.get(..stride).unwrap_or(run))
-            {
-                self.ear.on_group(peek.sender);
+        match door {
+            Door::Group => {
+                if self.greeter.ear.listens()
+                    && let Some(peek) = peek(run.get(..stride).unwrap_or(run))
+                {
+                    self.greeter.ear.on_group(Speaker { address: from, id: peek.sender });
+                }
+                return Way::Other;
             }
-            return Way::Other;
+            Door::Own | Door::Machine => {}
         }
+        let admitted = Admitted { address: from, door };
+        if door == Door::Machine && !self.greeter.ear.is_admitted(admitted) {
+            return Way::Refused;
+        }
+        self.greeter.ear.on_served(now, admitted);
         if let Some(circle) = self.circles.iter_mut().find(|circle| circle.sender == from) {
             let arrival = Arrival { arrived, due: None, meta: meta(from) };
             return circle.on_direct(now, (run, stride), arrival, &mut self.passing, self.settings);
@@ -121,13 +149,27 @@ impl<M: Copy> Member<M> {
                 return circle.on_passed(now, host, (run, stride), arrival);
             }
         }
-        Way::Other
+        let may = self.greeter.ear.is_admitted(admitted) || is_feedback(run);
+        if may { Way::Other } else { Way::Refused }
     }
 
-    fn on_message(&mut self, now: Time, (from, direct): (SocketAddr, bool), datagram: &[u8]) {
+    fn on_message(
+        &mut self,
+        now: Time,
+        (from, door): (SocketAddr, Door),
+        datagram: &[u8],
+        reaches: &impl Fn(IpAddr) -> bool,
+    ) {
         let Some((sender, message)) = Message::parse(datagram) else { return };
+        let speaker = Speaker { address: from, id: sender };
         match message {
-            Message::Roster(roster) => {
+            Message::Roster(mut roster) => {
+                // Who listens to one address takes nothing that others pass on.
+                let admitted = Admitted { address: from, door };
+                if !self.greeter.ear.is_admitted(admitted) || !self.greeter.ear.takes_from_all() {
+                    return;
+                }
+                roster.hosts.retain(|(number, host)| *number == roster.you || reaches(host.ip()));
                 let is_it = |circle: &Circle<M>| (circle.sender, circle.id) == (from, sender);
                 if !self.circles.iter().any(is_it) && self.circles.len() < CIRCLES_MAX {
                     self.circles.push(Circle::new(now, from, sender, self.rng.next_u64()));
@@ -151,22 +193,24 @@ impl<M: Copy> Member<M> {
                     }
                 }
             }
-            Message::Cookie { host: NO_HOST, nonce, cookie } => {
-                let answer = self.ear.on_cookie((from, sender), nonce, cookie);
-                self.out.extend(answer.map(|answer| (from, answer)));
+            Message::Call { messages, host, called, session } if self.settings.silent => {
+                let call = Called { messages, host, port: called };
+                let meant = self.greeter.ear.is_meant(speaker, session, call);
+                if meant && !self.told_unanswered {
+                    self.told_unanswered = true;
+                    self.unanswered = Some(from.ip());
+                }
+            }
+            Message::Call { .. } | Message::Cookie { host: NO_HOST, .. } => {
+                let nonce = self.rng.next_u64();
+                self.greeter.on_message(now, speaker, door, &message, nonce);
             }
             Message::Cookie { host, nonce, cookie } => {
                 for circle in self.circles.iter_mut().filter(|circle| circle.id == sender) {
                     circle.on_cookie(now, (host, from), nonce, cookie);
                 }
             }
-            Message::Call { .. } if !direct => self.ear.on_group(sender),
-            Message::Call { messages } if !self.settings.silent => {
-                let nonce = self.rng.next_u64();
-                let answer = self.ear.on_call(now, (from, sender), messages, nonce);
-                self.out.extend(answer.map(|answer| (from, answer)));
-            }
-            Message::Status(_) | Message::Call { .. } | Message::Deaf { .. } => {}
+            Message::Status(_) | Message::Here { .. } => {}
         }
     }
 
@@ -176,12 +220,16 @@ impl<M: Copy> Member<M> {
     }
 
     /// The next of its own messages, and where to.
-    pub fn poll_message(&mut self, now: Time) -> Option<(SocketAddr, Vec<u8>)> {
+    pub fn poll_message(&mut self, now: Time) -> Option<Reply> {
+        if let Some(reply) = self.greeter.poll_reply() {
+            return Some(reply);
+        }
         self.circles.retain(|circle| now.since(circle.heard) < FORGET);
         for circle in &mut self.circles {
             circle.speak(now, self.settings, &mut self.out);
         }
-        self.out.pop_front()
+        let (to, bytes) = self.out.pop_front()?;
+        Some(Reply { to, bytes, by_machine: false })
     }
 
     /// The next run to be passed on: where to, in messages of how many bytes.
@@ -226,6 +274,11 @@ impl<M: Copy> Member<M> {
         std::mem::take(&mut self.joined)
     }
 
+    /// Who calls this host by its name, and is not answered since this receiver is silent. Once.
+    pub fn poll_unanswered(&mut self) -> Option<IpAddr> {
+        self.unanswered.take()
+    }
+
     /// Who was found to have passed on wrong bytes.
     pub fn poll_accusation(&mut self) -> Option<Accusation> {
         self.accusations.pop_front()
@@ -237,6 +290,12 @@ impl<M: Copy> Member<M> {
         let circles = self.circles.iter().filter_map(Circle::next_timeout);
         circles.chain(self.passing.next_timeout()).min()
     }
+}
+
+/// Whether a run is what receivers tell senders by NORM of version 1: NACK, ACK or REPORT (RFC 5740 4.1,
+/// types 4 to 6).
+fn is_feedback(run: &[u8]) -> bool {
+    run.first().is_some_and(|first| first >> 4 == 1 && (4..=6).contains(&(first & 0x0f)))
 }
 
 /// The number of a run's first message, if it is this sender's.

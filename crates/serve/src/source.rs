@@ -9,7 +9,7 @@ use fanfare_units::{
 
 use crate::{
     blame::CHUNK,
-    message::{self, HOSTS_MAX, Message, Roster, Set, Status},
+    message::{HOSTS_MAX, Message, Roster, Set, Status},
     peek::{Peek, Symbol, pieces},
 };
 
@@ -133,7 +133,7 @@ impl Source {
 
     /// Whether a datagram is one of a receiver's messages about this; it is taken then.
     pub fn on_datagram(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) -> bool {
-        if !message::is_one(datagram) {
+        if !Message::is_one(datagram) {
             return false;
         }
         if let Some((sender, Message::Status(status))) = Message::parse(datagram)
@@ -146,8 +146,7 @@ impl Source {
 
     fn on_status(&mut self, now: Time, from: SocketAddr, status: Status) {
         let number = usize::from(status.host);
-        let Some(host) = self.hosts.get_mut(number).filter(|host| host.address.ip() == from.ip())
-        else {
+        let Some(host) = self.hosts.get_mut(number).filter(|host| host.address == from) else {
             return;
         };
         let by = host.address;
@@ -168,7 +167,7 @@ impl Source {
     /// A receiver is there, and does not hear the group; `by_group`: it does.
     pub fn on_heard(&mut self, now: Time, from: SocketAddr, by_group: bool) {
         let mut lost = false;
-        for host in self.hosts.iter_mut().filter(|host| host.address.ip() == from.ip()) {
+        for host in self.hosts.iter_mut().filter(|host| host.address == from) {
             if by_group {
                 lost |= host.status.take().is_some();
                 host.heard = None;

@@ -1,9 +1,11 @@
 //! Command lines of other programs: a link to `fanfare` under their name understands them, so that
 //! scripts that call them run on. The other end is `fanfare`, or a link to it, too: what travels is ours.
 //!
+//! - `chain`: which image of several, where a script carries one after the other
 //! - `line`: options one by one, and what a line comes to
 //! - `udpcast`: udp-sender and udp-receiver; `uftp`: uftp and uftpd
 
+pub mod chain;
 mod line;
 mod udpcast;
 mod uftp;
@@ -15,6 +17,7 @@ use std::{
 };
 
 use fanfare_command::{Exit, Failure};
+use line::ChainOf;
 
 /// The words that are meant; the same ones for a program that is called `fanfare`.
 ///
@@ -24,14 +27,17 @@ pub fn translate(words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     let name = words.first().map(|word| Path::new(word).file_name().unwrap_or(word).to_owned());
     let name = name.as_deref().and_then(OsStr::to_str).unwrap_or_default();
     let rest = words.get(1..).unwrap_or_default();
-    let shim = match name {
+    let mut shim = match name {
         "udp-sender" => udpcast::sender(rest)?,
         "udp-receiver" => udpcast::receiver(rest)?,
         "uftp" => uftp::sender(rest)?,
         "uftpd" => uftp::receiver(rest)?,
         _ => return Ok(words),
     };
-    std::thread::sleep(shim.pause);
+    if let Some(ChainOf { role, group, file }) = &shim.chain {
+        let object = chain::Object::find(*role, file.as_deref());
+        shim.words.extend(line::all(chain::words(*role, group, &object)?));
+    }
     let all = || [OsString::from("fanfare")].into_iter().chain(shim.words.iter().cloned());
     let Some(around) = &shim.around else { return Ok(all().collect()) };
     let own = std::env::current_exe().unwrap_or_else(|_| "fanfare".into());
@@ -56,30 +62,159 @@ mod tests {
         words.join(" ")
     }
 
+    /// What a sender without options about its start has.
+    const FOREVER: &str = "--wait 30s --first-wait forever --start-wait forever";
+
+    fn sent(line: &str) -> String {
+        shown(&udpcast::sender(&words(line)).unwrap())
+    }
+    fn received(line: &str) -> String {
+        shown(&udpcast::receiver(&words(line)).unwrap())
+    }
+
+    /// Clonezilla, scripts/sbin/ocs-functions, do_multicast_udpcast_restore and
+    /// udp_send_part_img_or_dev: the port grows by two with each partition.
     #[test]
-    fn a_clonezilla_like_sender_is_understood() {
-        let line = "--full-duplex --min-receivers 2 --max-wait 300 --interface eth0 --nokbd \
-                    --mcast-data-address 224.0.0.1 --portbase 2232 --ttl 1 -f /dev/sda1";
-        let shim = udpcast::sender(&words(line)).unwrap();
+    fn clonezillas_lines_are_understood() {
+        for port in [2232, 2234, 2236] {
+            let line = format!(
+                "--full-duplex --min-clients 2 --max-wait 300 --interface eth0 --nokbd \
+                 --mcast-all-addr 224.0.0.1 --portbase {port} --ttl 1"
+            );
+            let expected = format!(
+                "send - --as-stream --group 224.0.0.1:{port} --expect 2 --wait 30s --first-wait \
+                 forever --start-wait 300s --interface eth0 --ttl 1"
+            );
+            assert_eq!(sent(&line), expected);
+            let line = format!("--nokbd --mcast-all-addr 224.0.0.1 --portbase {port} --ttl 1");
+            let expected = format!("recv --stdout --group 224.0.0.1:{port} --ttl 1");
+            assert_eq!(received(&line), expected);
+        }
+        let line =
+            "--min-wait 30 --max-wait 60 --interface eth0 --nokbd --mcast-all-addr 224.0.0.1";
         assert_eq!(
-            shown(&shim),
-            "send /dev/sda1 --as-stream --group 239.255.42.1:2232 --expect 2 --wait 300s \
-             --interface eth0 --ttl 1"
+            sent(line),
+            "send - --as-stream --group 224.0.0.1:9000 --wait 30s --first-wait forever \
+             --start-wait 60s --gather 30s --interface eth0"
         );
-        let shim = udpcast::receiver(&words("--nokbd --portbase=2232 --file /dev/sda1")).unwrap();
-        assert_eq!(shown(&shim), "recv --to /dev/sda1 --group 239.255.42.1:2232");
+    }
+
+    /// FOG: multicasttask.class.php of the server, and writeImage in funcs.sh of its clients, which give
+    /// the server's own address unless another one is set.
+    #[test]
+    fn fogs_lines_meet_in_one_group() {
+        let line = "--interface eth0 --min-receivers 2 --max-wait 600 --portbase 63100 \
+                    --full-duplex --ttl 32 --nokbd --nopointopoint --rexmit-hello-interval 500 \
+                    --file d1p1.img";
+        assert_eq!(
+            sent(line),
+            "send d1p1.img --as-stream --group 239.255.42.1:63100 --expect 2 --wait 30s --first-wait \
+             forever --start-wait 600s --interface eth0 --ttl 32"
+        );
+        let line = "--nokbd --portbase 63100 --ttl 32 --mcast-rdv-address 10.78.0.1";
+        assert_eq!(received(line), "recv --stdout --group 239.255.42.1:63100 --ttl 32");
+        let line = "--nokbd --portbase 63100 --ttl 32 --mcast-rdv-address 239.1.2.3";
+        assert_eq!(received(line), "recv --stdout --group 239.1.2.3:63100 --ttl 32");
+    }
+
+    /// What udpcast 20120424 takes and means nothing else here.
+    #[test]
+    fn options_that_ask_for_nothing_else_are_taken() {
+        for line in [
+            "--rexmit-hello-interval 500",
+            "--no-progress",
+            "--min-slice-size 16 --max-slice-size 112 --slice-size 64 --default-slice-size 64",
+            "--streaming",
+            "--autorate",
+            "--mcast-address 239.1.2.9",
+            "--mcast-data-addr 239.1.2.9",
+            "-c -k -1 -s 16 -S 112 -z 500",
+            "--point-to-point --sendbuf 1m --stat-period 5",
+        ] {
+            let expected = format!("send - --as-stream --group 239.255.42.1:9000 {FOREVER}");
+            assert_eq!(sent(line), expected, "{line}");
+        }
+        for line in ["--rcvbuf 1m", "--exit-wait 500", "--ignore-lost-data", "-n -k -w 5 -b 1m"] {
+            assert_eq!(received(line), "recv --stdout --group 239.255.42.1:9000", "{line}");
+        }
+    }
+
+    #[test]
+    fn times_of_a_start_are_apart_from_the_silence_of_a_receiver() {
+        let head = "send - --as-stream --group 239.255.42.1:9000";
+        let expected = "--wait 30s --first-wait 10s --start-wait forever";
+        assert_eq!(sent("--start-timeout 10"), format!("{head} {expected}"));
+        let expected = "--wait 50s --first-wait forever --start-wait forever";
+        assert_eq!(sent("--retries-until-drop 50"), format!("{head} {expected}"));
+        assert!(sent("-R 1").contains("--wait 5s"));
+        assert!(
+            sent("-C 3 -W 9 -w 4").ends_with(
+                "--expect 3 --wait 30s --first-wait forever --start-wait 9s --gather 4s"
+            )
+        );
+        assert!(received("--start-timeout 8").ends_with("--start-timeout 8s"));
+        assert!(
+            received("-s 8 --receive-timeout 10").ends_with("--start-timeout 8s --silence 10s")
+        );
+    }
+
+    #[test]
+    fn a_beginning_of_an_option_stands_for_it_unless_several_begin_so() {
+        assert!(sent("--min-rec 1").contains("--expect 1"));
+        assert!(sent("--min-c 1").contains("--expect 1"));
+        assert!(sent("--mcast-r 239.1.2.3").contains("239.1.2.3:9000"));
+        assert!(received("--mcast-all 239.1.2.3 --portb=7").contains("239.1.2.3:7"));
+        let told = udpcast::sender(&words("--min 1")).unwrap_err().text;
+        assert!(told.contains("several options begin so"), "{told}");
+        assert!(udpcast::receiver(&words("--min-receivers 1")).is_err());
+    }
+
+    #[test]
+    fn rates_are_read_by_the_first_letter_of_their_unit() {
+        for (rate, expected) in
+            [("600Mbps", "600M"), ("90m", "90M"), ("10MiB", "10M"), ("5000k", "5000k"), ("7", "7")]
+        {
+            assert!(
+                sent(&format!("--max-bitrate {rate}")).ends_with(&format!("--rate {expected}"))
+            );
+        }
     }
 
     #[test]
     fn pipes_are_the_shells() {
         let words = ["-f", "a b", "-p", "gzip -c"].map(OsString::from);
         let shim = udpcast::sender(&words).unwrap();
-        assert_eq!(shim.around.as_deref(), Some("{ gzip -c\n} < 'a b' | exec \"$0\" \"$@\""));
-        assert_eq!(shown(&shim), "send - --as-stream --group 239.255.42.1:9000");
+        assert!(shim.around.as_deref().unwrap().contains("{ gzip -c\n} < 'a b' "));
+        let expected = format!("send - --as-stream --group 239.255.42.1:9000 {FOREVER}");
+        assert_eq!(shown(&shim), expected);
         let words = ["--pipe", "gzip -dc", "--file", "out"].map(OsString::from);
         let shim = udpcast::receiver(&words).unwrap();
-        assert_eq!(shim.around.as_deref(), Some("\"$0\" \"$@\" | { gzip -dc\n} > 'out'"));
+        assert!(shim.around.as_deref().unwrap().contains("{ gzip -dc\n} > 'out' "));
         assert_eq!(shown(&shim), "recv --stdout --group 239.255.42.1:9000");
+    }
+
+    /// The shell, with a program that writes three letters in the place of `fanfare`.
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_ends_with_the_code_of_whoever_failed() {
+        let run = |shim: &Shim, own: i32, input: &str| {
+            let program = format!("cat >/dev/null 2>&1 <&0; printf abc; exit {own}");
+            let around = shim.around.as_ref().unwrap().replace("\"$0\" \"$@\"", "sh -c \"$0\"");
+            let mut shell = Command::new("sh");
+            shell.arg("-c").arg(around).arg(program).stdin(std::process::Stdio::null());
+            let output = shell.output().unwrap();
+            assert!(output.stderr.is_empty(), "{output:?}");
+            assert_eq!(String::from_utf8_lossy(&output.stdout), input);
+            output.status.code().unwrap()
+        };
+        for (own, command, code) in [(0, 0, 0), (3, 0, 3), (0, 5, 5), (3, 5, 3)] {
+            let pipe = format!("cat; exit {command}");
+            let line = ["--pipe", &*format!("( {pipe} )")].map(OsString::from);
+            let receiver = udpcast::receiver(&line).unwrap();
+            assert_eq!(run(&receiver, own, "abc"), code, "receiver {own}, command {command}");
+            let sender = udpcast::sender(&line).unwrap();
+            assert_eq!(run(&sender, own, "abc"), code, "sender {own}, command {command}");
+        }
     }
 
     #[test]
@@ -88,6 +223,9 @@ mod tests {
         assert!(told(udpcast::sender(&words("--async"))).contains("fanfare send --one-way"));
         assert!(told(uftp::sender(&words("-Y aes128-gcm f"))).contains("--key"));
         assert!(told(uftp::sender(&words("-H 0x1 f"))).contains("--expect"));
+        assert!(told(udpcast::receiver(&words("--passive"))).contains("recv --silent"));
+        assert!(told(udpcast::sender(&words("--broadcast"))).contains("--to HOSTS"));
+        assert!(told(uftp::receiver(&words("-D ,"))).contains("no directory"));
         assert!(told(uftp::sender(&words("-R"))).contains("needs a value"));
         assert!(told(udpcast::sender(&words("--max-bitrate fast"))).contains("not a rate"));
     }
@@ -105,6 +243,8 @@ mod tests {
             shown(&shim),
             "recv /srv/in --create-dirs --group 230.4.4.1:1044 --interface eth1"
         );
+        let shim = uftp::receiver(&words("-d -D /srv/in,/srv/more -T /srv/temp")).unwrap();
+        assert_eq!(shown(&shim), "recv /srv/in --create-dirs --group 230.4.4.1:1044");
         let shim = uftp::receiver(&words("-L /tmp/log")).unwrap();
         assert!(shim.around.unwrap().contains("setsid"));
         assert_eq!(

@@ -1,8 +1,10 @@
 //! Options one by one, as getopt gives them, and what a command line comes to.
 
-use std::{ffi::OsString, time::Duration};
+use std::ffi::OsString;
 
 use fanfare_command::Failure;
+
+use crate::chain::Role;
 
 /// What such a command line comes to.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -11,8 +13,17 @@ pub(super) struct Shim {
     pub(super) words: Vec<OsString>,
     /// What the shell is to do around it: `"$0" "$@"` stands for the program and its words.
     pub(super) around: Option<String>,
-    /// Nothing begins before.
-    pub(super) pause: Duration,
+    /// The group of a chain of images to which it may belong.
+    pub(super) chain: Option<ChainOf>,
+}
+
+/// What tells one image of a chain from another.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ChainOf {
+    pub(super) role: Role,
+    pub(super) group: String,
+    /// What is sent, or where it goes; standard input and output where there is none.
+    pub(super) file: Option<String>,
 }
 
 /// A word that the shell takes as it is.

@@ -1,6 +1,6 @@
 //! `uftp` and `uftpd` of UFTP.
 
-use std::{ffi::OsString, time::Duration};
+use std::ffi::OsString;
 
 use fanfare_command::Failure;
 
@@ -32,7 +32,7 @@ impl Both {
             "-U" => self.more.extend(["--node-id".to_owned(), options.value(option)?]),
             // How much is logged; round trips are measured.
             "-x" | "-r" => drop(options.value(option)?),
-            "-q" | "-T" => {}
+            "-q" => {}
             _ => return Ok(false),
         }
         Ok(true)
@@ -64,6 +64,8 @@ pub(super) fn sender(words: &[OsString]) -> Result<Shim, Failure> {
                     both.more.extend(["--rate".to_owned(), format!("{kbps}k")]);
                 }
             },
+            // Only receivers have a directory for it.
+            "-T" => {}
             "-z" => both.more.push("--sync".to_owned()),
             "-t" => both.more.extend(["--ttl".to_owned(), options.value(&option)?]),
             "-l" => both.more.extend(["--links".to_owned(), "follow".to_owned()]),
@@ -85,7 +87,7 @@ pub(super) fn sender(words: &[OsString]) -> Result<Shim, Failure> {
     let mut words = vec![OsString::from("send")];
     words.extend(files);
     words.extend(all(both.group().into_iter().chain(both.more)));
-    Ok(Shim { words, around, pause: Duration::ZERO })
+    Ok(Shim { words, around, chain: None })
 }
 
 /// `uftpd`: a receiver; in the background unless `-d` says otherwise.
@@ -96,7 +98,17 @@ pub(super) fn receiver(words: &[OsString]) -> Result<Shim, Failure> {
     while let Some(word) = options.next() {
         let Word::Option(option) = word else { return Err(unknown(NAME, "a plain word")) };
         match option.as_str() {
-            "-D" => dir = options.value(&option)?,
+            // A list: new files go to the first.
+            "-D" => {
+                let list = options.value(&option)?;
+                let first = list.split(',').next().filter(|dir| !dir.is_empty());
+                dir = first.map(str::to_owned).ok_or_else(|| {
+                    let text = format!("-D ({list}): names no directory. Give one");
+                    Failure::usage("shim.invalid", text)
+                })?;
+            }
+            // Unfinished files stand where they will be, so that they need not be copied.
+            "-T" => drop(options.value(&option)?),
             "-d" => stays = true,
             "-Y" | "-k" | "-K" => return Err(refused(NAME, &option, "Use fanfare recv --key")),
             "-S" => return Err(refused(NAME, &option, "Use fanfare recv --from KEY")),
@@ -117,5 +129,5 @@ pub(super) fn receiver(words: &[OsString]) -> Result<Shim, Failure> {
     };
     let head = ["recv".to_owned(), dir, "--create-dirs".to_owned()];
     let words = all(head.into_iter().chain(both.group()).chain(both.more));
-    Ok(Shim { words, around, pause: Duration::ZERO })
+    Ok(Shim { words, around, chain: None })
 }

@@ -25,7 +25,7 @@ use crate::{
 use core::net::SocketAddr;
 use fanfare_proto::{
     Bitrate, Duration, FirstPass, NewObject, NodeId, ObjectKind, ReceiverConfig, SenderConfig,
-    SessionConfig,
+    SessionConfig, TailPolicy,
 };
 use std::collections::BTreeMap;
 
@@ -107,6 +107,10 @@ pub enum Change {
     Evict(Host, Host),
     /// The first host serves the second only after the first pass, or as all others again.
     Defer(Host, Host, bool),
+    /// The host finishes slow receivers after the others, as this says, or no more.
+    Tail(Host, Option<TailPolicy>),
+    /// The first host knows that the second needs nothing more.
+    Finish(Host, Host),
     /// These hosts and the others no longer hear each other.
     Partition(Hosts),
     /// All hear each other again.

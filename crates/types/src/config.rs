@@ -184,6 +184,17 @@ impl Default for SenderConfig {
     }
 }
 
+impl SenderConfig {
+    /// The most that a rate may grow to where nobody has set a limit: 10 Gbit/s, more than a program sends.
+    pub const RATE_MAX: Bitrate = Bitrate::mbps(10_000);
+
+    /// Configures a sender that finds its rate by itself, up to [`Self::RATE_MAX`].
+    #[must_use]
+    pub fn adaptive() -> Self {
+        Self { congestion: CongestionControl::Auto, rate: Self::RATE_MAX, ..Self::default() }
+    }
+}
+
 /// What a late joiner requests (RFC 5740 5.2 leaves it open).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum JoinPolicy {

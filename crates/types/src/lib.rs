@@ -32,6 +32,7 @@ pub mod stats;
 pub mod storage;
 pub mod storage_error;
 pub mod stream;
+pub mod tail_policy;
 pub mod timer;
 
 pub use fanfare_congestion as congestion;

@@ -29,4 +29,6 @@ pub struct ReceiverReport {
     pub heard: Time,
     /// It was evicted: nothing it says counts any more.
     pub evicted: bool,
+    /// It was deferred: it is served when the others have everything.
+    pub deferred: bool,
 }

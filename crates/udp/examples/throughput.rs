@@ -4,6 +4,8 @@
 //! Send and receive take turns in one thread, so nothing is lost and the figure is the cost of both
 //! sides together.
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 use std::time::Instant;
 
 use fanfare_udp::{Endpoint, EndpointConfig, choose_interface};

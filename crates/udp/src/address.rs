@@ -1,8 +1,11 @@
 //! Group addresses as a user writes them: `group:port`, and ZeroMQ's `norm://` forms.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::str::FromStr;
+
+/// All nodes of the link (RFC 4291 2.7.1). No switch prunes it, since nobody joins it by MLD (RFC 2710).
+pub(crate) const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 
 const SCHEME: &str = "norm://";
 

@@ -1,11 +1,8 @@
 //! Reaching all hosts of the link where multicast does not.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use crate::{endpoint::Endpoint, group::scoped};
-
-/// All nodes of the link (RFC 4291 2.7.1). No switch prunes it, since nobody joins it by MLD (RFC 2710).
-const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+use crate::{address::ALL_NODES, endpoint::Endpoint, group::scoped};
 
 impl Endpoint {
     /// The address of all hosts of its link, at the group's port, and lets this endpoint send there. IPv4:

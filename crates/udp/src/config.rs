@@ -46,9 +46,14 @@ pub struct EndpointConfig {
     /// this machine then. Without effect for a unicast address. Default false.
     pub direct: bool,
     /// Whether a [`Role::Member`] also hears what is sent to this machine's own addresses at the
-    /// group's port, from neighbours and private networks. Of several on one machine the last one
-    /// hears it. Without effect for a unicast address. Default false.
+    /// group's port, from neighbours and private networks. Of several on one machine all hear it.
+    /// Without effect for a unicast address. Default false.
     pub hears_direct: bool,
+    /// Whether what is sent to this machine's own addresses counts only where it comes in by
+    /// `interface`: somebody chose that interface. Default false.
+    pub only_interface: bool,
+    /// Number that tells this endpoint from others of the machine: random. Default 0.
+    pub token: u64,
     /// Where a [`Role::Member`] of a unicast address listens, instead of at that address. Default there.
     pub listen: Option<SocketAddr>,
     /// The port that everything is sent from; 0 leaves it to the system. Default 0.
@@ -84,6 +89,8 @@ impl Default for EndpointConfig {
             own: true,
             direct: false,
             hears_direct: false,
+            only_interface: false,
+            token: 0,
             listen: None,
             sending_port: 0,
             shared_port: false,

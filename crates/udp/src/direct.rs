@@ -1,22 +1,114 @@
 //! Datagrams to single hosts beside those to a group: what a member hears of them, and from whom.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+};
 
-use crate::config::EndpointConfig;
-use crate::group::{bind, open_shared};
-use crate::receive::ReceiveSocket;
+use crate::{
+    config::{Awaited, EndpointConfig},
+    group::{bind, open_shared},
+    interface::Interface,
+    local_bus::{self, LocalBus, PassedOn},
+    receive::{Buffers, ReceiveSocket, RecvMeta, TURN, Via, cut, is_one_host},
+};
 
-/// Opens the socket that hears what is sent to this machine's own addresses, at the group's port.
-/// `None` where another program has the port to itself: the group is heard all the same.
-pub(crate) fn open(config: &EndpointConfig) -> Option<ReceiveSocket> {
-    let mut address = config.group;
-    address.set_ip(match config.group {
-        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    });
-    let socket = open_shared(config.group, config).ok()?;
-    bind(&socket, address).ok()?;
-    ReceiveSocket::timed(socket, config.gro, config.group.is_ipv6()).ok()
+/// The sockets that hear what is sent to this machine's own addresses, at the group's port, and what other
+/// programs of the machine have heard there.
+#[derive(Debug)]
+pub(crate) struct DirectSocket {
+    pub(crate) receive_socket: ReceiveSocket,
+    pub(crate) bus: Option<LocalBus>,
+    /// The one interface that is listened to, and the one source, where they were given.
+    interface: Option<Interface>,
+    source: Option<IpAddr>,
+}
+
+impl DirectSocket {
+    /// Opens them. `None` where another program has the port to itself, or where the interface to
+    /// listen to is not there yet: the group is heard all the same.
+    pub(crate) fn open(config: &EndpointConfig, interface: Option<&Interface>) -> Option<Self> {
+        let waits = matches!(config.awaited, Some(Awaited::Named(_)));
+        if config.only_interface && waits {
+            return None;
+        }
+        let mut address = config.group;
+        address.set_ip(match config.group {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        });
+        let socket = open_shared(config.group, config).ok()?;
+        bind(&socket, address).ok()?;
+        if let (IpAddr::V6(_), Some(interface)) = (config.group.ip(), interface) {
+            // Linux gives no datagram to all nodes to a socket that is not among them.
+            let _ = socket.join_multicast_v6(&crate::address::ALL_NODES, interface.index);
+        }
+        // It tells the address and the interface that a datagram came to.
+        let receive_socket = ReceiveSocket::new(socket, config.gro).ok()?;
+        let interface = interface.filter(|_| config.only_interface).cloned();
+        let bus = LocalBus::open(config.group.port(), config.token).ok();
+        Some(Self { receive_socket, bus, interface, source: config.source })
+    }
+
+    /// Gives `each` what has come and is to be heard; how many datagrams there were.
+    pub(crate) fn drain(
+        &mut self,
+        buffers: &mut Buffers,
+        mut each: impl FnMut(&RecvMeta, &[u8], usize),
+    ) -> io::Result<usize> {
+        let Self { receive_socket, bus, interface, source } = self;
+        let takes = |meta: &RecvMeta| hears(interface.as_ref(), *source, meta);
+        let mut take = |meta: &RecvMeta, run: &[u8], stride: usize| {
+            // What programs pass on to each other comes by the bus.
+            if !is_near(meta.source.ip()) || local_bus::is_one(run) {
+                return;
+            }
+            if let (Some(bus), Some(destination)) = (bus.as_mut(), meta.destination)
+                && is_one_host(destination)
+            {
+                let (source, interface) = (meta.source, meta.interface.unwrap_or(0));
+                cut(run, stride, |datagram| {
+                    bus.pass(&PassedOn { source, destination, interface, datagram });
+                });
+            }
+            if takes(meta) {
+                each(meta, run, stride);
+            }
+        };
+        let mut count = buffers.drain(receive_socket, Via::Direct, &mut take)?;
+        if let Some(bus) = bus.as_ref() {
+            count += bus.drain(TURN, |passed| {
+                let meta = RecvMeta {
+                    source: passed.source,
+                    destination: Some(passed.destination),
+                    interface: Some(passed.interface),
+                    ecn: None,
+                    via: Via::Direct,
+                    waited: std::time::Duration::ZERO,
+                    received: None,
+                };
+                if takes(&meta) {
+                    each(&meta, passed.datagram, passed.datagram.len().max(1));
+                }
+            })?;
+        }
+        Ok(count)
+    }
+}
+
+/// Whether a datagram is for who listens to this interface and this source, if they are given. What a
+/// program of this machine sends to an address of the interface comes in by the loopback interface.
+pub(crate) fn hears(
+    interface: Option<&Interface>,
+    source: Option<IpAddr>,
+    meta: &RecvMeta,
+) -> bool {
+    if source.is_some_and(|source| source != meta.source.ip()) {
+        return false;
+    }
+    let Some(interface) = interface else { return true };
+    let own = meta.destination.is_some_and(|to| interface.addresses.contains(&to));
+    own || meta.interface == Some(interface.index)
 }
 
 /// Whether datagrams of this address are heard: multicast does not leave the link by itself, and neither
@@ -45,24 +137,80 @@ mod tests {
     use crate::endpoint::Endpoint;
     use crate::follow::loopback_interface;
 
+    fn config(last: u8, port: u16) -> EndpointConfig {
+        let group = SocketAddr::new(Ipv4Addr::new(239, 255, 42, last).into(), port);
+        let interface = Some(loopback_interface(group.ip()).unwrap());
+        EndpointConfig {
+            group,
+            interface,
+            direct: true,
+            token: u64::from(last),
+            ..EndpointConfig::default()
+        }
+    }
+    fn hears(config: EndpointConfig) -> Endpoint {
+        Endpoint::open(&EndpointConfig { hears_direct: true, ..config }).unwrap()
+    }
+    fn heard(endpoint: &mut Endpoint) -> Vec<(SocketAddr, usize)> {
+        let mut all = Vec::new();
+        endpoint.receive(|meta, bytes| all.push((meta.source, bytes.len()))).unwrap();
+        all
+    }
+    fn free_port() -> u16 {
+        let free = std::net::UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+        free.local_addr().unwrap().port()
+    }
+
     #[test]
     fn who_sends_to_hosts_takes_nothing_from_a_receiver_on_the_same_machine() {
-        let free = std::net::UdpSocket::bind(("127.0.0.1", 0)).unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
-        let group = SocketAddr::new(Ipv4Addr::new(239, 255, 42, 23).into(), port);
-        let interface = Some(loopback_interface(group.ip()).unwrap());
-        let config = EndpointConfig { group, interface, direct: true, ..EndpointConfig::default() };
-        let hears = EndpointConfig { hears_direct: true, ..config.clone() };
-        let mut receiver = Endpoint::open(&hears).unwrap();
-        let mut sender = Endpoint::open(&config).unwrap();
+        let port = free_port();
+        let mut receiver = hears(config(23, port));
+        let mut sender = Endpoint::open(&config(24, port)).unwrap();
         sender.send(SocketAddr::from(([127, 0, 0, 1], port)), 100, None, &[7; 100]).unwrap();
-        let heard = |endpoint: &mut Endpoint| {
-            let mut lengths = Vec::new();
-            endpoint.receive(|_, bytes| lengths.push(bytes.len())).unwrap();
-            lengths
+        assert_eq!((heard(&mut receiver).len(), heard(&mut sender).len()), (1, 0));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn all_programs_of_a_machine_hear_what_is_sent_to_it_each_once_and_from_whom() {
+        let port = free_port();
+        let mut all = [1, 2, 3].map(|last| hears(config(last, port)));
+        let sender = Endpoint::open(&config(9, port)).unwrap();
+        let own = sender.transmitter.receive_socket.socket.local_addr().unwrap();
+        let own = SocketAddr::from(([127, 0, 0, 1], own.as_socket().unwrap().port()));
+        sender.send(SocketAddr::from(([127, 0, 0, 1], port)), 100, None, &[7; 100]).unwrap();
+        // Whichever has it passes it on when it reads.
+        let mut counts = [0; 3];
+        for _ in 0..2 {
+            for (count, endpoint) in counts.iter_mut().zip(&mut all) {
+                let heard = heard(endpoint);
+                assert!(heard.iter().all(|one| *one == (own, 100)), "{heard:?}");
+                *count += heard.len();
+            }
+        }
+        assert_eq!(counts, [1; 3]);
+    }
+
+    #[test]
+    fn a_source_and_an_interface_hold_for_what_is_sent_to_this_machine_alone() {
+        let lo = loopback_interface(Ipv4Addr::LOCALHOST.into()).unwrap();
+        let meta = RecvMeta {
+            source: "10.0.0.9:4000".parse().unwrap(),
+            destination: Some("10.0.0.2".parse().unwrap()),
+            interface: Some(lo.index + 7),
+            ecn: None,
+            via: Via::Direct,
+            waited: std::time::Duration::ZERO,
+            received: None,
         };
-        assert_eq!((heard(&mut receiver), heard(&mut sender)), (vec![100], vec![]));
+        let source = |text: &str| Some(text.parse().unwrap());
+        assert!(super::hears(None, None, &meta) && super::hears(None, source("10.0.0.9"), &meta));
+        assert!(!super::hears(None, source("10.0.0.8"), &meta));
+        assert!(!super::hears(Some(&lo), None, &meta), "it came in by another");
+        let here = RecvMeta { interface: Some(lo.index), ..meta };
+        assert!(super::hears(Some(&lo), None, &here));
+        let own = RecvMeta { destination: lo.addresses.first().copied(), ..meta };
+        assert!(super::hears(Some(&lo), None, &own), "an address of the interface");
     }
 
     #[test]

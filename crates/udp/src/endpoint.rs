@@ -9,14 +9,14 @@ use fanfare_units::Ecn;
 
 use super::config::Awaited;
 use crate::{
-    choice::{choose_interface, route_source},
+    choice::{choose_interface, interface_towards, route_source},
     config::{EndpointConfig, Role, check},
-    direct,
+    direct::{self, DirectSocket},
     error::OpenError,
     group::{GroupSocket, scoped},
     interface::Interface,
     layers::Layers,
-    receive::{self, Buffers, ReceiveSocket, RecvMeta, Via},
+    receive::{self, Buffers, RecvMeta, Via},
     transmit::Transmitter,
     wait::{self, Ready},
 };
@@ -38,7 +38,7 @@ pub struct Endpoint {
     pub(crate) groups: Vec<GroupSocket>,
     pub(crate) layers: Layers,
     /// Hears what is sent to this machine alone, where that is wanted.
-    pub(crate) direct: Option<ReceiveSocket>,
+    pub(crate) direct: Option<DirectSocket>,
     buffers: Buffers,
     /// Drops counted on groups that have been left since.
     pub(crate) past_overruns: u64,
@@ -66,13 +66,13 @@ impl Endpoint {
         let local = sending_address(config, interface.as_ref(), !groups.is_empty())?;
         let transmitter = Transmitter::open(config, interface.as_ref(), local)?;
         let own = own_address(config, &transmitter, interface.as_ref());
-        refuse_own(config, own, &groups);
+        refuse_own(config, own, interface.as_ref(), &groups);
         let hears_direct = !cfg!(windows)
             && config.hears_direct
             && config.role == Role::Member
             && config.group.ip().is_multicast();
         Ok(Self {
-            direct: hears_direct.then(|| direct::open(config)).flatten(),
+            direct: hears_direct.then(|| DirectSocket::open(config, interface.as_ref())).flatten(),
             transmitter,
             buffers: Buffers::new(config.gro),
             config: config.clone(),
@@ -107,6 +107,23 @@ impl Endpoint {
         self.transmitter.send(to, segment_size, ecn, bytes)
     }
 
+    /// Sends one datagram from the socket that hears what is sent to this machine alone, from the port that
+    /// a question came to: firewalls let such an answer in. False where there is no such socket.
+    pub fn answer(&self, to: SocketAddr, bytes: &[u8]) -> bool {
+        let Some(direct) = &self.direct else { return false };
+        direct.receive_socket.socket.send_to(bytes, &to.into()).is_ok()
+    }
+
+    /// The interface that somebody chose, for asking what leads there.
+    pub fn chosen_interface(&self) -> ChosenInterface {
+        ChosenInterface(self.interface.clone().filter(|_| self.config.only_interface))
+    }
+
+    /// The one source that is heard, where there is one.
+    pub fn source(&self) -> Option<IpAddr> {
+        self.config.source
+    }
+
     /// Gives `each` the datagrams that have come, a bounded number per socket, and returns how many
     /// there were. Never blocks; 0 means there was nothing.
     ///
@@ -136,10 +153,13 @@ impl Endpoint {
         for group in self.groups.iter().filter(|_| ready.group) {
             // Where a socket is not bound to its group, it hears what is sent to this machine, too.
             let hears_direct = self.config.hears_direct;
+            let only = self.interface.as_ref().filter(|_| self.config.only_interface);
+            let source = self.config.source;
             let mut each = |meta: &RecvMeta, run: &[u8], stride: usize| match meta.destination {
                 Some(own) if cfg!(windows) && group.is_group() && !own.is_multicast() => {
-                    if hears_direct && direct::is_near(meta.source.ip()) {
-                        each(&RecvMeta { via: Via::Unicast, ..*meta }, run, stride);
+                    let heard = direct::hears(only, source, meta);
+                    if hears_direct && heard && direct::is_near(meta.source.ip()) {
+                        each(&RecvMeta { via: Via::Direct, ..*meta }, run, stride);
                     }
                 }
                 _ => each(meta, run, stride),
@@ -150,13 +170,8 @@ impl Endpoint {
                 Err(error) => return Err(error),
             }
         }
-        if let Some(socket) = self.direct.as_ref().filter(|_| ready.group) {
-            let mut each = |meta: &RecvMeta, run: &[u8], stride: usize| {
-                if direct::is_near(meta.source.ip()) {
-                    each(meta, run, stride);
-                }
-            };
-            match self.buffers.drain(socket, Via::Unicast, &mut each) {
+        if let Some(direct) = self.direct.as_mut().filter(|_| ready.group) {
+            match direct.drain(&mut self.buffers, &mut each) {
                 Ok(more) => count += more,
                 Err(_) if count > 0 => {}
                 Err(error) => return Err(error),
@@ -204,7 +219,10 @@ impl Endpoint {
         timeout: Option<Duration>,
         waker: Option<BorrowedFd<'_>>,
     ) -> io::Result<Ready> {
-        let direct = self.direct.iter().map(|direct| direct.socket.as_fd());
+        let direct = self.direct.iter().flat_map(|direct| {
+            let bus = direct.bus.iter().map(|bus| bus.socket.as_fd());
+            bus.chain([direct.receive_socket.socket.as_fd()])
+        });
         let groups = self.groups.iter().map(|group| group.receive_socket.socket.as_fd());
         let groups = groups.chain(direct);
         let layers = self.layers.inlets().map(|receive_socket| receive_socket.socket.as_fd());
@@ -220,7 +238,8 @@ impl Endpoint {
         }
         let interface = self.interface_for(group)?;
         self.groups.push(GroupSocket::join(group, &interface, &self.config)?);
-        refuse_own(&self.config, self.local_addr().ok(), &self.groups);
+        let own = self.local_addr().ok();
+        refuse_own(&self.config, own, self.interface.as_ref(), &self.groups);
         Ok(())
     }
 
@@ -263,7 +282,13 @@ impl Endpoint {
     /// nothing if it is heard already.
     pub fn join_layer(&mut self, group: SocketAddr) -> Result<(), OpenError> {
         let interface = self.interface_for(group)?;
-        self.layers.join(group, &interface, &self.config)
+        let sockets = self.layers.inlets().count();
+        self.layers.join(group, &interface, &self.config)?;
+        // Of several sockets of a port the one that was opened last hears what is sent to this machine.
+        if self.direct.is_some() && self.layers.inlets().count() > sockets {
+            self.direct = DirectSocket::open(&self.config, self.interface.as_ref());
+        }
+        Ok(())
     }
 
     /// Stops hearing a group of layers. Datagrams of it that have come may still be received.
@@ -306,8 +331,14 @@ impl Endpoint {
         let counted = self.groups.iter().filter(|_| self.config.own);
         let groups: u64 = counted.map(|group| group.receive_socket.drops()).sum();
         let layers = self.layers.overruns();
-        let direct = self.direct.as_ref().map_or(0, ReceiveSocket::drops);
+        let direct = self.direct.as_ref().map_or(0, |direct| direct.receive_socket.drops());
         self.past_overruns + direct + groups + layers + self.transmitter.receive_socket.drops()
+    }
+
+    /// Invitations that were not passed on to other programs of this machine, because there were too many.
+    pub fn not_passed_on(&self) -> u64 {
+        let bus = self.direct.as_ref().and_then(|direct| direct.bus.as_ref());
+        bus.map_or(0, |bus| bus.dropped)
     }
 
     /// Bytes that the system keeps until they are received, of the socket that keeps least. It counts what
@@ -326,18 +357,42 @@ impl Endpoint {
     }
 }
 
-/// What is not refused here the session drops: it only costs.
+/// An interface that somebody chose to listen to, if it was chosen.
+#[derive(Clone, Debug, Default)]
+pub struct ChosenInterface(Option<Interface>);
+
+impl ChosenInterface {
+    /// Whether the route to this address leaves by it; true where none was chosen. Costs a few system
+    /// calls.
+    #[must_use]
+    pub fn leads_to(&self, address: IpAddr) -> bool {
+        self.0.as_ref().is_none_or(|chosen| {
+            let own = chosen.addresses.contains(&address);
+            own || interface_towards(address).is_some_and(|there| there.index == chosen.index)
+        })
+    }
+}
+
+/// What is not refused here of its own the session drops: it only costs.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn refuse_own(config: &EndpointConfig, own: Option<SocketAddr>, groups: &[GroupSocket]) {
-    if let Some(own) = own.filter(|_| !config.own && config.group.ip().is_multicast()) {
+fn refuse_own(
+    config: &EndpointConfig,
+    own: Option<SocketAddr>,
+    interface: Option<&Interface>,
+    groups: &[GroupSocket],
+) {
+    let own = own.filter(|_| !config.own);
+    let interface = interface.filter(|_| config.group.is_ipv6()).map(|interface| interface.index);
+    if config.group.ip().is_multicast() && (own.is_some() || interface.is_some()) {
         for group in groups {
-            let _ = crate::filter::refuse_own(&group.receive_socket.socket, own);
+            let _ = crate::filter::refuse(&group.receive_socket.socket, own, interface);
         }
     }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn refuse_own(_: &EndpointConfig, _: Option<SocketAddr>, _: &[GroupSocket]) {}
+fn refuse_own(_: &EndpointConfig, _: Option<SocketAddr>, _: Option<&Interface>, _: &[GroupSocket]) {
+}
 
 /// Where what is sent to the group comes from: what the socket is bound to, or the interface's address
 /// where that is every address.

@@ -94,15 +94,21 @@ pub(crate) fn open_shared(group: SocketAddr, config: &EndpointConfig) -> Result<
 fn open(address: SocketAddr, config: &EndpointConfig) -> Result<Socket, OpenError> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))
         .map_err(|source| OpenError::Socket { source })?;
-    configured("receive buffer", socket.set_recv_buffer_size(config.receive_buffer))?;
-    if config.receive_buffer >= EndpointConfig::default().receive_buffer {
-        // Who may not has what the system gives anybody.
-        let _ = option::force_receive_buffer(&socket, config.receive_buffer.max(FORCED_BUFFER));
-    }
+    configured("receive buffer", make_room(&socket, config))?;
     if address.is_ipv6() {
         configured("IPv6 only", socket.set_only_v6(true))?;
     }
     Ok(socket)
+}
+
+/// Makes room for data that comes while the program waits for its processor.
+pub(crate) fn make_room(socket: &Socket, config: &EndpointConfig) -> io::Result<()> {
+    socket.set_recv_buffer_size(config.receive_buffer)?;
+    if config.receive_buffer >= EndpointConfig::default().receive_buffer {
+        // Who may not has what the system gives anybody.
+        let _ = option::force_receive_buffer(socket, config.receive_buffer.max(FORCED_BUFFER));
+    }
+    Ok(())
 }
 
 /// Several programs of one machine hear the same group: on Linux SO_REUSEADDR gives each its copy,

@@ -130,6 +130,9 @@ impl Members {
         let any = SocketAddr::new(any, group.port());
         let own = || group::bound_to(group::scoped(group, interface));
         group::bind(&socket, if single { own() } else { any })?;
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        crate::filter::multicast_only(&socket, group.is_ipv6(), interface.index)
+            .map_err(|source| OpenError::Configure { what: "groups only", source })?;
         let receive_socket = ReceiveSocket::timed(socket, false, group.is_ipv6())?;
         Ok(Self { receive_socket, port: group.port(), groups: Vec::new(), single })
     }
@@ -200,6 +203,30 @@ mod tests {
         assert_eq!(numbers(heard(&mut receiver, &sender, port)), (1..=10).collect::<Vec<u8>>());
         (1..=10).for_each(|number| receiver.leave_layer(layer(port, number)));
         assert_eq!(receiver.layer_sockets(), 0);
+    }
+
+    #[test]
+    fn nothing_that_is_sent_to_this_machine_alone_comes_by_a_layer_or_is_kept_from_the_one_it_is_for()
+     {
+        let port = 26_873;
+        let group = SocketAddr::new(Ipv4Addr::new(239, 255, 77, 0).into(), port);
+        let interface = crate::choose_interface(group.ip(), Some("lo")).unwrap();
+        let config = EndpointConfig {
+            group,
+            interface: Some(interface),
+            direct: true,
+            hears_direct: true,
+            ..EndpointConfig::default()
+        };
+        let (mut receiver, sender) =
+            (Endpoint::open(&config).unwrap(), endpoint(Role::Sender, port));
+        receiver.join_layer(layer(port, 1)).unwrap();
+        sender.send(layer(port, 1), 100, None, &[1; 100]).unwrap();
+        sender.send(SocketAddr::from(([127, 0, 0, 1], port)), 100, None, &[2; 100]).unwrap();
+        let mut heard = Vec::new();
+        receiver.receive(|meta, bytes| heard.push((meta.via, bytes[0]))).unwrap();
+        heard.sort_unstable_by_key(|one| one.1);
+        assert_eq!(heard, [(Via::Layers, 1), (Via::Direct, 2)]);
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! - [`interface`]: the interfaces of the system; `choice`: which one a group uses
 //! - [`config`]: how an endpoint is opened; [`endpoint`]: its sockets
 //! - `group`: one group's receiving socket and its membership
+//! - `direct`: what is sent to this machine alone; `local_bus`: programs of a machine pass it on
 //! - [`follow`]: the interface goes, comes back, or gets another address; `watch`: news of that
 //! - `filter`: drops looped-back datagrams
 //! - [`transmit`], [`receive`], [`wait`]: sending, receiving, waiting
@@ -33,6 +34,7 @@ pub mod follow;
 mod group;
 pub mod interface;
 mod layers;
+mod local_bus;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod netlink;
 mod option;
@@ -48,7 +50,7 @@ pub use address::{GroupSpec, GroupSpecError};
 pub use choice::{choose_interface, interface_towards};
 pub use config::Awaited;
 pub use config::{EndpointConfig, Role};
-pub use endpoint::Endpoint;
+pub use endpoint::{ChosenInterface, Endpoint};
 pub use error::OpenError;
 pub use fanfare_units::Ecn;
 pub use follow::Change;

@@ -30,9 +30,11 @@ const WAITED_MAX: Duration = Duration::from_secs(1);
 pub enum Via {
     /// The socket bound to this group, or to the endpoint's own unicast address given as a group.
     Group(SocketAddr),
-    /// The sending socket, when somebody answered what was sent from it; or the one for datagrams to
-    /// this machine alone ([`crate::EndpointConfig::hears_direct`]).
+    /// The sending socket: somebody answered what was sent from it.
     Unicast,
+    /// The socket for datagrams to this machine alone, at the group's port
+    /// ([`crate::EndpointConfig::hears_direct`]).
+    Direct,
     /// A socket that hears groups of layers.
     Layers,
 }
@@ -44,6 +46,8 @@ pub struct RecvMeta {
     pub source: SocketAddr,
     /// The address it was sent to, where the system tells.
     pub destination: Option<IpAddr>,
+    /// The index of the interface that it came in by, where the system tells.
+    pub interface: Option<u32>,
     /// Its congestion mark; `None` is "not ECN-capable".
     pub ecn: Option<Ecn>,
     /// By which socket it came.
@@ -52,6 +56,22 @@ pub struct RecvMeta {
     pub waited: Duration,
     /// When the kernel got it, since 1970 by the system's clock, where it tells: of layers, on Linux.
     pub received: Option<Duration>,
+}
+
+impl RecvMeta {
+    /// Whether it went to all hosts of the link, of whatever group they are.
+    #[must_use]
+    pub fn is_to_all_hosts(&self) -> bool {
+        self.via == Via::Direct && self.destination.is_some_and(|to| !is_one_host(to))
+    }
+}
+
+/// Whether a datagram that went there has reached one socket alone.
+pub(crate) fn is_one_host(destination: IpAddr) -> bool {
+    match destination {
+        IpAddr::V4(ip) => !ip.is_multicast() && !ip.is_broadcast() && ip.octets()[3] != 255,
+        IpAddr::V6(ip) => !ip.is_multicast(),
+    }
 }
 
 /// A socket prepared for batched receiving with marks and destinations.
@@ -176,12 +196,13 @@ fn run(
 ) -> usize {
     let bound = match via {
         Via::Group(group) => Some(group.ip()),
-        Via::Unicast | Via::Layers => None,
+        Via::Unicast | Via::Direct | Via::Layers => None,
     };
     let waited = meta.timestamp.map_or(Duration::ZERO, |came| now.saturating_sub(came));
     let ours = RecvMeta {
         source: meta.addr,
         destination: meta.dst_ip.or(bound),
+        interface: meta.interface_index,
         ecn: meta.ecn.map(mark_of),
         via,
         waited: waited.min(WAITED_MAX),

@@ -74,7 +74,8 @@ impl Endpoint {
     pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let groups = self.groups.iter().map(|group| &group.receive_socket);
         let all = [&self.transmitter.receive_socket].into_iter().chain(groups);
-        all.chain(&self.direct).map(|inlet| inlet.socket.as_fd())
+        all.chain(self.direct.iter().map(|direct| &direct.receive_socket))
+            .map(|inlet| inlet.socket.as_fd())
     }
 }
 

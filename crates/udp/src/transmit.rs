@@ -14,6 +14,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::config::EndpointConfig;
 use crate::error::OpenError;
+use crate::group::make_room;
 use crate::interface::Interface;
 use crate::option;
 use crate::receive::ReceiveSocket;
@@ -60,7 +61,11 @@ impl Transmitter {
                 .map_err(|source| OpenError::Configure { what: "shared port", source })?;
         }
         socket.bind(&local.into()).map_err(|source| OpenError::Bind { address: local, source })?;
-        let receive_socket = ReceiveSocket::new(socket, config.gro)?;
+        // What is sent to this host alone comes here: when it came says what its delay was.
+        let receive_socket = match config.hears_direct {
+            true => ReceiveSocket::timed(socket, config.gro, config.group.is_ipv6())?,
+            false => ReceiveSocket::new(socket, config.gro)?,
+        };
         let segmentation =
             option::SEGMENTS && config.gso && receive_socket.state.max_gso_segments() > 1;
         let traffic_class = config.dscp << 2;
@@ -217,7 +222,12 @@ fn configure(
         result.map_err(|source| OpenError::Configure { what, source })
     };
     set("send buffer", socket.set_send_buffer_size(config.send_buffer))?;
-    set("receive buffer", socket.set_recv_buffer_size(config.receive_buffer))?;
+    // What is sent to this host alone comes here as data; elsewhere it is feedback, which is little.
+    let room = match config.hears_direct {
+        true => make_room(socket, config),
+        false => socket.set_recv_buffer_size(config.receive_buffer),
+    };
+    set("receive buffer", room)?;
     if config.group.is_ipv6() {
         set("IPv6 only", socket.set_only_v6(true))?;
     }

@@ -1,6 +1,7 @@
 //! What an endpoint does when its interface goes, comes back, or gets another address. Each test has a
 //! network of its own, which only root may have.
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
 #![cfg(target_os = "linux")]
 
 use std::net::{Ipv4Addr, SocketAddr};

@@ -3,6 +3,8 @@
 //! They need ffmpeg, which `cargo xtask packages` installs. Programs meet on the loopback interface, in
 //! a group and at ports of this process.
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 mod browser;
 mod node;
 
@@ -168,7 +170,11 @@ fn bad_input_is_one_line_and_an_exit_code() {
     };
     for (args, exit, said) in [
         (&["test", "--renditions", "fast"][..], 2, "rendition (fast): not a rate"),
-        (&["test", "--renditions", "9M"], 2, "rendition (9M): is above what --rate"),
+        (
+            &["test", "--renditions", "9M", "--rate", "10M"],
+            2,
+            "rendition (9M): is above what --rate",
+        ),
         (&["test", "--name", "a/b"], 2, "name (a/b): letters"),
         (&["test", "--segment", "1ms"], 2, "segment (1ms): not from"),
         (&["/nowhere/film.mp4"], 1, "source (/nowhere/film.mp4): cannot be read"),

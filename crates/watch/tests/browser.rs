@@ -2,6 +2,8 @@
 //! xtask web --check` leaves in target/web: FANFARE_WEB says where. Elsewhere each test says that it was not
 //! run, and why.
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 #[allow(dead_code, reason = "the replay without a browser uses all of it")]
 mod journal;
 

@@ -1,6 +1,8 @@
 //! A real Prometheus reads a page, and its alert rules and the dashboard's questions are tried on what it has
 //! read. Needs Debian's package `prometheus`; elsewhere it says that it was not run.
 
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
 use std::{
     fs,
     io::{Read as _, Write as _},

@@ -9,7 +9,7 @@
 //! ```
 
 use crate::frame::{FrameReader, FrameWriter};
-use crate::{NodeId, Sequence, WireError, ext::Extensions};
+use crate::{NodeId, Sequence, WireError, ext::Extensions, header::VERSION};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -29,6 +29,12 @@ pub struct Report<'a> {
 impl<'a> Report<'a> {
     /// Message type.
     pub(crate) const TYPE: u8 = 6;
+
+    /// The header of a REPORT from nobody (`NORM_NODE_NONE`). It stands ahead of what Fanfare says at a
+    /// port beside NORM. RFC 5740 4.4.1 leaves the content of reports open, so other nodes take it for a
+    /// message of NORM and do nothing with it. What is no message at all disturbs some: libnorm 1.5.x then
+    /// reads the next datagram wrong.
+    pub const FROM_NOBODY: [u8; 8] = [VERSION << 4 | Self::TYPE, 2, 0, 0, 0, 0, 0, 0];
 
     pub(crate) fn parse(mut reader: FrameReader<'a>) -> Result<Self, WireError> {
         let sequence = Sequence(reader.u16()?);
@@ -56,7 +62,8 @@ impl fmt::Display for Report<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Message, golden};
+    use super::Report;
+    use crate::{Message, NodeId, golden};
     use alloc::format;
 
     /// Laid out by hand from the RFC: NRL's code does not send this.
@@ -66,5 +73,13 @@ mod tests {
         let message = Message::parse(&bytes).expect("well formed");
         assert_eq!(format!("{message}"), "REPORT 00000001 seq 7 ext 99(2 bytes) len 2");
         assert_eq!(golden::encoded(&message), bytes);
+    }
+
+    #[test]
+    fn what_we_say_beside_norm_is_a_report_from_nobody() {
+        let mut bytes = Report::FROM_NOBODY.to_vec();
+        bytes.extend(b"FFS1");
+        let Ok(Message::Report(report)) = Message::parse(&bytes) else { panic!("a REPORT") };
+        assert_eq!((report.source_id, report.payload), (NodeId::NONE, &b"FFS1"[..]));
     }
 }

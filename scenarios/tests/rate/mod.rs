@@ -7,3 +7,4 @@ mod leaving;
 mod marks;
 mod pauses;
 mod slow_receiver;
+mod tail;

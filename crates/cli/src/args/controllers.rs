@@ -1,7 +1,7 @@
 //! Rate controllers, as users name them.
 
 use clap::ValueEnum;
-use fanfare_node::proto::CongestionControl;
+use fanfare_node::proto::{Bitrate, CongestionControl, SenderConfig};
 
 /// Rate controllers, as users name them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -35,5 +35,40 @@ impl Cc {
             // With layers the sender's own rate is fixed.
             Self::Fixed | Self::Era => CongestionControl::Fixed,
         }
+    }
+}
+
+/// Those of a sender that has no layers: of a stream, or of messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum FlatCc {
+    /// Measure the queueing delay of the slowest path
+    Auto,
+    /// NORM-CC: share links fairly with TCP
+    Norm,
+    /// NORM-CCE: only marks of routers (ECN) count as congestion
+    Ecn,
+    /// NORM-CCL: an isolated loss does not count as congestion
+    LossTolerant,
+    /// Exactly --rate
+    Fixed,
+}
+
+impl From<FlatCc> for CongestionControl {
+    fn from(cc: FlatCc) -> Self {
+        match cc {
+            FlatCc::Auto => Self::Auto,
+            FlatCc::Norm => Self::Norm,
+            FlatCc::Ecn => Self::Ecn,
+            FlatCc::LossTolerant => Self::LossTolerant,
+            FlatCc::Fixed => Self::Fixed,
+        }
+    }
+}
+
+/// The rate of a sender for which nobody has set one: the most that its controller may find, or a fixed one.
+pub(super) fn default_rate(control: CongestionControl) -> Bitrate {
+    match control {
+        CongestionControl::Fixed => SenderConfig::default().rate,
+        _ => SenderConfig::RATE_MAX,
     }
 }

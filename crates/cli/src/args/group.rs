@@ -7,24 +7,26 @@ use fanfare_command::{Failure, units};
 use fanfare_node::{
     Network,
     group::{Group, GroupOptions},
-    proto::{Bitrate, SenderConfig},
+    proto::{Bitrate, CongestionControl, SenderConfig},
 };
 
-use super::{network::NetArgs, policy::PolicyArgs};
+use super::{
+    controllers::{FlatCc, default_rate},
+    network::NetArgs,
+    policy::PolicyArgs,
+};
 
 /// Options of a member of a group.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Group")]
 pub(crate) struct MemberArgs {
-    /// Upper limit of all that this node sends, for itself and for others
-    #[arg(
-        long,
-        default_value = "10M",
-        value_name = "RATE",
-        allow_hyphen_values = true,
-        hide_short_help = true
-    )]
-    rate: String,
+    /// Upper limit of all that this node sends, for itself and for others [default: what the
+    /// network carries]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, hide_short_help = true)]
+    rate: Option<String>,
+    /// How the rate follows the network
+    #[arg(long, value_name = "CC", default_value = "auto", hide_short_help = true)]
+    cc: FlatCc,
     /// Upper limit of repairs for messages of other nodes
     #[arg(
         long,
@@ -40,7 +42,7 @@ pub(crate) struct MemberArgs {
     /// How long to keep them
     #[arg(long, default_value = "1h", value_name = "TIME", hide_short_help = true)]
     keep: String,
-    /// Keep messages and the node id in this directory across restarts [default: in memory]
+    /// Keep messages and the node's last ids in this directory across restarts [default: in memory]
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     cache_dir: Option<PathBuf>,
     /// Longest message to publish or accept
@@ -64,9 +66,12 @@ impl MemberArgs {
         units::bytes("cache", &self.cache)
     }
 
-    /// The most that it sends.
-    pub(crate) fn rate(&self) -> Result<Bitrate, Failure> {
-        units::rate(&self.rate)
+    /// The most that it sends, where that was said.
+    pub(crate) fn rate(&self) -> Result<Option<Bitrate>, Failure> {
+        match self.rate.as_deref() {
+            None | Some("auto") => Ok(None),
+            Some(rate) => units::rate(rate).map(Some),
+        }
     }
 
     /// Whether it outlives the process.
@@ -110,7 +115,9 @@ impl MemberArgs {
         options.config.cache_age = units::time("keep", &self.keep)?;
         options.cache_dir.clone_from(&self.cache_dir);
         options.policy = self.policy.read()?;
-        let mut sender = SenderConfig { rate: self.rate()?, ..SenderConfig::default() };
+        let congestion = CongestionControl::from(self.cc);
+        let rate = self.rate()?.unwrap_or_else(|| default_rate(congestion));
+        let mut sender = SenderConfig { rate, congestion, ..SenderConfig::default() };
         net.require_multicast()?;
         let mut builder = net.builder()?;
         match self.segment.as_deref().map(units::segment).transpose()? {

@@ -2,7 +2,7 @@
 //!
 //! - `network`, `group`, `key`, `signing`, `expect`: options that commands share
 //! - `meeting`: transfers by code, on both sides
-//! - `send`, with `code`, `controllers`, `hosts`, `layers` and `streams`; `receive`, `pipe`, `node`,
+//! - `send`, with `code`, `controllers`, `hosts`, `layers`, `start` and `streams`; `receive`, `pipe`, `node`,
 //!   `doctor`: those of one command
 
 mod choice;
@@ -26,5 +26,6 @@ pub(crate) mod receive;
 pub(crate) mod send;
 mod serving;
 pub(crate) mod signing;
+mod start;
 mod streams;
 mod watch;

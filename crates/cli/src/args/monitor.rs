@@ -14,6 +14,9 @@ use fanfare_watch::{
 use super::watch::page_at;
 use crate::{monitoring::MonitorPlan, watching::WatchPlan};
 
+/// What a channel is taken to carry where nobody has said. Monitors take a share of it that a slow LAN bears.
+const CHANNEL: Bitrate = Bitrate::mbps(10);
+
 /// Options of a member that has a monitor.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Monitor")]
@@ -34,7 +37,7 @@ pub(crate) struct MonitorArgs {
     /// Share of the channel for what all monitors say together
     #[arg(long, default_value = "2%", value_name = "PERCENT", hide_short_help = true)]
     monitor_share: String,
-    /// What the channel carries [default: --rate]
+    /// What the channel carries [default: --rate, or 10M]
     #[arg(long, value_name = "RATE", hide_short_help = true)]
     monitor_capacity: Option<String>,
     /// Show the page only to those who have the token in this file
@@ -74,7 +77,7 @@ enum Adapting {
 
 impl MonitorArgs {
     /// What is wanted; a channel carries `rate` if nothing else is said.
-    pub(crate) fn plan(&self, rate: Bitrate) -> Result<Option<MonitorPlan>, Failure> {
+    pub(crate) fn plan(&self, rate: Option<Bitrate>) -> Result<Option<MonitorPlan>, Failure> {
         match &self.monitor {
             Some(address) => self.plan_at(address, rate).map(Some),
             None => Ok(None),
@@ -82,18 +85,18 @@ impl MonitorArgs {
     }
 
     /// The same of a command that is nothing but a monitor.
-    pub(crate) fn plan_always(&self, rate: Bitrate) -> Result<MonitorPlan, Failure> {
+    pub(crate) fn plan_always(&self, rate: Option<Bitrate>) -> Result<MonitorPlan, Failure> {
         self.plan_at(self.monitor.as_deref().unwrap_or_default(), rate)
     }
 
-    fn plan_at(&self, address: &str, rate: Bitrate) -> Result<MonitorPlan, Failure> {
+    fn plan_at(&self, address: &str, rate: Option<Bitrate>) -> Result<MonitorPlan, Failure> {
         let (address, is_given) = page_at("monitor", address)?;
         let (token, proxy) = (self.monitor_token.clone(), self.monitor_proxy.clone());
         let page = WatchPlan { address, is_given, token, proxy };
         let capacity = self.monitor_capacity.as_deref();
         let capacity = capacity.map(|text| units::rate_of("monitor-capacity", text)).transpose()?;
         let config = Config {
-            capacity: capacity.unwrap_or(rate),
+            capacity: capacity.or(rate).unwrap_or(CHANNEL),
             per_mille: per_mille(&self.monitor_share)?,
             ..Config::default()
         };

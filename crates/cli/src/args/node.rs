@@ -32,7 +32,7 @@ const HELP: Help = Help::new(&[
 .files(&[
     ("/run/fanfare/node.sock", "the local socket, unless --socket names another"),
     ("--config FILE", "more options, in TOML; see docs/reference/configuration.md"),
-    ("--cache-dir DIR", "kept messages and the node id; see docs/reference/node.md"),
+    ("--cache-dir DIR", "kept messages and the node's last ids; see docs/reference/node.md"),
 ])
 .values();
 

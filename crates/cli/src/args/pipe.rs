@@ -9,13 +9,14 @@ use fanfare_node::{
     stream::{Expect, Flush, Framing, ReceiveOptions, SendOptions, Start},
 };
 
-use super::network::{NameArgs, NetArgs};
+use super::{
+    controllers::{FlatCc, default_rate},
+    network::{NameArgs, NetArgs},
+};
 use crate::pipe::{Gaps, PipeReceivePlan, PipeSendPlan};
 
 /// A group of its own: receivers of files would take a stream for something to refuse.
 const GROUP: &str = "239.255.42.3:6005";
-/// The most that a controller may try without being told.
-const RATE_MAX: Bitrate = Bitrate::mbps(10_000);
 /// Blocks shorter than those of files: a loss is noticed at the end of its block.
 const BLOCK: (u16, u16) = (64, 64);
 /// Requests to a receiver before it is given up, at least; see `fanfare send`.
@@ -125,7 +126,7 @@ pub(crate) struct PipeSendArgs {
     rate: Option<String>,
     /// Congestion control algorithm [default: auto with --expect, else fixed]
     #[arg(long, value_enum, help_heading = "Rate", hide_short_help = true)]
-    cc: Option<Cc>,
+    cc: Option<FlatCc>,
     /// Payload bytes of a packet [default: 1400, or what the interface carries, up to 8192]
     #[arg(long, value_name = "BYTES", hide_short_help = true)]
     segment: Option<String>,
@@ -194,21 +195,6 @@ impl std::convert::From<Policy> for StreamPolicy {
             Policy::Live => Self::Live,
         }
     }
-}
-
-/// `--cc`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Cc {
-    /// Measure the queueing delay of the slowest path
-    Auto,
-    /// NORM-CC: share links fairly with TCP
-    Norm,
-    /// NORM-CCE: only marks of routers (ECN) count as congestion
-    Ecn,
-    /// NORM-CCL: an isolated loss does not count as congestion
-    LossTolerant,
-    /// Exactly --rate
-    Fixed,
 }
 
 /// `--from`.
@@ -300,22 +286,11 @@ impl PipeSendArgs {
     }
 
     fn pace(&self, waits: bool) -> Result<(CongestionControl, Bitrate), Failure> {
-        let cc = match self.cc {
-            Some(Cc::Auto) => CongestionControl::Auto,
-            Some(Cc::Norm) => CongestionControl::Norm,
-            Some(Cc::Ecn) => CongestionControl::Ecn,
-            Some(Cc::LossTolerant) => CongestionControl::LossTolerant,
-            Some(Cc::Fixed) => CongestionControl::Fixed,
-            // What decides the rate needs answers.
-            None if waits => CongestionControl::Auto,
-            None => CongestionControl::Fixed,
-        };
-        let otherwise = match cc {
-            CongestionControl::Fixed => SenderConfig::default().rate,
-            _ => RATE_MAX,
-        };
+        // What decides the rate needs answers.
+        let otherwise = if waits { FlatCc::Auto } else { FlatCc::Fixed };
+        let cc = CongestionControl::from(self.cc.unwrap_or(otherwise));
         let rate = self.rate.as_deref().filter(|text| *text != "auto");
-        Ok((cc, rate.map(units::rate).transpose()?.unwrap_or(otherwise)))
+        Ok((cc, rate.map(units::rate).transpose()?.unwrap_or(default_rate(cc))))
     }
 
     fn segment(&self) -> Result<u16, Failure> {
@@ -371,7 +346,13 @@ impl PipeRecvArgs {
             ..ReceiveOptions::default()
         };
         Ok(PipeReceivePlan {
-            network: self.net.builder()?.await_interface().receiver_config(config),
+            // It sends no data: no link is too narrow for it.
+            network: self
+                .net
+                .builder()?
+                .await_interface()
+                .shorten_segment()
+                .receiver_config(config),
             options,
             gaps: match self.gaps {
                 Lost::Stop => Gaps::Stop,

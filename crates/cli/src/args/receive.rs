@@ -15,6 +15,7 @@ use super::{
     policy::PolicyArgs,
     serving::ServeArgs,
     signing::IdentityArgs,
+    start,
     watch::WatchArgs,
 };
 use crate::{meeting::Visiting, receive::ReceivePlan};
@@ -73,22 +74,40 @@ pub(crate) struct RecvArgs {
     /// Exit after the first transfer is complete
     ///
     /// If its sender is silent for 60 s in the middle, exit with code 3 and keep what has come. The
-    /// first sender is waited for without limit; see --timeout.
+    /// first sender is waited for without limit; see --timeout. The sender of a code is looked for 30 s.
     #[arg(long)]
     once: bool,
     /// Write one stream to this file, pipe or block device, and exit
     ///
     /// For 'fanfare send -', block devices and --as-stream. What was there is overwritten. A device
-    /// that is mounted is refused.
+    /// that is mounted or too small is refused. Beneath /dev no file is made.
     #[arg(long, value_name = "PATH", conflicts_with_all = DIRECTORY_ONLY)]
     to: Option<PathBuf>,
     /// Write one stream to standard output, and exit
     #[arg(long, conflicts_with_all = DIRECTORY_ONLY, conflicts_with_all = ["to", "json"])]
     stdout: bool,
+    /// Receive only the stream of this name
+    ///
+    /// The name is the one of the sender's file or device, or its --stdin-name. What other senders in the
+    /// group send is not taken.
+    #[arg(
+        long = "stream-name",
+        alias = "stream",
+        value_name = "NAME",
+        help_heading = "What is received",
+        hide_short_help = true
+    )]
+    stream: Option<String>,
+    /// Receive only this stream of a chain, as udp-receiver finds it
+    #[arg(long, value_name = "PLACE[:CHAIN]", hide = true)]
+    chain: Option<String>,
+    /// Where udp-receiver keeps what it has received of a chain
+    #[arg(long, value_name = "FILE", requires = "chain", hide = true)]
+    chain_record: Option<PathBuf>,
     /// Read everything back in the end, and compare
     #[arg(long, requires = "to", help_heading = "What is received", hide_short_help = true)]
     verify: bool,
-    /// Leave out blocks of zeros; the device is known to hold zeros
+    /// Leave out blocks of zeros: the device holds zeros, or they need no room in the file
     #[arg(long, requires = "to", help_heading = "What is received", hide_short_help = true)]
     sparse: bool,
     /// Exit when N files are complete
@@ -190,6 +209,14 @@ pub(crate) struct RecvArgs {
     /// Exit if nothing new arrives for this time
     #[arg(long, value_name = "TIME", help_heading = "When to exit", hide_short_help = true)]
     timeout: Option<String>,
+    /// Exit if no transfer begins in this time
+    #[arg(long, value_name = "TIME", help_heading = "When to exit", hide_short_help = true)]
+    start_timeout: Option<String>,
+    /// How long the sender may be silent in the middle of the one transfer [default: 60s]
+    ///
+    /// With --once, --to and --stdout. Then the command exits with code 3, and keeps what has come.
+    #[arg(long, value_name = "TIME", help_heading = "When to exit", hide_short_help = true)]
+    silence: Option<String>,
     #[command(flatten)]
     file: FileArgs,
     #[command(flatten)]
@@ -263,6 +290,7 @@ impl RecvArgs {
             visiting,
             signing: self.identity.signing(),
             timeout: self.timeout.clone().unwrap_or_default(),
+            record: self.chain_record.clone(),
             watch: self.watch.plan()?,
             output: self.output,
         })
@@ -284,6 +312,11 @@ impl RecvArgs {
         };
         let timeout =
             self.timeout.as_deref().map(|text| units::time("timeout", text)).transpose()?;
+        let time = |what, text: &Option<String>| {
+            text.as_deref().map(|text| units::time(what, text)).transpose()
+        };
+        let start_timeout = time("start-timeout", &self.start_timeout)?;
+        let silence = time("silence", &self.silence)?;
         let from = self.from.as_deref().map(sender_filter).transpose()?.unwrap_or_default();
         let max_size =
             self.max_size.as_deref().map(|text| units::bytes("max size", text)).transpose()?;
@@ -303,8 +336,12 @@ impl RecvArgs {
             max_files: self.max_files,
             serves: self.serving.stays(),
             to,
+            stream: self.stream.clone(),
+            chain: self.chain.as_deref().map(start::parse).transpose()?,
             until,
             timeout,
+            start_timeout,
+            silence,
             identity: None,
         })
     }

@@ -10,7 +10,7 @@ use fanfare_node::proto::{Bitrate, CongestionControl, SenderConfig};
 use super::{
     choice::ChoiceArgs,
     code::CodeArgs,
-    controllers::Cc,
+    controllers::{Cc, default_rate},
     expect,
     hosts::{HostArgs, Hosts},
     layers::LayersArgs,
@@ -18,6 +18,7 @@ use super::{
     metadata::CarryArgs,
     network::{NameArgs, NetArgs},
     signing::SigningArgs,
+    start::StartArgs,
     streams::StreamsArgs,
     watch::WatchArgs,
 };
@@ -25,8 +26,6 @@ use crate::send::{SendPlan, Streaming};
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
 use fanfare_view::AdaptArgs;
 
-/// The most that a controller may try without being told: the fastest network that this is for.
-const RATE_MAX: Bitrate = Bitrate::mbps(10_000);
 /// Repetitions of the last flush when nobody is asked: the GRTT is not known then, and the cautious
 /// first guess of it makes twenty of them take ten seconds.
 const ONE_WAY_FLUSHES: u32 = 5;
@@ -85,9 +84,12 @@ pub(crate) struct SendArgs {
     expect: Option<String>,
     /// How long a receiver may be silent [default: 30s with --expect, else 10s]
     ///
-    /// At the start, during the transfer and at the end.
+    /// At the start, during the transfer and at the end. At the start --first-wait, --start-wait and
+    /// --gather may say otherwise.
     #[arg(long, value_name = "TIME", help_heading = "Receivers", hide_short_help = true)]
     wait: Option<String>,
+    #[command(flatten)]
+    start: StartArgs,
     /// Send without any feedback, and exit when everything has been sent
     #[arg(long, alias = "no-wait", help_heading = "Receivers", hide_short_help = true)]
     one_way: bool,
@@ -253,6 +255,8 @@ impl SendArgs {
         let options = SendOptions {
             expect,
             wait,
+            start: self.start.wait(wait)?,
+            place: self.start.place()?,
             one_way: self.one_way,
             accept_plain: self.accept_plain,
             carousel: self.carousel,
@@ -291,6 +295,7 @@ impl SendArgs {
             hosting,
             watch: self.watch.plan()?,
             adapt: self.adapt.plan()?,
+            record: self.start.record.clone(),
             output: self.output,
         })
     }
@@ -341,9 +346,8 @@ impl SendArgs {
             None if self.one_way || total.is_some() => Cc::Fixed,
             None => Cc::Auto,
         };
-        let otherwise =
-            if matches!(cc, Cc::Fixed | Cc::Era) { SenderConfig::default().rate } else { RATE_MAX };
-        Ok((cc.control(), rate.unwrap_or(otherwise)))
+        let control = cc.control();
+        Ok((control, rate.unwrap_or_else(|| default_rate(control))))
     }
 
     /// What `--rate` says, unless that is `auto`.
@@ -386,6 +390,7 @@ impl SendArgs {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use fanfare_files::StartWait;
 
     use super::*;
 
@@ -425,8 +430,11 @@ mod tests {
     #[test]
     fn the_rate_finds_itself_up_to_the_one_that_is_given_unless_that_is_fixed() {
         let pace = |args: &[&str]| plan(args).map(|plan| (plan.congestion, plan.rate));
-        assert_eq!(pace(&[]).unwrap(), (CongestionControl::Auto, RATE_MAX));
-        assert_eq!(pace(&["--rate", "auto"]).unwrap(), (CongestionControl::Auto, RATE_MAX));
+        assert_eq!(pace(&[]).unwrap(), (CongestionControl::Auto, SenderConfig::RATE_MAX));
+        assert_eq!(
+            pace(&["--rate", "auto"]).unwrap(),
+            (CongestionControl::Auto, SenderConfig::RATE_MAX)
+        );
         let ceiling = (CongestionControl::Auto, Bitrate::mbps(2));
         assert_eq!(pace(&["--rate", "2M"]).unwrap(), ceiling);
         let fixed = (CongestionControl::Fixed, Bitrate::mbps(2));
@@ -469,6 +477,20 @@ mod tests {
     fn the_wait_depends_on_whether_somebody_is_expected() {
         assert_eq!(plan(&[]).unwrap().options.wait, Duration::from_secs(10));
         assert_eq!(plan(&["--expect", "1"]).unwrap().options.wait, Duration::from_secs(30));
+    }
+
+    #[test]
+    fn the_first_receiver_and_the_others_are_waited_for_apart() {
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        let start = |args: &[&str]| plan(args).map(|plan| (plan.options.start, plan.options.wait));
+        assert_eq!(start(&["--wait", "5s"]).unwrap(), (None, Duration::from_secs(5)));
+        let args = ["--first-wait", "forever", "--start-wait", "10m", "--expect", "2"];
+        let wait = StartWait { first: None, others: seconds(600), least: Duration::ZERO };
+        assert_eq!(start(&args).unwrap(), (Some(wait), Duration::from_secs(30)));
+        let wait = StartWait { first: seconds(10), others: None, least: Duration::from_secs(6) };
+        let args = ["--gather", "6s", "--start-wait", "forever"];
+        assert_eq!(start(&args).unwrap(), (Some(wait), Duration::from_secs(10)));
+        assert!(text(&["--gather", "forever"]).contains("not a time"));
     }
 
     #[test]

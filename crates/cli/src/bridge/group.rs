@@ -32,7 +32,7 @@ const HELP: Help = Help::new(&[
     ("fanfare bridge group --to 239.9.9.9:6004 --topic 'maps/#' --one-way", "one way"),
 ])
 .exits(EXITS)
-.files(&[("--cache-dir DIR", "kept messages and the node id; see docs/reference/node.md")])
+.files(&[("--cache-dir DIR", "kept messages and the node's last ids; see docs/reference/node.md")])
 .values();
 
 /// Connect groups: messages of one are published in the others, once

@@ -41,7 +41,7 @@ const HELP: Help = Help::new(&[
 ])
 .environment(&[("FANFARE_NATS_PASSWORD", "password of --user"), ("FANFARE_NATS_TOKEN", "token")])
 .files(&[
-    ("--cache-dir DIR", "kept messages and the node id; see docs/reference/node.md"),
+    ("--cache-dir DIR", "kept messages and the node's last ids; see docs/reference/node.md"),
     ("--creds FILE and others", "login and certificates; only their owner may read them"),
 ])
 .values();

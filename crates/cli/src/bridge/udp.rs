@@ -28,7 +28,7 @@ const HELP: Help = Help::new(&[
     ("fanfare bridge udp --udp 239.2.3.4:5000 --topic sensors", "another group"),
 ])
 .exits(EXITS)
-.files(&[("--cache-dir DIR", "kept messages and the node id; see docs/reference/node.md")])
+.files(&[("--cache-dir DIR", "kept messages and the node's last ids; see docs/reference/node.md")])
 .values();
 
 /// Connect a group with plain UDP multicast

@@ -7,7 +7,7 @@ use fanfare_node::{
     proto::{ObjectKey, StorageError},
 };
 
-use crate::warnings::{id_taken, interface_awaited, interface_down, interface_up, rejoined};
+use crate::warnings::{id_taken, interface_awaited, interface_down, interface_up, rejoined, twin};
 
 /// Says where it is.
 pub(crate) fn show_start(group: &Group, what: &str, output: &Output) {
@@ -45,6 +45,7 @@ pub(crate) fn show(event: &GroupEvent, output: &Output) -> bool {
         GroupEvent::NodeIdTaken { id, own, other } => {
             output.warn("node_id.taken", id_taken(*id, *own, *other, None));
         }
+        GroupEvent::Twin { id, node } => output.warn("node_id.twin", twin(*id, *node)),
         GroupEvent::Overrun { lost } => output.warn("overrun", format!("{lost} events were lost")),
         GroupEvent::SendRefused { why } => {
             output.warn("send.refused", format!("the system refuses to send: {why}"));

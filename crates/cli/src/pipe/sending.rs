@@ -122,6 +122,10 @@ fn show(events: &Receiver<StreamEvent>, output: &Output) {
                 output.text(&format!("{name} has left"));
                 output.event(&PipeLine::Left { node: node.0, name });
             }
+            StreamEvent::Taken { node, name, by } => {
+                output.text(&format!("{name} receives another pipe, that of {by}"));
+                output.event(&PipeLine::Taken { node: node.0, name, by: by.0 });
+            }
             StreamEvent::GivenUp { node, name } => {
                 output.text(&format!("{name} is given up: it has been silent for too long"));
                 output.event(&PipeLine::GivenUp { node: node.0, name });
@@ -206,6 +210,7 @@ fn receiver_line(
         Outcome::Differs(receipt) => ("differs", Some(*receipt)),
         Outcome::Left => ("left", None),
         Outcome::Silent => ("silent", None),
+        Outcome::Taken => ("taken", None),
     };
     PipeReceiver {
         node: node.0,

@@ -35,7 +35,7 @@ const HELP: Help = Help::new(&[
     (Exit::Interrupted, "interrupted by Ctrl-C"),
 ])
 .files(&[
-    ("--cache-dir DIR", "kept messages and the node id; see docs/reference/node.md"),
+    ("--cache-dir DIR", "kept messages and the node's last ids; see docs/reference/node.md"),
     ("--via SOCKET", "the local socket of 'fanfare node'"),
 ])
 .values();

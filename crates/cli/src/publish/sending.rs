@@ -31,6 +31,10 @@ const ASK_MAX: Duration = Duration::from_secs(16);
 /// as long.
 pub(super) const STALL: Duration = Duration::from_secs(120);
 
+/// Repairs are waited for as long as they go on, but no longer than so many times what the first sending took: a
+/// subscriber may go on asking for ever.
+const REPAIRS_MAX: u32 = 4;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Done,
@@ -42,17 +46,38 @@ pub(super) enum End {
 
 /// When something was sent, or became known, last.
 struct Progress {
+    begun: Instant,
     at: Instant,
     seen: u64,
+    /// When everything had been sent once.
+    sent: Option<Instant>,
 }
 
 impl Progress {
-    /// So much has been `seen` by now. Whether it has been no more for so long.
-    fn has_stopped(&mut self, now: Instant, seen: u64, limit: Duration) -> bool {
+    fn new(now: Instant) -> Self {
+        Self { begun: now, at: now, seen: 0, sent: None }
+    }
+
+    /// So much has been `seen` by now.
+    fn note(&mut self, now: Instant, seen: u64) {
         if seen != self.seen {
             (self.at, self.seen) = (now, seen);
         }
+    }
+
+    /// Whether it has been no more for so long.
+    fn has_stopped(&self, now: Instant, limit: Duration) -> bool {
         now.saturating_duration_since(self.at) >= limit
+    }
+
+    /// Whether `wait` is over, which begins when everything `is_sent`, and again with each repair.
+    fn is_over(&mut self, now: Instant, is_sent: bool, wait: Duration) -> bool {
+        if !is_sent {
+            return false;
+        }
+        let sent = *self.sent.get_or_insert(now);
+        let repairs = sent.saturating_duration_since(self.begun) * REPAIRS_MAX;
+        now >= (self.at.max(sent) + wait).min(sent + wait + repairs)
     }
 }
 
@@ -62,6 +87,7 @@ pub(super) struct Sending<'a> {
     output: &'a Output,
     plan: &'a Plan,
     tally: Tally,
+    began: Instant,
     looked: Instant,
     /// When to ask others next to say what they hold, and how long after that again.
     ask: (Instant, Duration),
@@ -70,8 +96,9 @@ pub(super) struct Sending<'a> {
 impl<'a> Sending<'a> {
     pub(super) fn new(group: &'a Group, output: &'a Output, plan: &'a Plan) -> Self {
         let tally = Tally::new(plan.options.expiry, plan.options.replaces);
-        let (looked, ask) = (Instant::now(), (Instant::now() + ASK_MIN, ASK_MIN));
-        Self { group, output, plan, tally, looked, ask }
+        let began = Instant::now();
+        let ask = (began + ASK_MIN, ASK_MIN);
+        Self { group, output, plan, tally, began, looked: began, ask }
     }
 
     fn is_watched(&self) -> bool {
@@ -161,7 +188,7 @@ impl<'a> Sending<'a> {
 
     /// Until all is held by all who want it (or sent, when nobody needs to answer), or time is up.
     pub(super) fn wait(&mut self) -> End {
-        let (mut deadline, mut progress) = (None, Progress { at: Instant::now(), seen: 0 });
+        let mut progress = Progress::new(self.began);
         loop {
             let Ok(members) = self.look() else { return End::Interrupted };
             let now = Instant::now();
@@ -173,13 +200,11 @@ impl<'a> Sending<'a> {
             if done {
                 return End::Done;
             }
-            if self.tally.is_sent() {
-                deadline.get_or_insert_with(|| now + self.plan.wait);
-            }
-            if deadline.is_some_and(|deadline| deadline <= now) {
+            self.seen().into_iter().for_each(|seen| progress.note(now, seen));
+            if progress.is_over(now, self.tally.is_sent(), self.plan.wait) {
                 return End::TimedOut;
             }
-            if self.is_stalled(now, &mut progress) {
+            if progress.has_stopped(now, STALL.max(self.plan.wait)) {
                 return End::Stalled;
             }
             if self.show_events(POLL).is_err() {
@@ -188,13 +213,11 @@ impl<'a> Sending<'a> {
         }
     }
 
-    fn is_stalled(&self, now: Instant, progress: &mut Progress) -> bool {
-        let Ok(status) = self.group.status() else { return false };
-        let session = &status.session;
+    /// What was sent, and what became known.
+    fn seen(&self) -> Option<u64> {
+        let session = self.group.status().ok()?.session;
         let repairs = session.parity_repair_sent + session.explicit_repair_sent;
-        let sent = session.source_sent + session.proactive_sent + repairs;
-        let seen = sent + self.tally.changes();
-        progress.has_stopped(now, seen, STALL.max(self.plan.wait))
+        Some(session.source_sent + session.proactive_sent + repairs + self.tally.changes())
     }
 
     /// Answers requests for so long; false when it is stopped.
@@ -225,10 +248,26 @@ mod tests {
     fn waiting_has_an_end_only_where_nothing_goes_on() {
         let begun = Instant::now();
         let at = |seconds| begun + Duration::from_secs(seconds);
-        let mut progress = Progress { at: begun, seen: 0 };
-        assert!(!progress.has_stopped(at(119), 0, STALL));
-        assert!(!progress.has_stopped(at(119), 1, STALL), "a segment at a slow rate");
-        assert!(!progress.has_stopped(at(238), 1, STALL));
-        assert!(progress.has_stopped(at(239), 1, STALL));
+        let mut progress = Progress::new(begun);
+        progress.note(at(119), 1);
+        assert!(!progress.has_stopped(at(238), STALL), "a segment at a slow rate");
+        assert!(progress.has_stopped(at(239), STALL));
+    }
+
+    #[test]
+    fn acknowledgements_are_waited_for_as_long_as_repairs_go_on_and_no_more_than_four_times_the_sending()
+     {
+        let begun = Instant::now();
+        let at = |seconds| begun + Duration::from_secs(seconds);
+        let wait = Duration::from_secs(10);
+        let mut progress = Progress::new(begun);
+        progress.note(at(20), 100);
+        assert!(!progress.is_over(at(99), false, wait), "not everything was sent");
+        assert!(!progress.is_over(at(100), true, wait));
+        progress.note(at(109), 101);
+        assert!(!progress.is_over(at(118), true, wait) && progress.is_over(at(119), true, wait));
+        (0..60).for_each(|n| progress.note(at(110 + 10 * n), 102 + n));
+        assert!(!progress.is_over(at(509), true, wait));
+        assert!(progress.is_over(at(510), true, wait), "they go on for ever");
     }
 }

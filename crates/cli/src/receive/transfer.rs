@@ -8,7 +8,7 @@ use std::{
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
 use fanfare_config::Reload;
 use fanfare_files::{
-    How, Placed, ReceiveEvent, SenderFilter, Transfer, TransferEvent,
+    How, Placed, ReceiveEvent, SenderFilter, TargetKind, Transfer, TransferEvent,
     event::{Finished, ReceiveEnd, ReceiveProgress, ReceiveReport},
     receipt::Reason,
 };
@@ -16,6 +16,7 @@ use fanfare_json::{
     Bound, Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start, Tree,
 };
 use fanfare_node::proto::ObjectKey;
+use fanfare_shims::chain;
 
 use super::{
     deletion,
@@ -28,8 +29,18 @@ use crate::{
     warnings::{self, KeyMistake},
 };
 
+/// Longest silence of the sender of a transfer that has begun, unless another is given.
+const SILENCE: Duration = Duration::from_secs(60);
 /// How often to look whether the node still lives; events come at once.
 const POLL: Duration = Duration::from_millis(500);
+
+/// Times after which the user wants it to end.
+struct Told {
+    /// As it was given.
+    timeout: String,
+    start_timeout: Option<Duration>,
+    silence: Option<Duration>,
+}
 
 /// Receives, and says what came of it.
 pub(crate) fn run(plan: ReceivePlan, reload: Reload<ReceivePlan>, output: &Output) -> Exit {
@@ -43,10 +54,13 @@ fn receive(
     output: &Output,
 ) -> Result<Exit, Failure> {
     let ReceivePlan { dir, mut network, mut options, visiting, signing, timeout, .. } = plan;
+    let record = plan.record;
+    let told = Told { timeout, start_timeout: options.start_timeout, silence: options.silence };
     options.identity = signing.of_receiver()?;
     let keyed = matches!(options.from, SenderFilter::Key(_));
     let name = options.name.clone();
     let place = Place::new(dir, options.to.as_ref());
+    let into = place.in_full();
     if let Some(visiting) = visiting {
         network = visiting.meet(network, options.timeout, output)?;
     }
@@ -63,12 +77,18 @@ fn receive(
     let on = node.interface().map_or_else(String::new, |i| format!(" on {}", i.name));
     let group = node.group();
     match node.awaited() {
-        None => output.text(&format!("receiving from {group}{on} into {place} as {name}")),
+        None => output.text(&format!("receiving from {group}{on} into {into} as {name}")),
         Some(interface) => output.warn("interface.awaited", warnings::interface_awaited(interface)),
     }
     let keys = watch(&node, (&place, keyed), output, reload);
     output.clear();
-    Ok(conclude(output, node.finish(), keys, &timeout))
+    let finished = node.finish();
+    let chain = finished.received.as_ref().and_then(|report| report.place);
+    let exit = conclude(output, finished, keys, (&place, &told));
+    if let Some(record) = record.filter(|_| exit == Exit::Done) {
+        chain::note_received(&record, chain.map(|place| place.chain));
+    }
+    Ok(exit)
 }
 
 fn watch(
@@ -166,6 +186,9 @@ fn show(event: &ReceiveEvent, place: &Place, output: &Output) {
         ReceiveEvent::Failed { key, name, reason } => {
             show_failed(*key, name.as_deref(), *reason, place, output);
         }
+        ReceiveEvent::TooSmall { needed, room } => {
+            output.warn("target.too_small", too_small(place, *needed, *room));
+        }
         event @ (ReceiveEvent::Deleted { .. } | ReceiveEvent::Deletion { .. }) => {
             deletion::show(event, &place.dir, output);
         }
@@ -194,6 +217,20 @@ fn show(event: &ReceiveEvent, place: &Place, output: &Output) {
     }
 }
 
+/// Nothing was written: what was there is there.
+fn too_small(place: &Place, needed: u64, room: u64) -> String {
+    let is_device = place.target.as_ref().is_some_and(|to| to.kind() == TargetKind::Device);
+    let (all, here) = (units::size(needed), units::size(room));
+    let advice = match is_device {
+        true => "Write to a larger device",
+        false => "Free some space there. If most of it is zeros, use --sparse",
+    };
+    format!(
+        "{place} is too small: it has room for {here} ({room} bytes), and {all} ({needed} bytes) are sent. \
+         Nothing was written. {advice}"
+    )
+}
+
 fn show_progress(progress: &ReceiveProgress, estimate: &mut Estimate, output: &Output) {
     output.event(&Line::receive_progress(progress));
     estimate.on_done(Instant::now(), progress.bytes);
@@ -216,7 +253,10 @@ fn show_file(key: ObjectKey, placed: &Placed, seconds: f64, place: &Place, outpu
         }
         How::New | How::Replaced => {}
     }
-    if let Some(why) = placed.name_rejected {
+    if let Some(wanted) = &placed.displaced {
+        let obstacle = place.obstacle(wanted);
+        output.text(&format!("warning: '{path}' has not its sender's name: {obstacle}"));
+    } else if let Some(why) = placed.name_rejected {
         output.text(&format!("warning: '{path}' has not its sender's name: {why}"));
     }
 }
@@ -284,12 +324,17 @@ fn show_layers(event: &ReceiveEvent, output: &Output) {
     }
 }
 
-fn conclude(output: &Output, finished: Finished, keys: KeyMistake, timeout: &str) -> Exit {
+fn conclude(
+    output: &Output,
+    finished: Finished,
+    keys: KeyMistake,
+    (place, told): (&Place, &Told),
+) -> Exit {
     let Some(report) = finished.received else { return Exit::Failed };
     if finished.overruns > 0 {
         output.text(&overruns::summary(finished.overruns));
     }
-    let failure = keys.explain(failure_of(&report, timeout));
+    let failure = keys.explain(failure_of(&report, place, told));
     let exit = failure.as_ref().map_or(Exit::Done, |failure| failure.exit);
     match &failure {
         Some(failure) if exit != Exit::Interrupted => output.failure(failure),
@@ -301,12 +346,30 @@ fn conclude(output: &Output, finished: Finished, keys: KeyMistake, timeout: &str
     exit
 }
 
-fn failure_of(report: &ReceiveReport, timeout: &str) -> Option<Failure> {
+fn failure_of(report: &ReceiveReport, place: &Place, told: &Told) -> Option<Failure> {
     match report.end {
         ReceiveEnd::Interrupted => {
             Some(Failure::new(Exit::Interrupted, "interrupted", "interrupted"))
         }
+        ReceiveEnd::TimedOut if told.timeout.is_empty() => {
+            let limit = units::seconds(told.start_timeout.unwrap_or_default());
+            let text = format!(
+                "start-timeout ({limit}): no transfer began in this time. Check that a sender uses \
+                 this group and interface"
+            );
+            Some(Failure::new(Exit::Nobody, "timeout", text))
+        }
+        ReceiveEnd::OutOfPlace => {
+            let place = report.place.map_or(0, |place| place.place);
+            let text = format!(
+                "chain (image {place} of a chain): the sender has this one, and not the one that \
+                 belongs here. Nothing was written. Start the sender and all receivers anew. If \
+                 these images do not belong together, set FANFARE_CHAIN=off"
+            );
+            Some(Failure::new(Exit::Failed, "chain.place", text))
+        }
         ReceiveEnd::TimedOut => {
+            let timeout = &told.timeout;
             let text = format!(
                 "timeout ({timeout}): nothing new arrived in this time. Check that a sender uses \
                  this group and interface"
@@ -315,11 +378,20 @@ fn failure_of(report: &ReceiveReport, timeout: &str) -> Option<Failure> {
         }
         ReceiveEnd::SenderSilent => {
             let files = report.files;
+            let silence = units::seconds(told.silence.unwrap_or(SILENCE));
             let text = format!(
-                "sender: was silent for 60 s in the middle of the transfer ({files} files are \
+                "sender: was silent for {silence} in the middle of the transfer ({files} files are \
                  complete). What has arrived is kept: run the same command again to resume"
             );
             Some(Failure::new(Exit::Partial, "sender.silent", text))
+        }
+        // One stream was wanted, and an end without one is no success.
+        ReceiveEnd::Complete
+            if report.failures.is_empty() && report.files == 0 && place.target.is_some() =>
+        {
+            let text =
+                format!("to ({place}): the sender ended, and has sent no stream. Send it again");
+            Some(Failure::new(Exit::Failed, "target.nothing", text))
         }
         ReceiveEnd::Complete if report.failures.is_empty() => None,
         ReceiveEnd::Complete => {
@@ -333,6 +405,9 @@ fn failure_of(report: &ReceiveReport, timeout: &str) -> Option<Failure> {
             };
             let missing = report.failures.len() as u64;
             let advice = match report.failures.iter().any(|(_, reason)| disk(reason)) {
+                true if place.target.is_some() => {
+                    "The target is too small, full or broken. Write to another one"
+                }
                 true => "Free some space, and run fanfare send again",
                 false => "See the warnings, and run fanfare send again",
             };

@@ -52,10 +52,15 @@ fn failure_of(
     match report.end {
         SendEnd::Complete | SendEnd::Interrupted => None,
         SendEnd::NobodyAnswered => {
+            let other = match expect {
+                Expect::Hosts(_) => {
+                    "without --silent: one that answers nothing cannot be reached with --to"
+                }
+                _ => "or send to whoever listens with --one-way",
+            };
             let text = format!(
                 "receivers (0): no receiver answered on {waited}. Start receivers with 'fanfare \
-                 recv', or send to whoever listens with --one-way. To find the cause, run \
-                 '{doctor}'"
+                 recv', {other}. To find the cause, run '{doctor}'"
             );
             Some(Failure::new(Exit::Nobody, "nobody", text))
         }

@@ -13,13 +13,23 @@ pub(crate) struct Roster {
     told: BTreeSet<NodeId>,
     names: BTreeMap<String, NodeId>,
     shared: BTreeSet<String>,
+    /// Bytes of a stream, where they are known.
+    needed: Option<u64>,
 }
 
 impl Roster {
+    /// For a stream of so many bytes, as far as that is known.
+    pub(crate) fn of_stream(needed: Option<u64>) -> Self {
+        Self { needed, ..Self::default() }
+    }
+
     /// A receiver is new, or in another state.
     pub(crate) fn on_receiver(&mut self, view: &ReceiverView, output: &Output) {
         if let Some(line) = self.introduce(view) {
             output.text(&line);
+            if let Some(message) = self.shortage(view) {
+                output.warn("receiver.too_small", message);
+            }
         }
         if let Some(message) = self.clash(view) {
             output.warn("name.shared", message);
@@ -36,6 +46,17 @@ impl Roster {
         let free =
             view.free.map_or_else(String::new, |free| format!(", {} free", units::size(free)));
         Some(format!("receiver {}{at}{free}", view.label()))
+    }
+
+    /// Whether what is sent does not fit there.
+    fn shortage(&self, view: &ReceiverView) -> Option<String> {
+        let (needed, room) = self.needed.zip(view.free).filter(|(needed, room)| needed > room)?;
+        let (all, here) = (units::size(needed), units::size(room));
+        Some(format!(
+            "receiver {} has room for {here} ({room} bytes), and {all} ({needed} bytes) are sent: its target \
+             is too small, and it will refuse",
+            view.label()
+        ))
     }
 
     /// Once for each name that several bear.
@@ -77,6 +98,15 @@ mod tests {
         let line = roster.introduce(&view(7, Some("lab-1"))).unwrap();
         assert_eq!(line, "receiver lab-1 at 10.0.0.7, 3.0 GiB free");
         assert_eq!(roster.introduce(&view(7, Some("lab-1"))), None);
+    }
+
+    #[test]
+    fn a_receiver_whose_target_is_too_small_is_told_with_both_sizes() {
+        let three = 3 << 30;
+        assert_eq!(Roster::of_stream(Some(three)).shortage(&view(7, Some("a"))), None);
+        assert_eq!(Roster::of_stream(None).shortage(&view(7, Some("a"))), None);
+        let text = Roster::of_stream(Some(three + 1)).shortage(&view(7, Some("a"))).unwrap();
+        assert!(text.contains("3221225472 bytes") && text.contains("3221225473 bytes"), "{text}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use fanfare_files::{
 };
 use fanfare_json::{Line, Resuming, Sending, SignedLine, Start, Waiting};
 use fanfare_node::proto::{Bitrate, CongestionControl};
+use fanfare_shims::chain;
 
 use super::{
     choice, conclusion::conclude, plain_receivers::PlainReceivers, plan::SendPlan,
@@ -51,19 +52,22 @@ pub(super) fn send(
     let shown = plan.output;
     let SendPlan { mut options, signing, congestion, rate, builder, layered, hosts, adapt, .. } =
         plan;
+    let record = plan.record;
     signing.apply(&mut options)?;
     let (files, is_stream) = (sources.file_count(), sources.is_stream());
     let objects = sources.files.len() as u64 + u64::from(is_stream);
     let bytes = sources.bytes;
+    let size = sources.stream_size();
     let mut watched = Watched {
         receipts,
         plain: PlainReceivers::new(sources.has_packs() || is_stream),
-        roster: Roster::default(),
+        roster: Roster::of_stream(size),
         keys: KeyMistake::default(),
         progress: Progress::default(),
         total: bytes,
     };
-    let (expect, wait) = (options.expect.clone(), options.wait);
+    let expect = options.expect.clone();
+    let wait = options.start.and_then(|start| start.first).unwrap_or(options.wait);
     let node = match (&layered, sources.files.front()) {
         (Some(layered), Some(file)) if objects == 1 => builder.send_layered(file, layered)?,
         (Some(_), _) => return Err(TransferError::Layers(LayeredError::Many).into()),
@@ -110,7 +114,11 @@ pub(super) fn send(
     };
     let doctor = format!("fanfare doctor --group {group}{on_interface}");
     let explain = |failure| watched.keys.explain(failure);
-    Ok(conclude(output, finished, explain, &expect, (&waited, &doctor)))
+    let exit = conclude(output, finished, explain, &expect, (&waited, &doctor));
+    if let Some(record) = &record {
+        chain::note_sent(record);
+    }
+    Ok(exit)
 }
 
 /// Waits for those who have the code, if there is one.
@@ -124,7 +132,18 @@ fn meet(mut plan: SendPlan, output: &Output) -> Result<SendPlan, Failure> {
 fn gather(plan: &SendPlan, output: &Output) -> Result<Sources, Failure> {
     plan.doubtful.iter().for_each(|text| output.warn("to.several", text));
     if let Some(path) = plan.stream() {
-        return Ok(Sources::open_stream(path, &plan.gather.stdin_name)?);
+        let sources = Sources::open_stream(path, &plan.gather.stdin_name)?;
+        let mounts = sources.mounts().into_iter().filter(|mounted| mounted.is_writable);
+        let at: Vec<String> = mounts.map(|mounted| mounted.at).collect();
+        if !at.is_empty() {
+            let (path, at) = (path.display(), at.join(", "));
+            let text = format!(
+                "{path}, or a part of it, is mounted at {at}: what is written there meanwhile makes the copy \
+                 useless. Unmount it, or mount it read-only"
+            );
+            output.warn("source.mounted", text);
+        }
+        return Ok(sources);
     }
     let mut skipped = Skipped::default();
     let mut report = |gathering: Gathering<'_>| match gathering {

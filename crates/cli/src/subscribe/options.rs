@@ -30,7 +30,7 @@ const HELP: Help = Help::new(&[
 ])
 .files(&[
     ("--out DIR", "a file for each message: TOPIC/PUBLISHER-INSTANCE-NUMBER"),
-    ("--cache-dir DIR", "kept messages and the node id; see docs/reference/node.md"),
+    ("--cache-dir DIR", "kept messages and the node's last ids; see docs/reference/node.md"),
     ("--via SOCKET", "the local socket of 'fanfare node'"),
 ])
 .values();

@@ -88,7 +88,7 @@ fn two_bridges_make_no_loop_and_no_duplicate_and_one_stands_in_for_the_other() {
     let Some(broker) = Broker::start(stage.path("nats"), "") else { return };
     let all = ["--topic", "#", "--window", "60s"];
     let first = bridge(&stage, &broker, &all);
-    let second = bridge(&stage, &broker, &[&all[..], &["--standby", "2s"]].concat());
+    let second = bridge(&stage, &broker, &[&all[..], &["--standby", "4s"]].concat());
     let mut hq = broker.client();
     hq.subscribe("convoy.>");
     let mut sub = sub(&stage, "#");

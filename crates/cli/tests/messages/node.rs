@@ -78,7 +78,8 @@ fn a_node_that_was_killed_comes_back_with_everything_that_it_had() {
     run(&["pub", "b/own", "--message", "second", "--via", &socket]).end().expect(0);
     first.kill();
     let (second, again) = node(&stage);
-    assert_eq!(start["node_id"], again["node_id"]);
+    // Its directory may be a copy: it is not taken for who it was.
+    assert_ne!(start["node_id"], again["node_id"]);
     run(&["pub", "b/own", "--message", "third", "--via", &socket]).end().expect(0);
     // All publishers but the node are gone.
     let out = text(&stage.path("out"));
@@ -141,9 +142,11 @@ fn nothing_that_was_said_to_be_published_is_lost_by_kills_between_writes() {
         numbers.push(message["number"].as_u64().unwrap());
         left.retain(|content| message["text"] != **content);
     }
+    // Each life orders its own messages.
     let count = numbers.len();
+    numbers.sort_unstable();
     numbers.dedup();
-    assert!(numbers.is_sorted() && numbers.len() == count, "a number stands for one message");
+    assert_eq!(numbers.len(), count, "a number stands for one message");
 }
 
 pub(crate) fn connect(stage: &Stage) -> BufReader<UnixStream> {

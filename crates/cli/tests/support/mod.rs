@@ -31,7 +31,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 static PORTS: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
 
 /// Where tests have their files.
-fn place() -> PathBuf {
+pub(crate) fn place() -> PathBuf {
     let room = rustix::fs::statvfs(MEMORY).is_ok_and(|at| at.f_bavail * at.f_frsize >= ROOM);
     if room { PathBuf::from(MEMORY) } else { std::env::temp_dir() }
 }

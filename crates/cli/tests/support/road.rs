@@ -37,14 +37,18 @@ pub(crate) struct Road {
 }
 
 impl Road {
+    /// The address that the host is spoken to from. A receiver that listens to no other is reached by
+    /// the road alone.
+    pub(crate) const BACK: &str = "127.0.0.6";
+
     /// To this host.
     pub(crate) fn to(host: SocketAddr, habit: Habit) -> Self {
-        let socket = || {
-            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let socket = |own: &str| {
+            let socket = UdpSocket::bind((own, 0)).unwrap();
             socket.set_read_timeout(Some(LOOK)).unwrap();
             socket
         };
-        let (front, mut back) = (socket(), socket());
+        let (front, mut back) = (socket("127.0.0.1"), socket(Self::BACK));
         let address = front.local_addr().unwrap();
         let end = Arc::new(AtomicBool::new(false));
         let ended = end.clone();
@@ -66,7 +70,7 @@ impl Road {
                     }
                     if matches!(habit, Habit::ChangesPort(after) if length >= DATA_MIN && data == after)
                     {
-                        back = socket();
+                        back = socket(Self::BACK);
                     }
                     for _ in 0..copies {
                         let _ = back.send_to(bytes, host);

@@ -1,6 +1,7 @@
 //! Files from one process to others.
 
 mod archive;
+mod chains;
 mod changing;
 mod choice;
 mod delete;
@@ -8,6 +9,7 @@ mod delta;
 mod durability;
 mod endings;
 mod interfaces;
+mod kinds;
 mod layers;
 mod overruns;
 mod pack;
@@ -15,10 +17,12 @@ mod parts;
 mod progress;
 mod reach;
 mod resume;
+mod shaped_lines;
 mod shims;
 mod sparse;
 mod stream;
 mod streams;
+mod targets;
 mod transfer;
 mod trees;
 mod trust;

@@ -196,12 +196,13 @@ fn what_an_interrupted_image_has_left_in_its_place_does_not_travel_again() {
     };
     let written = || {
         let same = |target: &Path| {
-            let there = kind_of(target);
-            there[4096..].iter().zip(&data).take_while(|(one, other)| one == other).count()
+            let mut there = vec![0; data.len()];
+            File::open(target).unwrap().read_exact_at(&mut there, 4096).unwrap();
+            there.iter().zip(&data).take_while(|(one, other)| one == other).count()
         };
         targets.iter().map(|target| same(target)).min().unwrap()
     };
-    let (receivers, sender) = start(&["--rate=15M"]);
+    let (receivers, sender) = start(&["--rate=12M"]);
     let begun = std::time::Instant::now();
     while written() < 6 * MIB && begun.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(50));
@@ -276,4 +277,90 @@ fn a_receiver_that_comes_late_to_a_stream_is_told_so_and_the_others_have_it() {
     let late: Running = late;
     assert!(matches!(late.end().code, Some(1 | 3)));
     assert_eq!(entries(&stage.path("late")), [""; 0]);
+}
+
+#[test]
+fn a_receiver_that_names_a_stream_takes_no_other() {
+    let stage = Stage::new();
+    let (one, two) = (stage.file("d1p1.img", 300_000), stage.file("d1p2.img", 300_000));
+    let out = stage.path("disk");
+    let named = ["--stream-name", "d1p2.img"];
+    let args = [&["--to", out.to_str().unwrap()][..], &named].concat();
+    let mut target = stage.start("recv", &args);
+    target.wait_for("start");
+    let directory = stage.recv("in", &[&named[..], &["--once"]].concat());
+    let send = |path: &Path, expect: &str| {
+        let path = path.to_str().unwrap();
+        stage.send(&[path, "--as-stream", "--expect", expect, "--wait", "3s"])
+    };
+    // Nobody is there for it, although two listen.
+    assert_eq!(send(&one, "2").code, Some(6));
+    assert_eq!(std::fs::metadata(&out).map_or(0, |meta| meta.len()), 0);
+    assert_eq!(send(&two, "2").code, Some(0));
+    assert_eq!((target.end().code, directory.end().code), (Some(0), Some(0)));
+    assert_same(&two, &out);
+    assert_same(&two, &stage.path("in/d1p2.img"));
+    assert_eq!(entries(&stage.path("in")), ["d1p2.img"]);
+}
+
+#[test]
+fn the_first_receiver_may_come_later_than_a_receiver_may_be_silent() {
+    let stage = Stage::new();
+    let file = stage.file("image", 300_000);
+    let args = [file.to_str().unwrap(), "--expect", "2", "--wait", "1s"];
+    let waits = ["--first-wait", "forever", "--start-wait", "1s"];
+    let mut sender = stage.start("send", &[&args[..], &waits].concat());
+    sender.wait_for("start");
+    std::thread::sleep(Duration::from_millis(2500));
+    let receiver = stage.recv("in", &["--once"]);
+    // It starts with the one that is there, and misses the other.
+    assert_eq!((sender.end().code, receiver.end().code), (Some(3), Some(0)));
+    assert_same(&file, &stage.path("in/image"));
+}
+
+#[test]
+fn a_stream_ends_though_its_sender_dies_while_its_source_pauses() {
+    let stage = Stage::new();
+    let mut receiver = Command::new(crate::PROGRAM)
+        .args(["recv", "--stdout", "--group", &stage.group, "--interface", "127.0.0.1"])
+        .args(["--quiet", "--silence", "2s"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut sender = send_input(&stage, &["--expect", "1"]);
+    let mut input = sender.stdin.take().unwrap();
+    input.write_all(b"half").unwrap();
+    let mut come = [0; 4];
+    receiver.stdout.as_mut().unwrap().read_exact(&mut come).unwrap();
+    // A source that pauses for longer than that is no silence.
+    std::thread::sleep(Duration::from_millis(3500));
+    input.write_all(b"more").unwrap();
+    receiver.stdout.as_mut().unwrap().read_exact(&mut come).unwrap();
+    assert_eq!(&come, b"more");
+    sender.kill().unwrap();
+    sender.wait().unwrap();
+    assert_eq!(receiver.wait().unwrap().code(), Some(3));
+}
+
+#[test]
+fn a_receiver_ends_when_nothing_begins_and_waits_for_a_source_that_pauses() {
+    let stage = Stage::new();
+    let out = stage.path("nothing");
+    let args = ["--to", out.to_str().unwrap(), "--start-timeout", "1s"];
+    let ended = stage.start("recv", &args).end();
+    assert_eq!(ended.code, Some(6));
+    assert!(ended.stderr.contains("start-timeout (1 s)"), "{}", ended.stderr);
+    let mut receiver = stage.start("recv", &args);
+    receiver.wait_for("start");
+    let mut sender = send_input(&stage, &["--expect", "1"]);
+    let mut input = sender.stdin.take().unwrap();
+    input.write_all(b"half").unwrap();
+    receiver.wait_for("object");
+    std::thread::sleep(Duration::from_millis(2000));
+    input.write_all(b"more").unwrap();
+    drop(input);
+    assert!(sender.wait().unwrap().success());
+    assert_eq!(receiver.end().code, Some(0));
+    assert_eq!(kind_of(&out), b"halfmore");
 }

@@ -1,6 +1,6 @@
 //! What the session tells the controller, and asks of it.
 
-use super::{Auto, drain};
+use super::{Auto, WHOLE, drain};
 use crate::{Ecn, Feedback, Mode, Probing, RateController, Reason};
 use alloc::vec::Vec;
 use fanfare_units::{
@@ -29,6 +29,7 @@ const OVERRUN_FELT: Duration = Duration::from_millis(100);
 
 impl RateController for Auto {
     fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+        self.now = now;
         let limiting = self.candidates.on_report(self.judge(now, feedback));
         if !limiting {
             return;
@@ -39,6 +40,10 @@ impl RateController for Auto {
             return;
         }
         self.on_limiting(clr.node);
+        if let Some(since) = self.probes.sent_since(feedback.cc_sequence) {
+            let lost = feedback.path.map_or(feedback.loss, |path| path.loss());
+            self.outstanding.on_report(since, lost);
+        }
         if let Some(rtt) = feedback.rtt {
             self.nearest = feedback.nearest.unwrap_or(rtt);
             self.begin_near(now, rtt);
@@ -56,10 +61,13 @@ impl RateController for Auto {
     }
 
     fn on_farthest(&mut self, now: Time, rtt: Duration) {
+        self.budget.begin();
         self.begin_far(now, rtt);
     }
 
     fn on_probe(&mut self, now: Time, probing: &Probing) {
+        self.now = now;
+        self.budget.on_probe(now);
         self.probes.on_rate(now, self.rate());
         self.probes.on_probe(now, probing.cc_sequence);
         self.grtt = probing.grtt;
@@ -77,7 +85,10 @@ impl RateController for Auto {
     }
 
     fn on_sent(&mut self, now: Time, bytes: usize) {
+        self.now = now;
+        self.budget.on_sent(now, bytes);
         self.probes.on_sent(bytes);
+        self.outstanding.on_sent(now, bytes);
         let full = bytes >= self.limits.segment;
         if full && let Some(flight) = &mut self.flight {
             flight.on_sent(now);
@@ -129,7 +140,15 @@ impl RateController for Auto {
 
     fn rate(&self) -> Bitrate {
         let factor = if self.drain.is_on() { drain::KEEP } else { 1.0 };
-        Bitrate::from_bytes_per_second(self.rate * factor)
+        let most = self.within_outstanding().unwrap_or(f64::INFINITY);
+        let rate = Bitrate::from_bytes_per_second((self.rate * factor).min(most));
+        self.limits.clamp(rate)
+    }
+
+    fn outlook(&self, now: Time, feedback: &Feedback) -> Option<f64> {
+        // Before it has received anything a receiver reports next to nothing.
+        let says = feedback.path.is_some() || feedback.rate > self.limits.min;
+        says.then(|| self.judge(now, feedback).rate.as_bps() as f64 / WHOLE)
     }
 
     fn reason(&self) -> Reason {

@@ -7,6 +7,7 @@
 //! - `view`: what a report says; `seen`: what that means; `probes`: what had been sent then.
 //! - `growth`: while there is no queue; `drain`: making one go, so that all see the path's own
 //!   delay; `losses`: what follows loss; `random_loss`: which of it is congestion.
+//! - `outstanding`: how much may be on the way; `probe_budget`: how often probes may go.
 //! - `nearness`, `flight`, `capacity`: of short paths, whose noise is longer than their delays.
 //! - `model`: a path in packets, for tests.
 
@@ -18,6 +19,8 @@ pub(crate) mod growth;
 pub(crate) mod law;
 mod losses;
 pub mod nearness;
+mod outstanding;
+mod probe_budget;
 mod probes;
 mod random_loss;
 mod seen;
@@ -44,6 +47,8 @@ use fanfare_wire::{NodeId, ext::ExtPath};
 use flight::Flight;
 use growth::Growth;
 use losses::Losses;
+use outstanding::{Bound, Outstanding};
+use probe_budget::ProbeBudget;
 use probes::Probes;
 use view::View;
 
@@ -82,6 +87,10 @@ pub struct Auto {
     /// more than that.
     room: f64,
     capacity: Capacity,
+    budget: ProbeBudget,
+    outstanding: Outstanding,
+    /// When something was heard or sent last.
+    now: Time,
     candidates: Candidates,
     limiting: Option<NodeId>,
     /// The least round trip of late of the one that limits.
@@ -118,6 +127,9 @@ impl Auto {
             flight: None,
             room: f64::INFINITY,
             capacity: Capacity::default(),
+            budget: ProbeBudget::new(now),
+            outstanding: Outstanding::default(),
+            now,
             candidates: Candidates::default(),
             limiting: None,
             nearest: limits.rtt,
@@ -153,14 +165,42 @@ impl Auto {
         self.rate = self.limits.clamp(Bitrate::from_bytes_per_second(rate)).as_bytes_per_second();
     }
 
+    /// What may be sent, bytes a second, where too much is on the way.
+    fn within_outstanding(&self) -> Option<f64> {
+        let rtt = self.candidates.first()?.rtt;
+        // A report is a round trip old, and the next is as far off.
+        let answer = self.nearest * 2 + outstanding::LATE;
+        let passed = if self.passed > 0.0 { self.passed } else { self.rate };
+        let bound = Bound {
+            size: self.limits.segment as f64,
+            first: self.first_rate(self.limits.rtt) * answer.as_secs_f64(),
+            span: rtt + self.interval(),
+            passed: (!self.starting).then_some(passed),
+            pairs: !self.is_near(),
+        };
+        self.outstanding.most(self.now, bound)
+    }
+
     fn wanted(&self, rate: f64, rtt: f64) -> f64 {
         let wanted = law::wanted_delay(rate / self.size, rtt);
         let least = wanted - law::allowance(rtt);
         wanted.min((self.room * ROOM_USED).max(least))
     }
 
-    /// Twice in a round trip, as long as some messages go between.
+    /// From one probe to the next, within what probes may take.
     fn interval(&self) -> Duration {
+        let clr = self.candidates.first();
+        let asked = self.probes.last();
+        let unanswered = clr.zip(asked).map_or(0, |(clr, asked)| {
+            u32::from(asked.wrapping_sub(clr.sequence)).min(u32::from(u16::MAX / 2))
+        });
+        let others = self.candidates.others_answer();
+        let rtt = clr.map_or(self.grtt, |clr| clr.rtt);
+        self.budget.interval(self.now, self.wanted_interval(), unanswered, rtt, others)
+    }
+
+    /// Twice in a round trip, as long as some messages go between.
+    fn wanted_interval(&self) -> Duration {
         let rate = Bitrate::from_bytes_per_second(self.rate);
         let Some(clr) = self.candidates.first() else {
             return rate.time_for(FIRST_INTERVAL * self.limits.segment);

@@ -32,6 +32,8 @@ pub(super) struct Path {
     pub(super) loss: f64,
     /// Marks above so many bytes in the queue.
     pub(super) mark: Option<usize>,
+    /// Bytes that a shaper lets pass at once when the link was not used for long (a token bucket).
+    pub(super) bucket: usize,
     /// Drops what is above this rate, but for some packets at once, and delays none of it.
     pub(super) policer: Option<Bitrate>,
     /// How busy the processors are that send and receive.
@@ -107,6 +109,8 @@ pub(super) struct Model {
     events: BTreeMap<u64, Event>,
     queue: VecDeque<Packet>,
     queued: usize,
+    /// Bytes that the shaper lets pass at once, and when that was reckoned.
+    tokens: (f64, Time),
     /// Bytes that the policer lets pass, and when that was reckoned.
     passes: (f64, Time),
     flows: Vec<Flow>,
@@ -120,6 +124,7 @@ pub(super) struct Model {
 impl Model {
     pub(super) fn new(path: Path, seed: u64) -> Self {
         Self {
+            tokens: (path.bucket as f64, Time::ZERO),
             path,
             now: Time::ZERO,
             count: 0,
@@ -213,9 +218,24 @@ impl Model {
         self.queue.push_back(Packet { flow, number, bytes, sent: self.now, probe, marked });
         self.queued += bytes;
         if self.queue.len() == 1 {
-            let at = self.now + self.path.rate.time_for(bytes);
+            let at = self.leaves_at(bytes);
             self.at(at, Event::Depart);
         }
+    }
+
+    /// When the packet at the head of the queue has left.
+    fn leaves_at(&mut self, bytes: usize) -> Time {
+        if self.path.bucket == 0 {
+            return self.now + self.path.rate.time_for(bytes);
+        }
+        let (before, then) = self.tokens;
+        let gained = self.path.rate.as_bytes_per_second() * self.now.since(then).as_secs_f64();
+        let tokens = (before + gained).min(self.path.bucket as f64);
+        let lacking = (bytes as f64 - tokens).max(0.0);
+        let at = self.now + self.path.rate.time_for(lacking as usize);
+        // What is gained while it waits it takes, too.
+        self.tokens = ((tokens - bytes as f64).max(0.0), at);
+        at
     }
 
     fn passes_policer(&mut self, bytes: usize) -> bool {
@@ -233,8 +253,8 @@ impl Model {
         self.queued -= packet.bytes;
         let alone = self.path.rate.time_for(packet.bytes);
         self.delays.push(self.now.since(packet.sent).saturating_sub(alone).as_secs_f64());
-        if let Some(next) = self.queue.front() {
-            let at = self.now + self.path.rate.time_for(next.bytes);
+        if let Some(next) = self.queue.front().copied() {
+            let at = self.leaves_at(next.bytes);
             self.at(at, Event::Depart);
         }
         if !self.rng.random_bool(self.path.loss) {

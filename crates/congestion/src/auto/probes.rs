@@ -55,6 +55,11 @@ impl Probes {
         }
     }
 
+    /// The probe that was sent last.
+    pub(super) fn last(&self) -> Option<u16> {
+        self.marks.back().map(|mark| mark.sequence)
+    }
+
     /// The rate was `rate` until now.
     pub(super) fn on_rate(&mut self, now: Time, rate: Bitrate) {
         self.allowed += rate.as_bytes_per_second() * now.since(self.since).as_secs_f64();
@@ -68,6 +73,12 @@ impl Probes {
         }
         let (sent, allowed) = (self.sent, self.allowed);
         self.marks.push_back(Mark { sequence, at: now, sent, allowed });
+    }
+
+    /// Bytes sent since a probe.
+    pub(super) fn sent_since(&self, sequence: u16) -> Option<u64> {
+        let mark = self.marks.iter().rev().find(|mark| mark.sequence == sequence)?;
+        Some(self.sent - mark.sent)
     }
 
     /// What was sent in about `span` before the probe that a report names.

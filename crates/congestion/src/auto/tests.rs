@@ -27,6 +27,7 @@ fn path(bps: f64, rtt: f64, buffer: f64, loss: f64) -> Path {
         buffer: libm::round(bps * rtt / 8.0 / SIZE as f64 * buffer).max(2.0) as usize,
         loss,
         mark: None,
+        bucket: 0,
         policer: None,
         busy: Busy::default(),
         clock: ReceiverClock::default(),
@@ -328,5 +329,22 @@ fn a_policer_is_met_with_a_rate_that_it_mostly_passes() {
         let seen = model.seen[0];
         let lost = seen.overflowed as f64 / seen.sent as f64;
         assert!(of > 0.85 && lost < 0.25, "rtt {rtt}: {of} of what passes, {lost} lost");
+    }
+}
+
+#[test]
+fn a_shaper_that_lets_the_first_kilobytes_pass_is_not_filled_with_probes() {
+    // 56 and 256 kbit/s a quarter of a millisecond away, with a bucket and a queue of 16 kB. The
+    // application has a message now and then, which takes four fifths of the line, as one that repairs
+    // what was lost.
+    for bps in [56e3, 256e3] {
+        let bucket = 16 << 10;
+        let path = Path { bucket, buffer: bucket / SIZE, ..path(bps, 0.0005, 1.0, 0.0) };
+        let mut model = begin(&path, 1);
+        let every = Duration::from_secs_f64(SIZE as f64 * 8.0 / bps / 0.8);
+        model.offer(0, every, 1);
+        let of = share(&mut model, &path, (5.0, 65.0))[0];
+        let seen = model.seen[0];
+        assert!(of > 0.76 && seen.overflowed == 0, "{bps}: {of} of the line, {seen:?}");
     }
 }

@@ -9,6 +9,7 @@ use fanfare_os::io::Errno;
 use super::{
     Kind,
     extras::{Bounds, Extras, Obstacle, Place, visit},
+    instead::Instead,
     reader::{ListingReader, ReadError},
     tree::{self, Name},
 };
@@ -31,9 +32,30 @@ pub(super) struct Comparison<'a, R> {
     bounds: Bounds<'a>,
     /// Files that a conflict has given a number stay beside the one whose name they have.
     keep_numbered: bool,
+    /// What is kept aside, because something else has its name.
+    instead: &'a Instead,
     /// What is here and not listed.
     extras: &'a mut dyn Extras,
-    roots: Vec<String>,
+    found: Found,
+}
+
+/// What one way through both has shown.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Directories that are listed, at the top.
+    pub(super) roots: Vec<String>,
+    /// Names that something of another kind has here.
+    pub(super) in_the_way: Vec<InTheWay>,
+}
+
+/// A listed name that something of another kind has here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct InTheWay {
+    pub(super) path: String,
+    /// At the sender it is a directory.
+    pub(super) is_directory_there: bool,
+    /// Here it is a directory.
+    pub(super) is_directory_here: bool,
 }
 
 /// The next thing that is listed in a directory.
@@ -45,32 +67,69 @@ enum Listed {
 }
 
 impl<'a, R: Read> Comparison<'a, R> {
-    /// Goes through all that is beneath the roots in `target`. Returns the roots.
+    /// Goes through all that is beneath the roots in `target`.
     pub(super) fn run(
         input: R,
         target: BorrowedFd<'_>,
         bounds: Bounds<'a>,
         keep_numbered: bool,
+        instead: &'a Instead,
         extras: &'a mut dyn Extras,
-    ) -> Result<Vec<String>, Obstacle> {
+    ) -> Result<Found, Obstacle> {
         let listing = ListingReader::open(input)?;
-        let roots = Vec::new();
-        let mut comparison = Self { listing, bounds, keep_numbered, extras, roots };
+        let found = Found::default();
+        let mut comparison = Self { listing, bounds, keep_numbered, instead, extras, found };
         while let Some((name, _)) = comparison.listing.present() {
             let root = name.split('/').next().unwrap_or_default().to_owned();
             comparison.enter(target, &root, &root)?;
-            comparison.roots.push(root);
+            comparison.found.roots.push(root);
         }
-        Ok(comparison.roots)
+        Ok(comparison.found)
     }
 
     /// Goes through the directory `name` in `parent`, which has entries.
     fn enter(&mut self, parent: BorrowedFd<'_>, name: &str, path: &str) -> Result<(), Obstacle> {
         self.bounds.check()?;
         let found = CString::new(&*bytes_of(name)).map_err(|_| Obstacle::Malformed)?;
-        let opened = tree::open(parent, &found, self.bounds.device);
-        let opened = opened.map_err(|errno| Obstacle::of(path, errno))?;
-        self.compare(opened.as_fd(), path)
+        match tree::open(parent, &found, self.bounds.device) {
+            Ok(opened) => self.compare(opened.as_fd(), path),
+            Err(errno) => {
+                let obstacle = Obstacle::of(path, errno);
+                match obstacle {
+                    Obstacle::NotADirectory(_) if self.instead.may_be_placed() => {
+                        self.pass_listed(path)?;
+                        self.visit_in_the_way(Place { parent, name: &found, path }, true)
+                    }
+                    obstacle => Err(obstacle),
+                }
+            }
+        }
+    }
+
+    /// Goes on behind everything that is listed in a directory, all of which has to be kept aside.
+    fn pass_listed(&mut self, path: &str) -> Result<(), Obstacle> {
+        let prefix = format!("{path}/");
+        while let Some((name, kind)) =
+            self.listing.present().filter(|(name, _)| name.starts_with(&prefix))
+        {
+            if kind == Kind::File && !self.instead.holds(name) {
+                return Err(Obstacle::NotADirectory(path.to_owned()));
+            }
+            self.listing.advance()?;
+        }
+        Ok(())
+    }
+
+    /// Something of another kind has a listed name: it goes with everything in it.
+    fn visit_in_the_way(
+        &mut self,
+        place: Place<'_>,
+        is_directory_there: bool,
+    ) -> Result<(), Obstacle> {
+        let path = place.path.to_owned();
+        let is_directory_here = !is_directory_there;
+        self.found.in_the_way.push(InTheWay { path, is_directory_there, is_directory_here });
+        visit(self.extras, place, self.bounds, 0)
     }
 
     fn compare(&mut self, directory: BorrowedFd<'_>, path: &str) -> Result<(), Obstacle> {
@@ -164,6 +223,10 @@ impl<'a, R: Read> Comparison<'a, R> {
                 self.listing.advance()?;
                 return Ok(true);
             }
+            Listed::Entry(Kind::File) if self.instead.holds(path) => {
+                self.listing.advance()?;
+                self.visit_in_the_way(Place { parent, name: &here.name, path }, false)?;
+            }
             Listed::Entry(Kind::File) => return Err(Obstacle::Missing(path.to_owned())),
         }
         Ok(false)
@@ -185,7 +248,12 @@ fn is_numbered(here: &Name, names: &[Name], matched: &[bool]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeMap, fs, path::Path, sync::atomic::AtomicBool};
+    use std::{
+        collections::{BTreeMap, BTreeSet},
+        fs,
+        path::Path,
+        sync::atomic::AtomicBool,
+    };
 
     use fanfare_disk::scratch::Scratch;
 
@@ -233,13 +301,14 @@ mod tests {
         let (device, stop) = (tree::device(target.as_fd()).unwrap(), AtomicBool::new(false));
         let bounds = Bounds { device, since, stop: &stop };
         let (mut count, mut gone) = (Count::default(), Vec::new());
-        Comparison::run(listing, target.as_fd(), bounds, keep_numbered, &mut count)?;
+        let none = Instead::default();
+        Comparison::run(listing, target.as_fd(), bounds, keep_numbered, &none, &mut count)?;
         let mut tell = |path: &str, directory: bool| {
             gone.push(if directory { format!("{path}/") } else { path.to_owned() });
             true
         };
-        let mut remove = Remove { tell: &mut tell };
-        Comparison::run(listing, target.as_fd(), bounds, keep_numbered, &mut remove)?;
+        let mut remove = Remove { touched: BTreeSet::new(), tell: &mut tell };
+        Comparison::run(listing, target.as_fd(), bounds, keep_numbered, &none, &mut remove)?;
         assert_eq!(count.0, gone.len() as u64, "what was counted is what was removed");
         Ok(gone)
     }
@@ -349,9 +418,10 @@ mod tests {
         let target = fs::File::open(scratch.path()).unwrap();
         let (device, stop) = (tree::device(target.as_fd()).unwrap(), AtomicBool::new(false));
         let bounds = Bounds { device, since: NEVER, stop: &stop };
-        let mut remove = Remove { tell: &mut |_, _| true };
+        let mut remove = Remove { touched: BTreeSet::new(), tell: &mut |_, _| true };
         let listing = list(&[("t/a", F)]);
-        Comparison::run(&listing[..], target.as_fd(), bounds, false, &mut remove).unwrap();
+        let none = Instead::default();
+        Comparison::run(&listing[..], target.as_fd(), bounds, false, &none, &mut remove).unwrap();
         let left = [".fanfare-1.part", "a", "old/", "old/.fanfare-ledger"];
         assert_eq!(all(&scratch.path().join("t")), left);
     }
@@ -387,8 +457,10 @@ mod tests {
         let bounds = Bounds { device, since: NEVER, stop: &stop };
         for left in [3, 2, 1] {
             // Killed after the first name.
-            let mut remove = Remove { tell: &mut |_, _| false };
-            let run = Comparison::run(&listing[..], target.as_fd(), bounds, false, &mut remove);
+            let mut remove = Remove { touched: BTreeSet::new(), tell: &mut |_, _| false };
+            let none = Instead::default();
+            let run =
+                Comparison::run(&listing[..], target.as_fd(), bounds, false, &none, &mut remove);
             assert_eq!(run, Err(Obstacle::Stopped));
             let there = all(&scratch.path().join("t"));
             assert!(

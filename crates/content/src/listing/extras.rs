@@ -2,6 +2,7 @@
 
 use fanfare_os::fd::{AsFd, BorrowedFd};
 use std::{
+    collections::BTreeSet,
     ffi::CStr,
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -52,12 +53,17 @@ impl Obstacle {
 /// When something was last changed, by the file system's clock: seconds and nanoseconds.
 pub(crate) type Moment = (i64, i64);
 
+/// Device and number of a file, whatever its names.
+type Inode = (u64, u64);
+
 /// By what all steps are bound.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds<'a> {
     /// The only file system that is touched.
     pub(super) device: u64,
-    /// What has been changed since is somebody's who is at work here now: it stays.
+    /// What has been changed since is somebody's who is at work here now: it stays. The clock of a file
+    /// system ticks in milliseconds: what has changed in the same tick was changed before, such as a file
+    /// of which we have replaced another name a moment ago.
     pub(super) since: Moment,
     /// Somebody wants it to end.
     pub(super) stop: &'a AtomicBool,
@@ -72,7 +78,7 @@ impl Bounds<'_> {
         // Their types differ from one architecture to the other.
         #[allow(clippy::useless_conversion, clippy::cast_possible_wrap)]
         let changed: Moment = (i64::from(stat.st_ctime), stat.st_ctime_nsec as i64);
-        changed >= self.since
+        changed > self.since
     }
 }
 
@@ -87,8 +93,13 @@ pub(super) struct Place<'a> {
 
 /// What is done with each.
 pub(super) trait Extras {
-    /// Something that is no directory.
-    fn file(&mut self, place: Place<'_>) -> Result<(), Obstacle>;
+    /// Something that is no directory. `linked`: it has other names.
+    fn file(&mut self, place: Place<'_>, linked: Option<Inode>) -> Result<(), Obstacle>;
+    /// Tells whether another name of this file has been removed, which has changed it.
+    fn has_touched(&self, inode: Inode) -> bool {
+        let _ = inode;
+        false
+    }
     /// A directory, after all that was in it. False: it stays, since something is in it.
     fn directory(&mut self, place: Place<'_>) -> Result<bool, Obstacle>;
     /// A directory that stays, after what was to be done in it.
@@ -110,7 +121,14 @@ pub(super) fn visit(
     };
     let recent = bounds.is_recent(&stat);
     if !kind_of(&stat).is_dir() {
-        return if recent { Ok(()) } else { extras.file(place) };
+        let inode = inode(&stat);
+        if recent && !extras.has_touched(inode) {
+            return Ok(());
+        }
+        // Of two names the last one to go finds the file with one.
+        #[allow(clippy::useless_conversion)]
+        let linked = u64::from(stat.st_nlink) > 1;
+        return extras.file(place, linked.then_some(inode));
     }
     if depth >= DEPTH_MAX {
         return Err(Obstacle::TooDeep(place.path.to_owned()));
@@ -132,12 +150,18 @@ pub(super) fn visit(
     Ok(())
 }
 
+fn inode(stat: &Stat) -> Inode {
+    // Their types differ from one architecture to the other.
+    #[allow(clippy::useless_conversion)]
+    (u64::from(stat.st_dev), u64::from(stat.st_ino))
+}
+
 /// How many there are.
 #[derive(Debug, Default)]
 pub(super) struct Count(pub(super) u64);
 
 impl Extras for Count {
-    fn file(&mut self, _: Place<'_>) -> Result<(), Obstacle> {
+    fn file(&mut self, _: Place<'_>, _: Option<Inode>) -> Result<(), Obstacle> {
         self.0 += 1;
         Ok(())
     }
@@ -157,6 +181,9 @@ pub(super) struct Remove<'a> {
     /// Of each that is gone, its path, and whether it was a directory. False: nobody listens any
     /// more.
     pub(super) tell: &'a mut dyn FnMut(&str, bool) -> bool,
+    /// Files of which a name was removed, and others may be left. Removing one sets the file's time of
+    /// change, which does not mean that somebody is at work on it.
+    pub(super) touched: BTreeSet<Inode>,
 }
 
 impl Remove<'_> {
@@ -174,8 +201,13 @@ impl Remove<'_> {
 }
 
 impl Extras for Remove<'_> {
-    fn file(&mut self, place: Place<'_>) -> Result<(), Obstacle> {
+    fn file(&mut self, place: Place<'_>, linked: Option<Inode>) -> Result<(), Obstacle> {
+        self.touched.extend(linked);
         self.unlink(place, AtFlags::empty()).map(|_| ())
+    }
+
+    fn has_touched(&self, inode: Inode) -> bool {
+        self.touched.contains(&inode)
     }
 
     fn directory(&mut self, place: Place<'_>) -> Result<bool, Obstacle> {

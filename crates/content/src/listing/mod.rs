@@ -20,15 +20,20 @@
 //! - `tree`: directories here, by descriptors; `comparison`: both, side by side
 //! - `extras`: counted, or removed; `removal`: from a received listing to what came of it
 
+mod clearing;
 mod comparison;
 mod extras;
+mod instead;
 mod lister;
 mod reader;
 mod removal;
 mod tree;
 
+pub(crate) use clearing::Clearing;
+pub use instead::Instead;
 pub(crate) use lister::Lister;
 pub use lister::ListingError;
+pub(crate) use removal::now;
 pub use removal::{Deleted, Limits, Outcome, Removal, Step};
 
 /// First bytes of every listing.
@@ -50,7 +55,8 @@ pub(crate) enum Kind {
     Directory,
     /// An empty directory, which was not: a receiver need not have it.
     UnsentDirectory,
-    /// What is not sent: a link, a pipe, or what has a name that receivers do not take. If something
+    /// What is not sent as a file: a link, another name of a file (both come with the tree, which is
+    /// acted on after the listing), a pipe, or what has a name that receivers do not take. If something
     /// of that name is here, it stays with everything in it.
     Other,
 }

@@ -2,20 +2,22 @@
 
 use fanfare_os::fd::BorrowedFd;
 use std::{
+    collections::BTreeSet,
     io::{self, BufReader, Read},
     sync::{Arc, atomic::AtomicBool},
 };
 
-use fanfare_disk::{Reader, directory::Directory};
+use fanfare_disk::{FileHandle, Reader, directory::Directory, name::shown};
 use fanfare_os::{fs::Mode, io::Errno};
 
 use super::{
     LISTING_MAX,
-    comparison::Comparison,
+    comparison::{Comparison, Found, InTheWay},
     extras::{Bounds, Count, Extras, Moment, Obstacle, Remove},
+    instead::Instead,
     tree,
 };
-use crate::{receipt::Reason, received::Received, source};
+use crate::{placed::Placed, receipt::Reason, received::Received, source};
 
 /// Names told at once.
 const BATCH: usize = 256;
@@ -49,6 +51,8 @@ pub struct Outcome {
     pub extra: Option<u64>,
     /// Those that are gone.
     pub deleted: u64,
+    /// Files that have taken the place of something of another kind.
+    pub replaced: Vec<Placed>,
     /// Why the others are not, for the sender and for people.
     pub refused: Option<(Reason, String)>,
 }
@@ -82,6 +86,8 @@ pub struct Removal {
     pub root: [u8; 32],
     /// What may be removed.
     pub limits: Limits,
+    /// What is kept aside until something else has made room for it.
+    pub instead: Instead,
 }
 
 impl Removal {
@@ -104,14 +110,18 @@ impl Removal {
         let target = fanfare_disk::descriptor(self.directory.handle()).map_err(place)?;
         let bounds = self.bounds(target, stop).map_err(place)?;
         let mut count = Count::default();
-        outcome.roots = self.compare(target, bounds, &mut count)?;
+        let found = self.compare(target, bounds, &mut count)?;
+        outcome.roots = found.roots;
         outcome.extra = Some(count.0);
         let Limits { allowed, max, .. } = self.limits;
         match (count.0, max) {
-            (0, _) => return Ok(()),
+            (0, _) => return self.place(outcome),
             (_, _) if !allowed => {
-                let why = "this receiver was started without --allow-delete";
-                return Err((Reason::DeleteNotAllowed, why.to_owned()));
+                let mut why = "this receiver was started without --allow-delete".to_owned();
+                if let Some(first) = found.in_the_way.first() {
+                    why = format!("{}, and {why}, which would replace it", first.describe());
+                }
+                return Err((Reason::DeleteNotAllowed, why));
             }
             (extra, Some(max)) if extra > max => {
                 let why = format!("--max-delete lets it remove {max}");
@@ -125,6 +135,7 @@ impl Removal {
             target,
             bounds,
             &mut Remove {
+                touched: BTreeSet::new(),
                 tell: &mut |path, is_directory| {
                     *deleted += 1;
                     batch.push(Deleted { path: path.to_owned(), is_directory });
@@ -135,7 +146,20 @@ impl Removal {
         if !batch.is_empty() {
             tell(Step::Deleted(batch));
         }
-        removed.map(|_| ())
+        removed?;
+        self.place(outcome)
+    }
+
+    /// Gives what was kept aside its names, which nothing else has any more.
+    fn place(&self, outcome: &mut Outcome) -> Result<(), (Reason, String)> {
+        if !self.instead.may_be_placed() {
+            return Ok(());
+        }
+        let (replaced, left) = self.instead.place(&self.directory);
+        outcome.replaced = replaced;
+        let Some(left) = left else { return Ok(()) };
+        let name = shown(&left.to_string());
+        Err((Reason::DeleteUnsafe, format!("'{name}' has no room: something else stays there")))
     }
 
     /// Nothing of it is believed before its hash is right.
@@ -161,15 +185,7 @@ impl Removal {
         target: BorrowedFd<'_>,
         stop: &'a AtomicBool,
     ) -> Result<Bounds<'a>, Errno> {
-        Ok(Bounds { device: tree::device(target)?, since: self.now()?, stop })
-    }
-
-    /// What time it is by the file system's clock: a change of a file's permissions sets it.
-    fn now(&self) -> Result<Moment, Errno> {
-        let file = self.part.file.handle();
-        file.set_properties(Mode::RUSR | Mode::WUSR, None)?;
-        let [.., seconds, nanoseconds] = file.metadata()?.times;
-        Ok((seconds, nanoseconds))
+        Ok(Bounds { device: tree::device(target)?, since: now(self.part.file.handle())?, stop })
     }
 
     fn compare(
@@ -177,9 +193,27 @@ impl Removal {
         target: BorrowedFd<'_>,
         bounds: Bounds<'_>,
         extras: &mut dyn Extras,
-    ) -> Result<Vec<String>, (Reason, String)> {
+    ) -> Result<Found, (Reason, String)> {
         let input = BufReader::new(Reader::new(self.part.file.handle())).take(self.size);
-        Comparison::run(input, target, bounds, self.limits.keep_numbered, extras).map_err(explain)
+        let keep_numbered = self.limits.keep_numbered;
+        Comparison::run(input, target, bounds, keep_numbered, &self.instead, extras)
+            .map_err(explain)
+    }
+}
+
+/// What time it is by the file system's clock: a change of a file's permissions sets it. `file` is one of ours.
+pub(crate) fn now(file: &dyn FileHandle) -> Result<Moment, Errno> {
+    file.set_properties(Mode::RUSR | Mode::WUSR, None)?;
+    let [.., seconds, nanoseconds] = file.metadata()?.times;
+    Ok((seconds, nanoseconds))
+}
+
+impl InTheWay {
+    /// Says both things.
+    fn describe(&self) -> String {
+        let kind = |is_directory| if is_directory { "a directory" } else { "no directory" };
+        let (here, there) = (kind(self.is_directory_here), kind(self.is_directory_there));
+        format!("'{}' is {here} here and {there} at the sender", shown(&self.path))
     }
 }
 
@@ -188,7 +222,7 @@ fn refusal(errno: Errno, what: &str) -> (Reason, String) {
     (Reason::of_disk(&error), format!("'{what}': {error}"))
 }
 
-fn explain(obstacle: Obstacle) -> (Reason, String) {
+pub(super) fn explain(obstacle: Obstacle) -> (Reason, String) {
     let why = match obstacle {
         Obstacle::Malformed => {
             return (Reason::Refused, "it is not a listing of this version".to_owned());

@@ -78,6 +78,9 @@ pub struct Head {
     /// Who has signed it, as an announcement is signed.
     #[cbor(n(31), with = "minicbor::bytes")]
     pub signer: Option<[u8; 32]>,
+    /// The session that it was signed for, as an announcement.
+    #[n(32)]
+    pub session: Option<String>,
 }
 
 impl Head {
@@ -93,8 +96,12 @@ impl Head {
 
     /// Whose signature stands below this NORM_INFO, if it is right.
     #[must_use]
-    pub fn signer(info: &[u8]) -> Option<PublicKey> {
-        let key = PublicKey(Self::parse(info)?.signer?);
+    pub fn signer(info: &[u8], session: &str) -> Option<PublicKey> {
+        let head = Self::parse(info)?;
+        let key = PublicKey(head.signer?);
+        if head.session.is_some_and(|signed| signed != session) {
+            return None;
+        }
         let (signed, signature) = info.split_last_chunk()?;
         key.verifies(Purpose::Object, signed, signature).then_some(key)
     }
@@ -145,7 +152,9 @@ impl Manifest {
         let mut info = vec![0];
         // Writing into memory cannot fail.
         let signer = identity.map(|identity| identity.public().0);
-        let _ = minicbor::encode(&Head { turn, nonce, signer, ..self.head.clone() }, &mut info);
+        let session = identity.and_then(Identity::session).map(str::to_owned);
+        let head = Head { turn, nonce, signer, session, ..self.head.clone() };
+        let _ = minicbor::encode(&head, &mut info);
         if let Some(identity) = identity {
             info.extend(identity.sign(Purpose::Object, &info));
         }
@@ -367,6 +376,7 @@ impl GroupHasher {
             turn: None,
             nonce: None,
             signer: None,
+            session: None,
         };
         (root, size, Some(Manifest { head, groups: self.groups, zeros }))
     }

@@ -62,6 +62,7 @@ pub fn join(units: &[Unit], size: u64) -> ([u8; 32], Option<Manifest>) {
         turn: None,
         nonce: None,
         signer: None,
+        session: None,
     };
     (root, Some(Manifest { head, groups, zeros: if any { zeros } else { Vec::new() } }))
 }

@@ -103,7 +103,8 @@ impl<'a> Gatherer<'a> {
         let found = if selected { found } else { Found::Other(found.into_path()) };
         let sends_directories = self.packer.is_some();
         if let Some(lister) = &mut self.lister {
-            list(lister, root, &found, sends_directories);
+            let late = sends_directories && is_hard_link(&self.collector, &found);
+            list(lister, root, &found, sends_directories, late);
         }
         match found {
             Found::File(path, name) => self.take_file(root, &path, name)?,
@@ -276,8 +277,18 @@ impl<'a> Gatherer<'a> {
     }
 }
 
-fn list(lister: &mut Lister, root: &Root, found: &Found, sends_directories: bool) {
+/// Tells whether it is another name of a file of the tree. Receivers make it after they have acted on the
+/// listing, as all links.
+fn is_hard_link(collector: &Collector, found: &Found) -> bool {
+    let Found::File(path, name) = found else { return false };
+    // What cannot be read is told where it is taken.
+    reach::metadata(path).is_ok_and(|meta| collector.has_other_name(&meta, name))
+}
+
+/// `late`: it comes with the tree, as another name of a file.
+fn list(lister: &mut Lister, root: &Root, found: &Found, sends_directories: bool, late: bool) {
     let (name, kind) = match found {
+        Found::File(_, name) if late => (name.clone(), Kind::Other),
         Found::File(_, name) => (name.clone(), Kind::File),
         Found::EmptyDirectory(_, name) if sends_directories => (name.clone(), Kind::Directory),
         Found::EmptyDirectory(_, name) => (name.clone(), Kind::UnsentDirectory),

@@ -1,7 +1,17 @@
 //! What is sent as it is read.
 
-use fanfare_os::{fd::AsFd, text::OsStrExt};
-use std::{fs::File, io, path::Path, sync::Arc};
+use fanfare_os::{
+    device::{self, Mounted},
+    fd::AsFd,
+    file::FileTypeExt as _,
+    text::OsStrExt,
+};
+use std::{
+    fs::File,
+    io::{self, Seek as _, SeekFrom},
+    path::Path,
+    sync::Arc,
+};
 
 use fanfare_disk::name::text_of;
 
@@ -15,7 +25,8 @@ impl Sources {
     pub fn stream(input: File, path: &Path, name: &str) -> Self {
         let (path, name) = (path.to_owned(), name.to_owned());
         let mut sources = Self::default();
-        sources.stream = Some(StreamSource { path, name, input: Arc::new(input) });
+        let size = size_of(&input);
+        sources.stream = Some(StreamSource { path, name, input: Arc::new(input), size });
         sources
     }
 
@@ -38,9 +49,51 @@ impl Sources {
         Ok(Self::stream(input, path, &name))
     }
 
+    /// Bytes of a stream, where they are known before it is read.
+    #[must_use]
+    pub fn stream_size(&self) -> Option<u64> {
+        self.stream.as_ref().and_then(|stream| stream.size)
+    }
+
+    /// Where the device that is read, or a part of it, is mounted.
+    #[must_use]
+    pub fn mounts(&self) -> Vec<Mounted> {
+        self.stream.as_ref().map(|stream| device::mounts(&stream.input)).unwrap_or_default()
+    }
+
     /// Whether it is sent as it is read, and how much there is will be known in the end.
     #[must_use]
     pub fn is_stream(&self) -> bool {
         self.stream.is_some()
+    }
+}
+
+/// What is left of a file or a device; nothing is known of a pipe.
+fn size_of(mut input: &File) -> Option<u64> {
+    let meta = input.metadata().ok()?;
+    if !meta.is_file() && !meta.file_type().is_block_device() {
+        return None;
+    }
+    let here = input.stream_position().ok()?;
+    let end = input.seek(SeekFrom::End(0)).ok()?;
+    input.seek(SeekFrom::Start(here)).ok()?;
+    // Files of the kernel have a length of 0, and something in them.
+    Some(end.saturating_sub(here)).filter(|size| *size > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn the_size_of_a_file_is_what_is_left_of_it_and_that_of_a_pipe_is_not_known() {
+        let mut file = fanfare_disk::unnamed_file().unwrap();
+        file.write_all(&[1; 100]).unwrap();
+        file.seek(SeekFrom::Start(30)).unwrap();
+        assert_eq!(size_of(&file), Some(70));
+        assert_eq!(file.stream_position().unwrap(), 30);
+        assert_eq!(size_of(&File::open("/dev/null").unwrap()), None);
     }
 }

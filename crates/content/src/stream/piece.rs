@@ -29,6 +29,10 @@ pub struct Piece {
     /// The name of the stream; said with the first and the last piece.
     #[n(5)]
     pub name: Option<String>,
+    /// How long the stream will be, as far as its sender knows; said with the first piece. Older
+    /// senders do not say it, older receivers do not read it.
+    #[n(6)]
+    pub size: Option<u64>,
 }
 
 /// What the whole stream was.
@@ -111,7 +115,7 @@ mod tests {
     fn piece(bytes: &[u8]) -> (Piece, Vec<u8>) {
         let (kept, zeros) = without_zeros(bytes);
         let len = bytes.len() as u64;
-        (Piece { number: 7, offset: 1 << 40, len, zeros, end: None, name: None }, kept)
+        (Piece { number: 7, offset: 1 << 40, len, zeros, end: None, name: None, size: None }, kept)
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub struct StreamSource {
     pub name: String,
     /// What it is read from.
     pub input: Arc<File>,
+    /// Bytes that it has, as far as they are known: of files and devices, from where they are read on.
+    pub size: Option<u64>,
 }
 
 /// A piece and its bytes, as they travel.

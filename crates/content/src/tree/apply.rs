@@ -20,13 +20,13 @@ use fanfare_os::{
 
 use super::{
     entry::{Carried, Entry, First, Kind, Properties},
-    place::{New, disk, place},
+    place::{New, Room, disk, place},
     properties,
     reader::TreeReader,
     restoration::{Restored, Rules},
     stays_inside,
 };
-use crate::receipt::Reason;
+use crate::{listing::Clearing, receipt::Reason};
 
 /// Most names that are told with what became of them.
 const TOLD_MAX: usize = 1000;
@@ -35,6 +35,8 @@ const TOLD_MAX: usize = 1000;
 pub(super) struct Applier<'a> {
     directory: &'a Directory,
     rules: Rules,
+    /// What may go for a link.
+    clearing: Option<Clearing<'a>>,
     /// What the sender carries and this receiver takes.
     carried: Carried,
     parents: Parents<'a>,
@@ -47,10 +49,15 @@ pub(super) struct Applier<'a> {
 }
 
 impl<'a> Applier<'a> {
-    pub(super) fn new(directory: &'a Directory, rules: Rules) -> Self {
+    pub(super) fn new(
+        directory: &'a Directory,
+        rules: Rules,
+        clearing: Option<Clearing<'a>>,
+    ) -> Self {
         Self {
             directory,
             rules,
+            clearing,
             carried: Carried::default(),
             parents: Parents::created(directory),
             existing: Parents::existing(directory),
@@ -82,6 +89,7 @@ impl<'a> Applier<'a> {
                 Err(reason) => self.note(&name.to_string(), reason),
             }
         }
+        self.restored.deleted = self.clearing.map_or_else(Vec::new, |clearing| clearing.deleted);
         Ok(self.restored)
     }
 
@@ -128,7 +136,9 @@ impl<'a> Applier<'a> {
             return Err(Reason::LinkRefused);
         }
         let parent = self.parents.get(parts).map_err(|error| reason_of(&error))?;
-        let placed = place(self.directory, parent, last, &New::Link(target), self.rules.conflict)?;
+        let room = Room { top: self.directory, parent, path: &name.to_string() };
+        let new = New::Link(target);
+        let placed = place(&room, last, &new, self.rules.conflict, self.clearing.as_mut())?;
         let parent = descriptor(parent).map_err(disk)?;
         let set = properties::set_link(parent, &bytes_of(&placed), self.carried, properties);
         self.restored.links += 1;
@@ -151,7 +161,8 @@ impl<'a> Applier<'a> {
         let (parts, last) = name.split();
         let parent = self.parents.get(parts).map_err(|error| reason_of(&error))?;
         let new = New::HardLink(of_parent, of_last);
-        let placed = place(self.directory, parent, last, &new, self.rules.conflict)?;
+        let room = Room { top: self.directory, parent, path: &name.to_string() };
+        let placed = place(&room, last, &new, self.rules.conflict, self.clearing.as_mut())?;
         self.restored.hard_links += 1;
         judge(&placed, last, Ok(true))
     }

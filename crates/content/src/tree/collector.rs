@@ -57,6 +57,12 @@ impl Collector {
         (**first != *name).then_some(&**first)
     }
 
+    /// Tells whether a file has been met with another name than this one.
+    pub(crate) fn has_other_name(&self, meta: &Metadata, name: &str) -> bool {
+        let first = self.linked.get(&(meta.dev(), meta.ino()));
+        meta.nlink() > 1 && first.is_some_and(|first| **first != *name)
+    }
+
     /// Another name of a file that is sent under its first one.
     pub(crate) fn add_hard_link(&mut self, meta: &Metadata, name: &str, first: String) {
         self.links += 1;

@@ -11,7 +11,7 @@ use fanfare_os::{
     io::Errno,
 };
 
-use crate::receipt::Reason;
+use crate::{listing::Clearing, receipt::Reason};
 
 /// Tries to find a free `name.1`, `name.2`, … before giving up.
 const SUFFIX_MAX: u32 = 9999;
@@ -48,14 +48,24 @@ impl New<'_> {
     }
 }
 
-/// Gives it the name `name` in `parent`, as far as `conflict` lets it. The name that it has got.
+/// Where a link is to be.
+pub(super) struct Room<'a> {
+    /// The receiver's directory.
+    pub(super) top: &'a Directory,
+    pub(super) parent: &'a dyn DirectoryHandle,
+    /// All of its name, for people.
+    pub(super) path: &'a str,
+}
+
+/// Gives it the name `name` there, as far as `conflict` lets it. The name that it has got.
 pub(super) fn place(
-    top: &Directory,
-    parent: &dyn DirectoryHandle,
+    room: &Room<'_>,
     name: &str,
     new: &New<'_>,
     conflict: Conflict,
+    mut clearing: Option<&mut Clearing<'_>>,
 ) -> Result<String, Reason> {
+    let Room { top, parent, path } = *room;
     let fd = descriptor(parent).map_err(disk)?;
     for number in 0..=SUFFIX_MAX {
         let candidate = if number == 0 { name.to_owned() } else { format!("{name}.{number}") };
@@ -71,7 +81,15 @@ pub(super) fn place(
             Conflict::KeepBoth => {}
             Conflict::Keep => return Err(Reason::Conflict),
             Conflict::Overwrite => {
-                in_writable(parent, || replace(top, fd, &bytes, new)).map_err(disk)?;
+                match in_writable(parent, || replace(top, fd, &bytes, new)) {
+                    Err(Errno::EXIST) => {
+                        let clearing = clearing.as_mut().ok_or(Reason::InTheWay)?;
+                        let aside = Aside::make(top, new).map_err(disk)?;
+                        clearing.clear(fd, &bytes, path)?;
+                        in_writable(parent, || aside.rename(fd, &bytes)).map_err(disk)?;
+                    }
+                    replaced => replaced.map_err(disk)?,
+                }
                 return Ok(candidate);
             }
         }
@@ -90,16 +108,33 @@ fn replace(
     if kind_of(&here).is_dir() {
         return Err(Errno::EXIST);
     }
-    let aside = top.own_name("link", ".new");
-    let own = descriptor(top.handle())?;
-    let _ = fanfare_os::fs::unlinkat(own, aside.as_str(), AtFlags::empty());
-    new.make(own, aside.as_bytes())?;
-    let renamed =
-        fanfare_os::fs::renameat_with(own, aside.as_str(), parent, name, RenameFlags::empty());
-    if renamed.is_err() {
-        let _ = fanfare_os::fs::unlinkat(own, aside.as_str(), AtFlags::empty());
+    Aside::make(top, new)?.rename(parent, name)
+}
+
+/// A link under a name of our own, which goes unless it gets its own.
+struct Aside<'a> {
+    own: BorrowedFd<'a>,
+    name: String,
+}
+
+impl<'a> Aside<'a> {
+    fn make(top: &'a Directory, new: &New<'_>) -> Result<Self, Errno> {
+        let (own, name) = (descriptor(top.handle())?, top.own_name("link", ".new"));
+        let _ = fanfare_os::fs::unlinkat(own, name.as_str(), AtFlags::empty());
+        new.make(own, name.as_bytes())?;
+        Ok(Self { own, name })
     }
-    renamed
+
+    fn rename(&self, parent: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
+        let flags = RenameFlags::empty();
+        fanfare_os::fs::renameat_with(self.own, self.name.as_str(), parent, name, flags)
+    }
+}
+
+impl Drop for Aside<'_> {
+    fn drop(&mut self) {
+        let _ = fanfare_os::fs::unlinkat(self.own, self.name.as_str(), AtFlags::empty());
+    }
 }
 
 /// What a failed call is to the sender.

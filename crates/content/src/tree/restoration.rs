@@ -8,7 +8,12 @@ use std::{
 use fanfare_disk::{Reader, directory::Directory, placement::Conflict};
 
 use super::{TREE_MAX, apply::Applier, entry::Carried};
-use crate::{receipt::Reason, received::Received, source};
+use crate::{
+    listing::{Clearing, Deleted, now},
+    receipt::Reason,
+    received::Received,
+    source,
+};
 
 /// What a receiver takes of a tree.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +28,9 @@ pub struct Rules {
     pub links_max: u64,
     /// Directories that may be made.
     pub directories_max: u64,
+    /// So many names may go with directories that stand where links are to be. `None`: no directory
+    /// gives way.
+    pub clears: Option<u64>,
 }
 
 /// What came of a tree.
@@ -34,6 +42,8 @@ pub struct Restored {
     pub links: u64,
     /// Other names of files that are there.
     pub hard_links: u64,
+    /// What has gone with directories that stood where links are now.
+    pub deleted: Vec<Deleted>,
     /// Links met, whatever became of them.
     pub(super) met: u64,
     /// What is not as it was at the sender, by name.
@@ -75,7 +85,12 @@ impl Restoration {
     fn try_run(&self, stop: &AtomicBool) -> Result<Restored, Reason> {
         self.verify()?;
         let input = BufReader::new(Reader::new(self.part.file.handle())).take(self.size);
-        let applier = Applier::new(&self.directory, self.rules);
+        let since = now(self.part.file.handle());
+        let since = since.map_err(|errno| Reason::of_disk(&errno.into()))?;
+        let deleted = Vec::new();
+        let clears = self.rules.clears;
+        let clearing = clears.map(|max| Clearing { max, since, stop, deleted });
+        let applier = Applier::new(&self.directory, self.rules, clearing);
         let restored = applier.run(input, stop).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => Reason::Refused,
             io::ErrorKind::Interrupted => Reason::Aborted,

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use fanfare_content::{listing::Deleted, placed::Placed, receipt::Reason};
+use fanfare_content::{invitation::ChainPlace, listing::Deleted, placed::Placed, receipt::Reason};
 use fanfare_proto::{Bitrate, NodeId, ObjectKey};
 
 /// What happens while receiving.
@@ -77,6 +77,13 @@ pub enum ReceiveEvent {
         name: Option<String>,
         /// Why.
         reason: Reason,
+    },
+    /// The target is smaller than the stream: nothing was written to it.
+    TooSmall {
+        /// Bytes of the stream.
+        needed: u64,
+        /// Bytes that the target takes.
+        room: u64,
     },
     /// Something that is not at the sender has been removed.
     Deleted {
@@ -165,6 +172,8 @@ pub enum ReceiveEnd {
     TimedOut,
     /// The sender of a transfer that had begun was silent for a minute. What has come is kept.
     SenderSilent,
+    /// The stream that was wanted of a chain will not come: a sender has another one.
+    OutOfPlace,
     /// It was stopped.
     Interrupted,
 }
@@ -184,6 +193,8 @@ pub struct ReceiveReport {
     pub refused: u64,
     /// Senders that were not heard.
     pub refused_senders: u64,
+    /// The place in a chain that the last sender gave its stream, taken or not.
+    pub place: Option<ChainPlace>,
     /// Objects, and files of packs, that could not be had.
     pub failures: Vec<(ObjectKey, Reason)>,
 }

@@ -9,8 +9,7 @@ use fanfare_content::{
 use fanfare_proto::{Bitrate, NodeId};
 use fanfare_seal::{PublicKey, Signature};
 
-use super::Limit;
-use crate::send::SlowVerdict;
+use super::{Limit, verdict::SlowVerdict};
 
 /// What happens while sending.
 #[derive(Debug, Clone)]

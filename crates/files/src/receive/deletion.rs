@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fanfare_content::{
     announcement::Details,
-    listing::{Limits, Outcome, Removal, Step},
+    listing::{Instead, Limits, Outcome, Removal, Step},
     receipt::Reason,
 };
 use fanfare_disk::placement::Conflict;
@@ -65,6 +65,7 @@ impl ReceiveJob {
         storage: &mut FileStorage,
         out: &mut Outbox,
     ) {
+        self.settle_abandoned(session, out);
         for key in self.deletions.take_waiting() {
             self.settle_listing(now, session, storage, key, out);
         }
@@ -99,13 +100,15 @@ impl ReceiveJob {
             Verdict::Go => match storage.finished(key) {
                 Some(part) => {
                     let part = part.into_received();
+                    let replaces = self.options.conflict == Conflict::Overwrite;
+                    let instead = Instead::new(self.record_of(key).displaced(), replaces);
                     let (directory, root) = (self.directory.clone(), details.root);
                     let limits = Limits {
                         allowed: self.options.allow_delete,
                         max: self.options.max_delete,
                         keep_numbered: self.options.conflict != Conflict::Overwrite,
                     };
-                    let removal = Removal { directory, part, size, root, limits };
+                    let removal = Removal { directory, part, size, root, limits, instead };
                     self.deletions.push(key, removal);
                 }
                 None => self.fail(now, session, storage, key, Reason::DiskError, out),
@@ -149,12 +152,14 @@ impl ReceiveJob {
         self.last_news = now;
         let reason = outcome.refused.as_ref().map(|(reason, _)| *reason);
         self.report.deleted += outcome.deleted;
-        let Outcome { roots, extra, deleted, refused } = outcome;
+        let Outcome { roots, extra, deleted, replaced, refused } = outcome;
+        self.settle_displaced(session, key, replaced, out);
         let deletion = ReceiveEvent::Deletion { key, roots, extra, deleted, refused };
         out.push(TransferEvent::Receive(deletion));
         let Some((hash, size)) = self.followed(key) else { return };
         match reason {
             None => {
+                self.record_of(key).mirrored = Some(deleted);
                 let held = Held { hash, size, files: Vec::new(), failures: Vec::new() };
                 self.on_held(now, session, storage, key, held, out);
             }

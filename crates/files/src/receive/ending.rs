@@ -46,7 +46,7 @@ impl ReceiveJob {
                 .any(|(life, record)| !awaits(session, life, record)),
             Until::Files(count) => self.report.files >= count,
         };
-        let timed_out = self.options.timeout.is_some_and(|t| now.since(self.last_news) >= t);
+        let timed_out = self.timeout_at().is_some_and(|at| now >= at);
         self.phase = match (over, timed_out) {
             (true, _) if self.has_senders_gone() || quiet => Phase::Done(ReceiveEnd::Complete),
             (true, _) => {
@@ -60,6 +60,30 @@ impl ReceiveJob {
             }
             (false, false) => return,
         };
+    }
+
+    /// Longest silence of the sender of a transfer that has begun.
+    pub(super) fn silence(&self) -> Duration {
+        self.options.silence.unwrap_or(SILENCE)
+    }
+
+    /// The stream that was wanted will not come.
+    pub(super) fn end_out_of_place(&mut self) {
+        if matches!(self.phase, Phase::Receiving) && !self.has_begun() {
+            self.phase = Phase::Done(ReceiveEnd::OutOfPlace);
+        }
+    }
+
+    fn has_begun(&self) -> bool {
+        self.records.values().any(Record::has_begun)
+    }
+
+    /// When it is over because nothing new has come, or nothing at all.
+    fn timeout_at(&self) -> Option<Time> {
+        let start = self.options.start_timeout.filter(|_| !self.has_begun());
+        let start = start.map(|timeout| self.begun + timeout);
+        let news = self.options.timeout.map(|timeout| self.last_news + timeout);
+        [start, news].into_iter().flatten().min()
     }
 
     /// Everything begun is settled, something has come, and nothing more is heard of those who sent it.
@@ -117,12 +141,12 @@ impl ReceiveJob {
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        let timeout = self.options.timeout.map(|timeout| self.last_news + timeout);
+        let timeout = self.timeout_at();
         let may_end_quietly =
             self.options.until == Until::SenderEnded && self.is_settled_with_something();
         let wait = match self.awaits_more {
             false => Some(QUIET),
-            true => self.options.timeout.is_none().then_some(SILENCE),
+            true => self.options.timeout.is_none().then_some(self.silence()),
         };
         let quiet = wait.filter(|_| may_end_quietly).map(|wait| self.last_heard + wait);
         let reminder = self.reminders.values().map(|reminder| reminder.at).min();

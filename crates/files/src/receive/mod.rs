@@ -4,7 +4,7 @@
 //! - `objects`: what becomes of each; `examination`: what of it is here already; `mending`: what
 //!   proves wrong, `mended`: how often, `blaming`: by whom it came; `outcome`: held, or failed
 //! - `senders`: whose objects are taken, and how long that sender may be silent; `binding`: which one
-//!   it is; `impostor`: that it was another host; `permission`: what the policy allows it
+//!   it is; `screening`: of which stream; `impostor`: that it was another host; `permission`: what the policy allows it
 //! - `ending`: when it is over, and what it came to
 //! - `record`: what is held of one life of a sender; `status`: what senders are told of it;
 //!   `reminder`: saying again what is not;
@@ -18,6 +18,7 @@
 mod binding;
 mod blaming;
 mod deletion;
+mod displaced;
 mod due;
 mod ending;
 mod examination;
@@ -33,6 +34,7 @@ mod outcome;
 mod permission;
 mod record;
 mod reminder;
+mod screening;
 mod senders;
 mod status;
 mod stream;
@@ -53,7 +55,7 @@ use fanfare_node::{Waker, engine::Wrong};
 use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, Session, Time};
 use follow_up::{Deletions, Trees};
 pub(crate) use layered_progress::LayeredProgress;
-pub use options::{ReceiveOptions, SenderFilter, Until};
+pub use options::{ChainWanted, ReceiveOptions, SenderFilter, Until};
 use permission::Permission;
 use record::Record;
 use reminder::Reminder;
@@ -105,6 +107,7 @@ pub(crate) struct ReceiveJob {
     /// Files of which the application has heard, by name and hash.
     told: BTreeSet<[u8; 8]>,
     phase: Phase,
+    begun: Time,
     last_news: Time,
     last_heard: Time,
     /// A sender has said that more is to come than it has begun.
@@ -143,6 +146,7 @@ impl ReceiveJob {
             tops: directory.names(),
             told: BTreeSet::new(),
             phase: Phase::Receiving,
+            begun: now,
             last_news: now,
             last_heard: now,
             awaits_more: false,
@@ -157,6 +161,7 @@ impl ReceiveJob {
                 deleted: 0,
                 refused: 0,
                 refused_senders: 0,
+                place: None,
                 failures: Vec::new(),
             },
         };
@@ -208,14 +213,20 @@ impl ReceiveJob {
             Event::SenderRefused { sender, source, invitation } => {
                 self.on_refused(session, (*sender, *source), invitation.as_deref(), out);
             }
-            Event::SenderEnded { sender } => self.on_gone(*sender, true, out),
+            Event::SenderEnded { sender } => {
+                self.on_gone(*sender, true, out);
+                self.screen_again(session, *sender);
+            }
             Event::Evicted { sender } => {
                 let lives = (*sender, InstanceId(0))..=(*sender, InstanceId(u16::MAX));
                 self.records.range_mut(lives).for_each(|(_, record)| record.evicted = true);
                 out.push(TransferEvent::Receive(ReceiveEvent::Evicted { id: *sender }));
                 self.give_up_evicted(now, session, storage, *sender, out);
             }
-            Event::SenderInactive { sender } => self.on_gone(*sender, false, out),
+            Event::SenderInactive { sender } => {
+                self.on_gone(*sender, false, out);
+                self.screen_again(session, *sender);
+            }
             _ => {}
         }
     }

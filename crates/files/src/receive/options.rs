@@ -49,6 +49,15 @@ impl SenderFilter {
     }
 }
 
+/// Which stream of a chain is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChainWanted {
+    /// Its place; the first is 1.
+    pub place: u32,
+    /// The chain of which the stream before was taken, where that is known.
+    pub after: Option<u64>,
+}
+
 /// How to receive.
 #[derive(Debug, Clone, Default)]
 pub struct ReceiveOptions {
@@ -77,6 +86,12 @@ pub struct ReceiveOptions {
     pub outside_links: bool,
     /// Receive from this sender only. Default from all.
     pub from: SenderFilter,
+    /// Take only the stream of this name. Senders of others, and of files, are not heard. Default any.
+    pub stream: Option<String>,
+    /// Take only this stream of a chain; senders whose streams have no place in a chain are heard. If a
+    /// sender is already beyond that place, or belongs to another chain, receiving ends
+    /// ([`ReceiveEnd::OutOfPlace`](crate::event::ReceiveEnd::OutOfPlace)). Default any.
+    pub chain: Option<ChainWanted>,
     /// Who may send what. Default everybody everything.
     pub policy: Option<Arc<Policy>>,
     /// Refuse what one transfer brings beyond so many bytes. Default no bound.
@@ -92,6 +107,11 @@ pub struct ReceiveOptions {
     pub until: Until,
     /// End when nothing new has come for so long. Default never.
     pub timeout: Option<Duration>,
+    /// End when no transfer has begun for so long. Default never.
+    pub start_timeout: Option<Duration>,
+    /// With [`Until::SenderEnded`], a sender whose transfer has begun may be silent for so long. Default
+    /// 60 s.
+    pub silence: Option<Duration>,
     /// Sign receipts of what a sender has signed. Default nothing is signed.
     pub identity: Option<Arc<Identity>>,
 }

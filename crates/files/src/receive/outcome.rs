@@ -27,7 +27,7 @@ impl ReceiveJob {
         session: &mut Session,
         storage: &mut FileStorage,
         key: ObjectKey,
-        held: Held,
+        mut held: Held,
         out: &mut Outbox,
     ) {
         let reasons = || held.failures.iter().map(|(_, reason)| *reason);
@@ -45,6 +45,8 @@ impl ReceiveJob {
             storage.forget_manifest(&held.hash, found);
         }
         self.refresh_parts(session, storage);
+        let elapsed = now.since(self.record_of(key).open.get(&key).map_or(now, |o| o.begun));
+        self.keep_displaced(key, elapsed, &mut held);
         let misplaced = held.files.iter().find_map(Placed::misplaced).or(noted);
         let record = self.record_of(key);
         let object = record.open.remove(&key);
@@ -173,6 +175,7 @@ impl ReceiveJob {
         self.refresh_parts(session, storage);
         let record = self.record_of(key);
         let object = record.open.remove(&key);
+        let was_listing = object.as_ref().is_some_and(OpenObject::is_listing);
         if record.replaced.contains(&key.object.0) {
             // Another one comes in its place.
             self.update_status(session, key, false);
@@ -180,6 +183,9 @@ impl ReceiveJob {
         }
         record.settled_bytes += object.as_ref().map_or(0, |object| object.size);
         record.fail(key, object.as_ref().and_then(|object| object.turn), reason);
+        if was_listing {
+            self.settle_displaced(session, key, Vec::new(), out);
+        }
         self.report.failures.push((key, reason));
         self.update_status(session, key, true);
         self.remind(now, session, key);

@@ -8,6 +8,7 @@ use std::{
 use fanfare_content::{announcement::Announcement, manifest::Head};
 use fanfare_policy::{Account, Policy, Refused, Who};
 use fanfare_proto::ObjectKey;
+use fanfare_seal::PublicKey;
 
 use super::ReceiveJob;
 
@@ -16,11 +17,13 @@ use super::ReceiveJob;
 pub(super) struct Permission {
     policy: Option<Arc<Policy>>,
     account: Account,
+    /// The name of the session that was joined, for which something must be signed.
+    session: String,
 }
 
 impl Permission {
     pub(super) fn new(policy: Option<Arc<Policy>>) -> Self {
-        Self { policy, account: Account::default() }
+        Self { policy, account: Account::default(), session: String::new() }
     }
 }
 
@@ -46,6 +49,17 @@ impl ReceiveJob {
         policy.rule(&who).is_some_and(|rule| rule.send)
     }
 
+    /// It has joined the session of this name.
+    pub(crate) fn listen_in(&mut self, session: String) {
+        self.permission.session = session;
+    }
+
+    /// Who has signed an announcement, for this session.
+    pub(super) fn signer_of(&self, info: &[u8]) -> Option<PublicKey> {
+        let session = &self.permission.session;
+        Announcement::signer(info, session).or_else(|| Head::signer(info, session))
+    }
+
     /// An object of `size` bytes is announced: whether it may come. What may is counted.
     pub(super) fn permit(
         &mut self,
@@ -55,7 +69,7 @@ impl ReceiveJob {
     ) -> Result<(), Refused> {
         let Some(policy) = self.permission.policy.clone() else { return Ok(()) };
         let key_of_signer = match policy.names_keys() {
-            true => Announcement::signer(info).or_else(|| Head::signer(info)),
+            true => self.signer_of(info),
             false => None,
         };
         let address = self.address_of(key);

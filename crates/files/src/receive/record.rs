@@ -1,10 +1,14 @@
 //! What is held, and what could not be had, of one life of a sender.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use fanfare_content::{
     announcement::{Announcement, Details, Piece, Turn},
     manifest::Head,
+    placed::Placed,
     receipt::{
         About, Failure, Holdings, Reason, State, Status,
         proof::{Nonce, prove, signed},
@@ -137,6 +141,17 @@ pub(super) enum StreamState {
     Failed,
 }
 
+/// A file that is kept aside.
+#[derive(Debug)]
+pub(super) struct Displaced {
+    /// Of which object it is.
+    pub(super) key: ObjectKey,
+    pub(super) placed: Placed,
+    pub(super) turn: Option<Turn>,
+    /// Since the object began.
+    pub(super) elapsed: Duration,
+}
+
 /// One life of a sender.
 #[derive(Debug, Default)]
 pub(super) struct Record {
@@ -151,6 +166,10 @@ pub(super) struct Record {
     pub(super) replaced: BTreeSet<u16>,
     /// How often the announcements of these had lost their hash.
     asked: BTreeMap<u16, u8>,
+    /// Files that are kept aside until a listing says what becomes of what has their names.
+    pub(super) displaced: Vec<Displaced>,
+    /// A listing of it has been followed, and so many names were removed.
+    pub(super) mirrored: Option<u64>,
     /// Objects announced, but for those that were forgotten and may come anew.
     pub(super) announced: u64,
     /// Files announced, of objects that were not refused.
@@ -174,6 +193,11 @@ pub(super) struct Record {
 }
 
 impl Record {
+    /// Files that are kept aside.
+    pub(super) fn displaced(&self) -> impl Iterator<Item = &Placed> {
+        self.displaced.iter().map(|displaced| &displaced.placed)
+    }
+
     /// The announcement of an object has lost its hash: whether it is asked for again.
     pub(super) fn asks_announcement(&mut self, object: u16) -> bool {
         if self.asked.len() >= COUNTED_MAX && !self.asked.contains_key(&object) {
@@ -296,6 +320,7 @@ impl Record {
     /// Another object is held in the place of this one.
     pub(super) fn replace(&mut self, object: u16) {
         self.failed.remove(&object);
+        self.displaced.retain(|displaced| displaced.key.object.0 != object);
         self.failures.retain(|failure| failure.object != object);
         self.holdings.remove(ObjectTransportId(object));
     }
@@ -327,6 +352,16 @@ impl Record {
 
     pub(super) fn has_anything(&self) -> bool {
         !self.holdings.is_empty() || !self.failed.is_empty()
+    }
+
+    /// Something of a transfer has come, if only in part.
+    pub(super) fn has_begun(&self) -> bool {
+        self.has_anything() || !self.open.is_empty() || self.stream.is_some()
+    }
+
+    /// A stream is on its way, even if no piece of it is at the moment.
+    pub(super) fn has_stream_coming(&self) -> bool {
+        self.stream == Some(StreamState::Coming)
     }
 
     /// Objects that could not be had.

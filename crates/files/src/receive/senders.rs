@@ -3,10 +3,10 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use fanfare_content::{announcement::Announcement, invitation::Invitation, manifest::Head};
+use fanfare_content::invitation::Invitation;
 use fanfare_proto::{InstanceId, NodeId, ObjectKey, OnlyFrom, Session, Time};
 
-use super::{ReceiveJob, SenderFilter, Until, record::Record};
+use super::{ReceiveJob, SenderFilter, Until, record::Record, screening::Screened};
 use crate::event::{Outbox, ReceiveEvent, TransferEvent};
 
 /// With [`Until::SenderEnded`], a sender whose transfer has begun may be silent for so long. A laptop
@@ -30,6 +30,9 @@ pub(super) fn awaits(
 impl ReceiveJob {
     /// Hears only whom the user named.
     pub(super) fn begin_binding(&self, session: &mut Session) {
+        if self.options.screens() {
+            return session.receiver().hear_only(Some(OnlyFrom::default()));
+        }
         let only = match &self.options.from {
             SenderFilter::Any | SenderFilter::Key(_) => return,
             SenderFilter::Node(node) => OnlyFrom { node: Some(*node), address: None },
@@ -47,7 +50,9 @@ impl ReceiveJob {
         }
         self.binding.bound = true;
         if matches!(self.options.from, SenderFilter::Any | SenderFilter::Key(_)) {
+            // At its address another stream may be next.
             let address = self.binding.address(key.sender);
+            let address = address.filter(|_| !self.options.screens_streams());
             session.receiver().hear_only(Some(OnlyFrom { node: Some(key.sender), address }));
         }
         let source = self.binding.source(key.sender);
@@ -58,9 +63,7 @@ impl ReceiveJob {
     /// Whether an object may be taken by what is announced of it; one that is not is refused.
     pub(super) fn is_from_whom(&self, info: &[u8]) -> bool {
         match &self.options.from {
-            SenderFilter::Key(key) => {
-                Announcement::signer(info).or_else(|| Head::signer(info)) == Some(*key)
-            }
+            SenderFilter::Key(key) => self.signer_of(info) == Some(*key),
             _ => true,
         }
     }
@@ -83,12 +86,25 @@ impl ReceiveJob {
         invitation: Option<&[u8]>,
         out: &mut Outbox,
     ) {
-        if let SenderFilter::Name(name) = &self.options.from {
+        if self.options.screens() {
             let Some(invitation) = invitation.and_then(Invitation::parse) else { return };
-            if invitation.name == *name {
-                let address = Some(source.ip().to_canonical());
-                let only = OnlyFrom { node: Some(sender), address };
-                return session.receiver().hear_only(Some(only));
+            let address = source.ip().to_canonical();
+            match self.options.screen(sender, address, &invitation) {
+                Screened::Taken => {
+                    self.note_place(&invitation);
+                    // Others at its address have other names, or other streams. Who is started again has
+                    // another id, is refused once, and is known by its name again.
+                    let by_address = matches!(self.options.from, SenderFilter::Address(_));
+                    let address =
+                        Some(address).filter(|_| by_address && !self.options.screens_streams());
+                    let only = OnlyFrom { node: Some(sender), address };
+                    return session.receiver().hear_only(Some(only));
+                }
+                Screened::TooLate => {
+                    self.note_place(&invitation);
+                    self.end_out_of_place();
+                }
+                Screened::Passed => {}
             }
             if self.binding.source(sender).is_none() {
                 self.binding.on_sender(sender, source);
@@ -117,7 +133,9 @@ impl ReceiveJob {
             return None;
         }
         let is_open = |record: &Record| {
-            record.open.values().any(|object| !object.verifying && !object.examined)
+            // Its source may pause, and then no piece is open.
+            record.has_stream_coming()
+                || record.open.values().any(|object| !object.verifying && !object.examined)
         };
         let waits_for: Vec<_> = self
             .records
@@ -126,6 +144,6 @@ impl ReceiveJob {
             .collect();
         let (receiver, open) = (session.receiver(), waits_for.into_iter());
         let heard = open.map(|((sender, _), _)| receiver.heard(*sender).unwrap_or(self.last_news));
-        heard.max().map(|heard| heard.max(self.last_news) + SILENCE)
+        heard.max().map(|heard| heard.max(self.last_news) + self.silence())
     }
 }

@@ -10,7 +10,7 @@ use super::{ReceiveJob, record::StreamState};
 use crate::{
     event::{Outbox, ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
-    stream::writer::{Arrived, Destination, StreamWriter, Told, Written},
+    stream::writer::{Arrived, Destination, Shortage, StreamWriter, Told, Written},
     verify::Origin,
 };
 
@@ -159,10 +159,13 @@ impl ReceiveJob {
                 Told::Found(key, bytes) => {
                     self.on_piece_found(now, session, storage, (key, bytes), out);
                 }
-                Told::Written(Written { key, result: Ok(placed) }) => {
+                Told::Written(Written { key, result: Ok(placed), .. }) => {
                     self.on_piece_written(now, session, storage, key, placed, out);
                 }
-                Told::Written(Written { key, result: Err(reason) }) => {
+                Told::Written(Written { key, result: Err(reason), shortage }) => {
+                    if let Some(Shortage { needed, room }) = shortage {
+                        out.push(TransferEvent::Receive(ReceiveEvent::TooSmall { needed, room }));
+                    }
                     self.on_stream_failed(now, session, storage, key, reason, out);
                 }
             }

@@ -7,6 +7,7 @@ use fanfare_content::{
     receipt::Reason,
     tree::{Restoration, Restored, Rules},
 };
+use fanfare_disk::placement::Conflict;
 use fanfare_proto::{ObjectKey, Session, Time};
 
 use super::{ReceiveJob, due::Due, follow_up::PATIENCE, record::Record};
@@ -91,7 +92,7 @@ impl ReceiveJob {
             Verdict::Go { .. } => match storage.finished(key) {
                 Some(part) => {
                     let part = part.into_received();
-                    let rules = self.rules(details.files.unwrap_or(0));
+                    let rules = self.rules(key, details.files.unwrap_or(0));
                     let (directory, root) = (self.directory.clone(), details.root);
                     self.trees.push(key, Restoration { directory, part, size, root, rules });
                 }
@@ -100,12 +101,17 @@ impl ReceiveJob {
         }
     }
 
-    fn rules(&self, links_max: u64) -> Rules {
+    fn rules(&mut self, key: ObjectKey, links_max: u64) -> Rules {
+        let mirrored = self.record_of(key).mirrored;
+        let may_clear = self.options.allow_delete && self.options.conflict == Conflict::Overwrite;
+        let max = self.options.max_delete.unwrap_or(u64::MAX);
+        let clears = mirrored.filter(|_| may_clear).map(|deleted| max.saturating_sub(deleted));
         Rules {
             carried: self.options.carried,
             outside_links: self.options.outside_links,
             conflict: self.options.conflict,
             links_max,
+            clears,
             directories_max: self.options.max_files.unwrap_or(u64::MAX),
         }
     }
@@ -124,7 +130,10 @@ impl ReceiveJob {
         if let Some(reason) = restored.refused {
             return self.fail(now, session, storage, key, reason, out);
         }
-        let Restored { directories, links, hard_links, failures, .. } = restored;
+        let Restored { directories, links, hard_links, failures, deleted, .. } = restored;
+        self.report.deleted += deleted.len() as u64;
+        let gone = |name| TransferEvent::Receive(ReceiveEvent::Deleted { key, name });
+        out.push_all(deleted.into_iter().map(gone));
         let event = ReceiveEvent::Tree { key, directories, links, hard_links };
         out.push(TransferEvent::Receive(event));
         let held = Held { hash, size, files: Vec::new(), failures };

@@ -37,6 +37,18 @@ impl Expect {
     }
 }
 
+/// How long a start waits for whom, where the first receiver is waited for apart from the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StartWait {
+    /// For the first receiver; `None`: without limit.
+    pub first: Option<Duration>,
+    /// From the first receiver on, for the others; `None`: without limit. Then it starts with those
+    /// who are there.
+    pub others: Option<Duration>,
+    /// From the first receiver on at least, even if all are there.
+    pub least: Duration,
+}
+
 /// What the wait has come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decision {
@@ -48,7 +60,14 @@ pub(super) enum Decision {
 /// The wait for receivers.
 #[derive(Debug)]
 pub(super) struct Gathering {
-    until: Time,
+    begun: Time,
+    wait: StartWait,
+    /// The first receiver counts from the beginning, and not from when it answers.
+    is_one_wait: bool,
+    /// When the first one answered.
+    first: Option<Time>,
+    /// The least time from then on has passed.
+    gathered: bool,
     /// Others may still answer until then; and at most until then.
     settles: Option<(Time, Time)>,
     settled: bool,
@@ -58,19 +77,45 @@ pub(super) struct Gathering {
 }
 
 impl Gathering {
+    /// One wait for all of them.
     pub(super) fn new(now: Time, wait: Duration) -> Self {
-        Self { until: now + wait, settles: None, settled: false, nameless: None, waited: false }
+        let wait = StartWait { first: Some(wait), others: Some(wait), least: Duration::ZERO };
+        Self { is_one_wait: true, ..Self::by(now, wait) }
+    }
+
+    /// The first receiver is waited for apart from the others.
+    pub(super) fn by(now: Time, wait: StartWait) -> Self {
+        Self {
+            begun: now,
+            wait,
+            is_one_wait: false,
+            first: None,
+            gathered: wait.least.is_zero(),
+            settles: None,
+            settled: false,
+            nameless: None,
+            waited: false,
+        }
+    }
+
+    /// When waiting is over, whoever is there by then.
+    fn until(&self) -> Option<Time> {
+        match self.first.filter(|_| !self.is_one_wait) {
+            Some(first) => self.wait.others.map(|others| first + others),
+            None => self.wait.first.map(|wait| self.begun + wait),
+        }
     }
 
     /// A receiver answered. Whoever else has heard the call has answered by `all`, as far as is known
     /// now: one that is farther than those before gives the others more time.
     pub(super) fn on_answer(&mut self, now: Time, all: Time) {
+        self.first.get_or_insert(now);
         let (settles, most) = self.settles.unwrap_or((all, now + SETTLE_MAX));
         self.settles = Some((settles.max(all).min(most), most));
         self.nameless.get_or_insert(now + NAMELESS);
     }
 
-    /// `names`: of all receivers heard so far, where they have one.
+    /// `names`: of all receivers that are there, where they have one.
     pub(super) fn decide<'a>(
         &mut self,
         now: Time,
@@ -78,6 +123,12 @@ impl Gathering {
         names: impl Iterator<Item = Option<&'a str>> + Clone,
     ) -> Decision {
         let anyone = names.clone().next().is_some();
+        if !anyone && self.first.is_some() {
+            // Whoever was there has left again.
+            let begun = self.begun;
+            *self = Self { is_one_wait: self.is_one_wait, ..Self::by(begun, self.wait) };
+        }
+        self.gathered |= self.first.is_some_and(|first| first + self.wait.least <= now);
         self.settled |= self.settles.is_some_and(|(settles, _)| settles <= now);
         self.waited |= self.nameless.is_some_and(|nameless| nameless <= now);
         let named = names.clone().all(|name| name.is_some());
@@ -93,7 +144,8 @@ impl Gathering {
                 wanted.iter().all(|name| names.clone().any(|n| n == Some(name.as_str())))
             }
         };
-        match (all_here, now >= self.until) {
+        let is_over = self.until().is_some_and(|until| now >= until);
+        match (all_here && self.gathered, is_over) {
             (true, _) => Decision::Start,
             (false, true) if anyone => Decision::Start,
             (false, true) => Decision::NobodyAnswered,
@@ -102,10 +154,11 @@ impl Gathering {
     }
 
     /// When [`Self::decide`] may decide otherwise without anybody answering.
-    pub(super) fn next_timeout(&self) -> Time {
+    pub(super) fn next_timeout(&self) -> Option<Time> {
         let settles = self.settles.map(|(at, _)| at).filter(|_| !self.settled);
         let nameless = self.nameless.filter(|_| !self.waited);
-        [settles, nameless].into_iter().flatten().fold(self.until, Time::min)
+        let least = self.first.map(|first| first + self.wait.least).filter(|_| !self.gathered);
+        [settles, nameless, least, self.until()].into_iter().flatten().min()
     }
 }
 
@@ -136,7 +189,7 @@ mod tests {
         let settles = |all: &[(u64, u64)]| {
             let mut gathering = Gathering::new(Time::ZERO, Duration::from_secs(10));
             all.iter().for_each(|(now, all)| gathering.on_answer(at(*now), at(*all)));
-            gathering.next_timeout()
+            gathering.next_timeout().unwrap()
         };
         assert_eq!(settles(&[(5, 30), (9, 30)]), at(30));
         assert_eq!(settles(&[(5, 30), (9, 400)]), at(400));
@@ -147,11 +200,11 @@ mod tests {
     fn waiting_for_a_number_of_receivers_costs_no_wake_ups_between_answers() {
         let mut gathering = Gathering::new(Time::ZERO, Duration::from_secs(10));
         gathering.on_answer(at(100), at(250));
-        assert_eq!(gathering.next_timeout(), at(250));
+        assert_eq!(gathering.next_timeout().unwrap(), at(250));
         gathering.decide(at(250), &Expect::Count(2), [Some("a")].into_iter());
-        assert_eq!(gathering.next_timeout(), at(1_100));
+        assert_eq!(gathering.next_timeout().unwrap(), at(1_100));
         gathering.decide(at(1_100), &Expect::Count(2), [Some("a")].into_iter());
-        assert_eq!(gathering.next_timeout(), at(10_000));
+        assert_eq!(gathering.next_timeout().unwrap(), at(10_000));
     }
 
     #[test]
@@ -177,5 +230,61 @@ mod tests {
         assert_eq!(decide(1_100, &Expect::Count(2), &[Some("a"), None], true), Decision::Start);
         assert_eq!(decide(300, &Expect::Anyone, &[None], true), Decision::Wait);
         assert_eq!(decide(1_100, &Expect::Anyone, &[None], true), Decision::Start);
+    }
+
+    /// Decides each 100 ms about who is there; receivers come and leave at these times.
+    fn start_of(wait: StartWait, expect: &Expect, stays: &[(u64, u64)]) -> (Decision, u64) {
+        let mut gathering = Gathering::by(Time::ZERO, wait);
+        for ms in (0..400_000).step_by(100) {
+            for (came, _) in stays.iter().filter(|(came, _)| *came == ms) {
+                gathering.on_answer(at(ms), at(came + 50));
+            }
+            let there = stays.iter().filter(|(came, left)| (*came..*left).contains(&ms));
+            let decision = gathering.decide(at(ms), expect, there.map(|_| Some("a")));
+            if decision != Decision::Wait {
+                return (decision, ms);
+            }
+        }
+        (Decision::Wait, 400_000)
+    }
+
+    /// Longer than any test.
+    const STAYS: u64 = u64::MAX;
+
+    #[test]
+    fn the_first_receiver_is_waited_for_without_limit_and_the_others_from_then_on() {
+        let others = Some(Duration::from_secs(10));
+        let wait = StartWait { others, ..StartWait::default() };
+        let two = Expect::Count(2);
+        assert_eq!(start_of(wait, &two, &[]), (Decision::Wait, 400_000));
+        assert_eq!(start_of(wait, &two, &[(300_000, STAYS)]), (Decision::Start, 310_000));
+        let both = [(60_000, STAYS), (69_000, STAYS)];
+        assert_eq!(start_of(wait, &two, &both), (Decision::Start, 69_000));
+        let without_limit = StartWait::default();
+        assert_eq!(start_of(without_limit, &two, &[(0, STAYS)]), (Decision::Wait, 400_000));
+    }
+
+    #[test]
+    fn whoever_left_before_the_start_was_not_the_first() {
+        let others = Some(Duration::from_secs(10));
+        let wait = StartWait { others, ..StartWait::default() };
+        let stays = [(1_000, 4_000), (50_000, STAYS)];
+        assert_eq!(start_of(wait, &Expect::Count(2), &stays), (Decision::Start, 60_000));
+        assert_eq!(start_of(wait, &Expect::Count(2), &stays[..1]), (Decision::Wait, 400_000));
+        let first = Some(Duration::from_secs(20));
+        let wait = StartWait { first, ..wait };
+        let nobody = (Decision::NobodyAnswered, 20_000);
+        assert_eq!(start_of(wait, &Expect::Count(2), &stays[..1]), nobody);
+        assert_eq!(start_of(wait, &Expect::Count(2), &[]), nobody);
+    }
+
+    #[test]
+    fn the_least_time_counts_from_the_first_receiver_and_gathers_who_comes_in_it() {
+        let least = Duration::from_secs(6);
+        let wait = StartWait { others: Some(Duration::from_secs(30)), least, ..Default::default() };
+        let stays = [(8_000, STAYS), (11_000, STAYS)];
+        assert_eq!(start_of(wait, &Expect::Anyone, &stays), (Decision::Start, 14_000));
+        assert_eq!(start_of(wait, &Expect::Count(2), &stays), (Decision::Start, 14_000));
+        assert_eq!(start_of(wait, &Expect::Count(3), &stays), (Decision::Start, 38_000));
     }
 }

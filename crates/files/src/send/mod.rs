@@ -37,21 +37,21 @@ use fanfare_content::{
 };
 use fanfare_node::Waker;
 use fanfare_proto::{Event, NodeId, RollCalls, Session, Time, congestion::Reason};
-pub use gathering::Expect;
 use gathering::{Decision, Gathering};
+pub use gathering::{Expect, StartWait};
 use limits::Limits;
 use options::check_announcements;
 pub use options::{EnqueueFailed, SendOptions};
 use peers::Peers;
 use queue::{Economy, Queue, Resuming};
 use resigned::Resigned;
+pub use slow::Slow;
 use slow::SlowReceivers;
-pub use slow::{Slow, SlowVerdict};
 use stalls::Stalls;
 use unproved::Unproved;
 
 use crate::{
-    event::{Outcome, SendEnd, SendEvent, TransferEvent},
+    event::{Outcome, SendEnd, SendEvent, SlowVerdict, TransferEvent},
     file_storage::FileStorage,
 };
 
@@ -119,7 +119,10 @@ impl SendJob {
     ) -> Result<Self, EnqueueFailed> {
         let signs = options.identity.is_some();
         check_announcements(&sources, segment_size, (options.carousel, signs))?;
-        let gathering = Gathering::new(now, options.wait);
+        let gathering = match options.start {
+            Some(start) => Gathering::by(now, start),
+            None => Gathering::new(now, options.wait),
+        };
         let phase = if options.one_way { Phase::Sending } else { Phase::Gathering(gathering) };
         let mut job = Self {
             about,
@@ -146,6 +149,7 @@ impl SendJob {
         if matches!(job.options.expect, Expect::Names(_)) {
             session.sender().heed_only_named();
         }
+        session.sender().set_tail(job.slow.tail());
         job.call_roll(session, ROLL_GATHERING);
         job.tell_waiting(out);
         // Otherwise it depends on who answers how they are sent.
@@ -161,6 +165,10 @@ impl SendJob {
         if !self.options.one_way {
             let invitation =
                 Invitation::new(&self.options.name, self.queue.files, self.queue.bytes);
+            let invitation = match self.queue.stream_name() {
+                Some(name) => invitation.to_stream(name, self.options.place),
+                None => invitation,
+            };
             let awaited = self.options.expect.count().and_then(|count| u32::try_from(count).ok());
             let again = if interval == ROLL_SENDING { ASKED_AGAIN } else { 0 };
             let calls = RollCalls { content: invitation.encode(), interval, awaited, again };
@@ -281,8 +289,9 @@ impl SendJob {
     }
 
     /// Treats slow receivers so from now on.
-    pub(crate) fn set_slow(&mut self, slow: Slow) {
+    pub(crate) fn set_slow(&mut self, session: &mut Session, slow: Slow) {
         self.slow.set_policy(slow);
+        session.sender().set_tail(self.slow.tail());
     }
 
     /// Drops who holds up a stream.
@@ -298,15 +307,13 @@ impl SendJob {
         }
     }
 
-    /// Puts slow receivers off, or out.
+    /// Puts slow receivers out, and tells who is deferred.
     fn judge(&mut self, now: Time, session: &mut Session, out: &mut Outbox) {
         let pace = (session.sender().rate(), session.sender().rate_reason().node());
         let reports = self.open_reports(session);
         for (node, verdict, rate) in self.slow.judge(pace, &reports) {
-            match verdict {
-                SlowVerdict::Deferred => session.sender().defer(node, true),
-                SlowVerdict::Restored => session.sender().defer(node, false),
-                SlowVerdict::Evicted => self.evict(now, session, node),
+            if verdict == SlowVerdict::Evicted {
+                self.evict(now, session, node);
             }
             let receiver = self.peers.view(node);
             out.push(TransferEvent::Send(SendEvent::Slow { receiver, verdict, rate }));
@@ -395,6 +402,9 @@ impl SendJob {
             self.peers.settle_rest(now, &Outcome::Interrupted);
             return self.leave(now, session, SendEnd::Partial);
         }
+        for node in self.slow.newly_finished(&self.peers) {
+            session.sender().finish(node);
+        }
         let open = self.peers.open();
         if self.queue.wants_watermark() {
             session.sender().set_watermark(&open);
@@ -459,7 +469,7 @@ impl SendJob {
     /// When [`Self::on_timeout`] has something to do.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         match &self.phase {
-            Phase::Gathering(gathering) => Some(gathering.next_timeout()),
+            Phase::Gathering(gathering) => gathering.next_timeout(),
             Phase::Sending => {
                 Some(self.stay.map_or(self.next_progress, |stay| stay.min(self.next_progress)))
             }

@@ -4,12 +4,13 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use fanfare_content::{
     announcement::{Details, Follows, Turn},
+    invitation::ChainPlace,
     source::{SourceFile, Sources},
 };
 use fanfare_proto::EnqueueError;
 use fanfare_seal::{Identity, Trusted};
 
-use super::{Expect, slow::Slow};
+use super::{Expect, StartWait, slow::Slow};
 
 /// 48 bits of size travel.
 const OBJECT_MAX: u64 = (1 << 48) - 1;
@@ -22,8 +23,14 @@ const SIGNATURE: usize = 64;
 pub struct SendOptions {
     /// Who must get everything. Default anyone who answers.
     pub expect: Expect,
-    /// How long to wait for receivers. Default 10 s.
+    /// How long a receiver may be silent; and how long to wait for receivers at the start, unless `start`
+    /// says otherwise. Default 10 s.
     pub wait: Duration,
+    /// How long the start waits for whom. Default for all of them as long as `wait`, from the beginning.
+    pub start: Option<StartWait>,
+    /// The place of this stream in a chain of streams: a receiver that wants another one does not take it.
+    /// Default none.
+    pub place: Option<ChainPlace>,
     /// Ask nobody anything and end when all has been sent. Default false.
     pub one_way: bool,
     /// Take the acknowledgement of a plain NORM receiver for complete. Default false: it is called
@@ -50,6 +57,8 @@ impl Default for SendOptions {
         Self {
             expect: Expect::Anyone,
             wait: Duration::from_secs(10),
+            start: None,
+            place: None,
             one_way: false,
             accept_plain: false,
             carousel: 0,

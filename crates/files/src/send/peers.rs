@@ -9,7 +9,7 @@ use std::{
 use fanfare_content::receipt::{About, Failure, Reason, State, Status};
 use fanfare_proto::{NodeId, ReceiverReport, Time};
 
-use super::{pace::Pace, slow::loss_of};
+use super::pace::Pace;
 use crate::event::{Outcome, ReceiverProgress, ReceiverResult, ReceiverView, ToldBy};
 
 /// One receiver.
@@ -74,7 +74,8 @@ impl Peers {
         let peer = self.peers.entry(node).or_default();
         peer.changed |= peer.state != Some(status.state);
         peer.state = Some(status.state);
-        peer.free = Some(status.free);
+        // Pipes have no bound.
+        peer.free = Some(status.free).filter(|free| *free < u64::MAX);
         peer.status = Some(status.clone());
         if status.about == Some(about) {
             status.received.iter().for_each(|bytes| peer.pace.on_count(now, *bytes));
@@ -158,6 +159,12 @@ impl Peers {
         for peer in self.peers.values_mut() {
             peer.outcome.get_or_insert_with(|| (outcome.clone(), now));
         }
+    }
+
+    /// Receivers of which it is known how it ends for them.
+    pub(super) fn settled(&self) -> impl Iterator<Item = NodeId> {
+        let settled = self.peers.iter().filter(|(_, peer)| peer.outcome.is_some());
+        settled.map(|(node, _)| *node)
     }
 
     /// Those of whom an acknowledgement is still wanted.
@@ -259,8 +266,10 @@ impl Peers {
         self.peers.values().filter(complete).count()
     }
 
+    /// Of those who have not left.
     pub(super) fn names(&self) -> impl Iterator<Item = Option<&str>> + Clone {
-        self.peers.values().map(|peer| peer.name.as_deref())
+        let open = self.peers.values().filter(|peer| peer.outcome.is_none());
+        open.map(|peer| peer.name.as_deref())
     }
 
     pub(super) fn view(&self, node: NodeId) -> ReceiverView {
@@ -357,7 +366,9 @@ impl Peers {
 
     /// Names that nobody bears.
     pub(super) fn missing(&self, wanted: &[String]) -> Vec<String> {
-        let present: BTreeSet<&str> = self.names().flatten().collect();
+        // Whoever is complete, or has left, was there.
+        let present: BTreeSet<&str> =
+            self.peers.values().filter_map(|peer| peer.name.as_deref()).collect();
         wanted.iter().filter(|name| !present.contains(name.as_str())).cloned().collect()
     }
 }
@@ -380,6 +391,11 @@ impl Peer {
     fn failures(&self, name_of: impl Fn(u16) -> String) -> BTreeMap<String, Reason> {
         self.reported.iter().map(|(object, reason)| (name_of(*object), *reason)).collect()
     }
+}
+
+/// Share of what is sent that does not arrive.
+pub(super) fn loss_of(report: &ReceiverReport) -> f64 {
+    report.reception.map_or(report.loss, |reception| 1.0 - reception.share)
 }
 
 #[cfg(test)]

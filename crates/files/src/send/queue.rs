@@ -104,6 +104,8 @@ pub(super) struct Queue {
     pub(super) expected: Holdings,
     /// What is sent before the listing, and before the tree.
     listing_follows: Option<Follows>,
+    /// A listing is sent.
+    listed: bool,
     tree_follows: Option<Follows>,
     economy: Economy,
     /// Files that go on demand because all have them, or a part, not yet told to the user.
@@ -134,6 +136,7 @@ pub(super) struct Queue {
 impl Queue {
     pub(super) fn new(sources: Sources, rounds: u32, one_way: bool) -> Self {
         let files = sources.files.len() as u64 + u64::from(sources.is_stream());
+        let listed = sources.files.iter().any(SourceFile::is_listing);
         Self {
             total: files,
             files,
@@ -145,6 +148,7 @@ impl Queue {
             recent: VecDeque::new(),
             expected: Holdings::default(),
             listing_follows: None,
+            listed,
             tree_follows: None,
             economy: Economy::default(),
             resuming: Vec::new(),
@@ -288,6 +292,11 @@ impl Queue {
                 }
             }
         }
+    }
+
+    /// The name of the stream that is sent, if it is one.
+    pub(super) fn stream_name(&self) -> Option<&str> {
+        self.stream.as_ref().map(Stream::name)
     }
 
     /// The file that has this id; none for manifests and pieces of streams.

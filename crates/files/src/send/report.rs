@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fanfare_proto::{ReceiverReport, Session, Stats, Time};
 
-use super::{Expect, Phase, SendJob, slow::loss_of};
+use super::{Expect, Phase, SendJob, peers::loss_of};
 use crate::event::Outbox;
 
 use crate::event::{

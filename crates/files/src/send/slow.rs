@@ -1,18 +1,22 @@
 //! Receivers that get less than the others: kept, served after the others, or given up.
 //!
-//! A receiver's rate is the sender's rate times the share of its messages that arrive. The share
+//! Who is served after the others is decided by the core, which sees every report
+//! ([`fanfare_proto::TailPolicy`]); here that is told. Who is given up is decided here: a receiver's rate is the sender's rate times the share of its messages that arrive. The share
 //! comes from the receiver's own count of messages, which follows its NACKs once a second
 //! ([`fanfare_proto::ReceiverReport::reception`]); a plain NORM receiver does not count, and the loss
 //! event fraction it reports, which is never more than its loss, stands for it. Who asks for
 //! nothing gets everything.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
-use fanfare_proto::{Bitrate, NodeId, ReceiverReport, Time};
+use fanfare_proto::{Bitrate, NodeId, ReceiverReport, TailPolicy, Time};
 
-/// So long a receiver must have been slow to be served after the others, and fast to come back. Two
-/// counts.
-const DEFERRED_AFTER: Duration = Duration::from_secs(2);
+use super::peers::{Peers, loss_of};
+use crate::event::SlowVerdict;
+
 /// So long a receiver must have been slow to be given up: a burst of other traffic may take so long.
 const EVICTED_AFTER: Duration = Duration::from_secs(5);
 
@@ -22,8 +26,8 @@ pub enum Slow {
     /// All are waited for.
     #[default]
     Keep,
-    /// Who gets less than `min_rate` for two seconds is served when the others have everything.
-    /// Without a rate: less than half of what the middle one of all receivers gets.
+    /// Who gets less than `min_rate` is served when the others have everything. Without a rate: less
+    /// than half of what the middle one of all receivers gets.
     Tail {
         /// Slow is what is below it.
         min_rate: Option<Bitrate>,
@@ -35,36 +39,12 @@ pub enum Slow {
     },
 }
 
-/// What has been decided about a receiver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SlowVerdict {
-    /// It is served after the others.
-    Deferred,
-    /// It is served as the others again.
-    Restored,
-    /// It is given up.
-    Evicted,
-}
-
-impl SlowVerdict {
-    /// Stable name for JSON and logs.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Deferred => "deferred",
-            Self::Restored => "restored",
-            Self::Evicted => "evicted",
-        }
-    }
-}
-
 /// How it stands with one receiver.
 #[derive(Debug, Default)]
 struct Standing {
     /// The last count heeded came in then.
     seen: Time,
     below: Duration,
-    above: Duration,
     deferred: bool,
 }
 
@@ -73,9 +53,28 @@ struct Standing {
 pub(super) struct SlowReceivers {
     policy: Slow,
     standings: BTreeMap<NodeId, Standing>,
+    /// Receivers of which the core knows that they need nothing more.
+    finished: BTreeSet<NodeId>,
 }
 
 impl SlowReceivers {
+    /// The policy that the core follows.
+    pub(super) fn tail(&self) -> Option<TailPolicy> {
+        match self.policy {
+            Slow::Tail { min_rate } => Some(TailPolicy { min_rate }),
+            Slow::Keep | Slow::Evict { .. } => None,
+        }
+    }
+
+    /// Receivers that need nothing more, since the last call.
+    pub(super) fn newly_finished(&mut self, peers: &Peers) -> Vec<NodeId> {
+        if self.tail().is_none() {
+            return Vec::new();
+        }
+        let new = peers.settled().filter(|node| self.finished.insert(*node));
+        new.collect()
+    }
+
     pub(super) fn policy(&self) -> Slow {
         self.policy
     }
@@ -86,7 +85,7 @@ impl SlowReceivers {
     }
 
     pub(super) fn new(policy: Slow) -> Self {
-        Self { policy, standings: BTreeMap::new() }
+        Self { policy, standings: BTreeMap::new(), finished: BTreeSet::new() }
     }
 
     /// Decisions due by these reports, of receivers that are still to be served, at the sender's
@@ -97,10 +96,8 @@ impl SlowReceivers {
         (rate, limiting): (Bitrate, Option<NodeId>),
         reports: &[ReceiverReport],
     ) -> Vec<(NodeId, SlowVerdict, Bitrate)> {
-        // Nobody is slow below nothing; but who was put off before that is restored.
-        let restores = || self.standings.values().any(|s| s.deferred).then(Bitrate::default);
-        let Some(least) = self.least(rate, reports).or_else(restores) else { return Vec::new() };
-        let mut verdicts = Vec::new();
+        let mut verdicts = self.changes(rate, reports);
+        let Slow::Evict { min_rate: least } = self.policy else { return verdicts };
         for report in reports {
             let gets = rate_of(rate, report);
             let standing = self.standings.entry(report.node).or_default();
@@ -108,24 +105,34 @@ impl SlowReceivers {
             if !slow || rate >= least || limiting == Some(report.node) {
                 standing.note(report, slow);
             }
-            if let Some(verdict) = standing.verdict(self.policy) {
-                verdicts.push((report.node, verdict, gets));
+            if standing.below >= EVICTED_AFTER {
+                verdicts.push((report.node, SlowVerdict::Evicted, gets));
             }
         }
         verdicts
     }
 
-    /// What a receiver must get not to be slow; `None` when that does not matter.
-    fn least(&self, rate: Bitrate, reports: &[ReceiverReport]) -> Option<Bitrate> {
-        match self.policy {
-            Slow::Keep => None,
-            Slow::Evict { min_rate } | Slow::Tail { min_rate: Some(min_rate) } => Some(min_rate),
-            Slow::Tail { min_rate: None } => {
-                let mut rates: Vec<Bitrate> = reports.iter().map(|r| rate_of(rate, r)).collect();
-                rates.sort_unstable();
-                rates.get(rates.len() / 2).map(|middle| Bitrate::bps(middle.as_bps() / 2))
-            }
+    /// Changes in whom the core has deferred. When all others are finished it is the turn of those
+    /// deferred: that is no change.
+    fn changes(
+        &mut self,
+        rate: Bitrate,
+        reports: &[ReceiverReport],
+    ) -> Vec<(NodeId, SlowVerdict, Bitrate)> {
+        let was = |node| self.standings.get(&node).is_some_and(|standing| standing.deferred);
+        let turn = self.tail().is_some() && reports.iter().all(|report| was(report.node));
+        let mut changes = Vec::new();
+        for report in reports {
+            let standing = self.standings.entry(report.node).or_default();
+            let verdict = match (standing.deferred, report.deferred) {
+                (false, true) => SlowVerdict::Deferred,
+                (true, false) if !turn => SlowVerdict::Restored,
+                _ => continue,
+            };
+            standing.deferred = report.deferred;
+            changes.push((report.node, verdict, rate_of(rate, report)));
         }
+        changes
     }
 }
 
@@ -140,37 +147,8 @@ impl Standing {
         }
         self.seen = until;
         let time = until.since(since);
-        (self.below, self.above) = if slow {
-            (self.below + time, Duration::ZERO)
-        } else {
-            (Duration::ZERO, self.above + time)
-        };
+        self.below = if slow { self.below + time } else { Duration::ZERO };
     }
-
-    fn verdict(&mut self, policy: Slow) -> Option<SlowVerdict> {
-        match policy {
-            Slow::Evict { .. } if self.below >= EVICTED_AFTER => Some(SlowVerdict::Evicted),
-            Slow::Tail { .. } if !self.deferred && self.below >= DEFERRED_AFTER => {
-                self.deferred = true;
-                Some(SlowVerdict::Deferred)
-            }
-            Slow::Tail { .. } if self.deferred && self.above >= DEFERRED_AFTER => {
-                self.deferred = false;
-                Some(SlowVerdict::Restored)
-            }
-            // Of an earlier policy.
-            Slow::Keep | Slow::Evict { .. } if self.deferred => {
-                self.deferred = false;
-                Some(SlowVerdict::Restored)
-            }
-            Slow::Keep | Slow::Tail { .. } | Slow::Evict { .. } => None,
-        }
-    }
-}
-
-/// Share of what is sent that does not arrive.
-pub(super) fn loss_of(report: &ReceiverReport) -> f64 {
-    report.reception.map_or(report.loss, |reception| 1.0 - reception.share)
 }
 
 fn rate_of(rate: Bitrate, report: &ReceiverReport) -> Bitrate {
@@ -206,6 +184,7 @@ mod tests {
             overruns: 0,
             heard: at(second),
             evicted: false,
+            deferred: false,
         }
     }
 
@@ -261,37 +240,32 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_is_put_off_after_two_seconds_and_comes_back_after_two() {
-        let tail = Slow::Tail { min_rate: None };
-        let share = |second| if second <= 4 { 0.3 } else { 0.8 };
-        let verdicts = judged(tail, |second| {
-            vec![report(1, share(second), second), plain(2, 0.0, second), report(3, 0.9, second)]
-        });
-        assert_eq!(verdicts, [(2, 1, SlowVerdict::Deferred), (6, 1, SlowVerdict::Restored)]);
+    fn whom_the_core_defers_is_told_once_and_that_its_turn_has_come_is_no_change() {
+        let mut slow = SlowReceivers::new(Slow::Tail { min_rate: None });
+        let mut told = |deferred: bool, others: bool, second| {
+            let slow_one = ReceiverReport { deferred, ..report(1, 0.1, second) };
+            let reports = [vec![slow_one], vec![report(2, 1.0, second); usize::from(others)]];
+            let verdicts = slow.judge((RATE, None), &reports.concat());
+            verdicts.into_iter().map(|(node, verdict, _)| (node.0, verdict)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(true, true, 1), [(1, SlowVerdict::Deferred)]);
+        assert_eq!(told(true, true, 2), []);
+        assert_eq!(told(false, true, 3), [(1, SlowVerdict::Restored)]);
+        assert_eq!(told(true, true, 4), [(1, SlowVerdict::Deferred)]);
+        assert_eq!(told(false, false, 5), [], "the others are finished");
     }
 
     #[test]
-    fn who_was_put_off_is_served_again_when_nobody_is_to_be_any_more() {
+    fn who_was_deferred_is_told_to_be_served_again_when_nobody_is_to_be_any_more() {
         for policy in [Slow::Keep, Slow::Evict { min_rate: Bitrate::mbps(1) }] {
             let mut slow = SlowReceivers::new(Slow::Tail { min_rate: Some(Bitrate::mbps(5)) });
-            let judged = |slow: &mut SlowReceivers, second| {
-                let verdicts = slow.judge((RATE, None), &[report(1, 0.3, second)]);
-                verdicts.into_iter().map(|(_, verdict, _)| verdict).collect::<Vec<_>>()
-            };
-            assert_eq!(judged(&mut slow, 1), []);
-            assert_eq!(judged(&mut slow, 2), [SlowVerdict::Deferred]);
-            slow.policy = policy;
-            assert_eq!(judged(&mut slow, 3), [SlowVerdict::Restored]);
-            assert_eq!(judged(&mut slow, 4), []);
+            let deferred = ReceiverReport { deferred: true, ..report(1, 0.3, 1) };
+            assert_eq!(slow.judge((RATE, None), &[deferred])[0].1, SlowVerdict::Deferred);
+            slow.set_policy(policy);
+            let judged = slow.judge((RATE, None), &[report(1, 0.3, 2)]);
+            assert_eq!(judged[0].1, SlowVerdict::Restored);
+            assert_eq!(slow.judge((RATE, None), &[report(1, 0.3, 3)]), []);
         }
-    }
-
-    #[test]
-    fn where_all_are_as_slow_nobody_is_slower_than_the_others() {
-        let tail = Slow::Tail { min_rate: None };
-        let all = |second| (1..=3).map(|node| report(node, 0.3, second)).collect();
-        assert_eq!(judged(tail, all), []);
-        assert_eq!(judged(Slow::Keep, all), []);
     }
 
     #[test]

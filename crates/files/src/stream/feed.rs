@@ -44,9 +44,9 @@ impl Feed {
     /// Starts the thread. It ends with its input, or when nobody takes what it reads.
     pub(crate) fn start(source: &StreamSource, waker: Waker) -> io::Result<Self> {
         let (sender, pieces) = sync_channel(AHEAD);
-        let (input, name) = (source.input.clone(), source.name.clone());
+        let (input, name, size) = (source.input.clone(), source.name.clone(), source.size);
         std::thread::Builder::new().name("fanfare-feed".into()).spawn(move || {
-            let mut cutter = Cutter::new(name);
+            let mut cutter = Cutter::new(name, size);
             let result = cutter.run(&input, &mut |fed| hand_over(&sender, &waker, Ok(fed)));
             if let Err(error) = result {
                 hand_over(&sender, &waker, Err(error));
@@ -93,6 +93,8 @@ fn hand_over(sender: &SyncSender<io::Result<Fed>>, waker: &Waker, fed: io::Resul
 /// Cuts what is read into pieces.
 struct Cutter {
     name: String,
+    /// How much will come, as far as it is known.
+    size: Option<u64>,
     hasher: blake3::Hasher,
     number: u64,
     /// Bytes cut so far.
@@ -100,8 +102,8 @@ struct Cutter {
 }
 
 impl Cutter {
-    fn new(name: String) -> Self {
-        Self { name, hasher: blake3::Hasher::new(), number: 0, offset: 0 }
+    fn new(name: String, size: Option<u64>) -> Self {
+        Self { name, size, hasher: blake3::Hasher::new(), number: 0, offset: 0 }
     }
 
     fn run(&mut self, mut input: &File, take: &mut dyn FnMut(Fed) -> bool) -> io::Result<()> {
@@ -135,7 +137,8 @@ impl Cutter {
 
     fn cut_kept(&mut self, kept: Vec<u8>, zeros: u64, len: u64, end: Option<End>) -> Fed {
         let name = (self.number == 0 || end.is_some()).then(|| self.name.clone());
-        let piece = Piece { number: self.number, offset: self.offset, len, zeros, end, name };
+        let size = self.size.filter(|_| self.number == 0);
+        let piece = Piece { number: self.number, offset: self.offset, len, zeros, end, name, size };
         self.number += 1;
         Fed { piece, root: *blake3::hash(&kept).as_bytes(), bytes: Arc::new(kept) }
     }
@@ -179,7 +182,7 @@ mod tests {
         file.write_all(bytes).unwrap();
         file.rewind().unwrap();
         let mut all = Vec::new();
-        let mut cutter = Cutter::new("s".into());
+        let mut cutter = Cutter::new("s".into(), Some(9));
         cutter
             .run(&file, &mut |fed| {
                 all.push(fed);
@@ -195,6 +198,8 @@ mod tests {
         let all = cut(&bytes);
         let numbers: Vec<u64> = all.iter().map(|fed| fed.piece.number).collect();
         assert_eq!(numbers, [0, 1, 2, 3]);
+        let sizes: Vec<Option<u64>> = all.iter().map(|fed| fed.piece.size).collect();
+        assert_eq!(sizes, [Some(9), None, None, None]);
         let end = all[3].piece.end.unwrap();
         assert_eq!((end.total, end.hash), (bytes.len() as u64, *blake3::hash(&bytes).as_bytes()));
         assert!(all.iter().all(|fed| fed.piece.is_sound(fed.bytes.len() as u64)));

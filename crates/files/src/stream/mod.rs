@@ -9,14 +9,16 @@
 //! What is said of a piece is in `fanfare-content`.
 //!
 //! - `feed`: the sender's thread, which reads
-//! - `target`: where a receiver puts it; `writer`: the receiver's thread, which writes;
+//! - `target`: where a receiver puts it, with `path`: what stands there; `writer`: the receiver's thread, which writes;
 //!   `progress`: one stream, piece by piece
 //! - `nowhere`: the directory of a receiver that takes no files
 
 pub(crate) mod feed;
 pub(crate) mod nowhere;
+mod path;
 mod progress;
 pub(crate) mod target;
 pub(crate) mod writer;
 
+pub use path::TargetKind;
 pub use target::{StreamTarget, TargetError};

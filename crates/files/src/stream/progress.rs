@@ -36,6 +36,23 @@ pub(crate) struct Written {
     pub(crate) key: ObjectKey,
     /// With the last piece comes what the stream has become.
     pub(crate) result: Result<Option<Placed>, Reason>,
+    /// Why, where the target is too small.
+    pub(crate) shortage: Option<Shortage>,
+}
+
+impl Written {
+    pub(crate) fn failed(key: ObjectKey, reason: Reason) -> Self {
+        Self { key, result: Err(reason), shortage: None }
+    }
+}
+
+/// A stream that does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shortage {
+    /// Bytes of the stream.
+    pub(crate) needed: u64,
+    /// Bytes that the target takes.
+    pub(crate) room: u64,
 }
 
 /// A stream that is coming.
@@ -90,20 +107,24 @@ impl Progress {
     pub(crate) fn accept(&mut self, arrived: Arrived, tell: &mut dyn FnMut(Written)) {
         let Arrived { key, .. } = arrived;
         if arrived.piece.number < self.next {
-            return tell(Written { key, result: Err(Reason::Refused) });
+            return tell(Written::failed(key, Reason::Refused));
         }
         if let Some(twice) = self.waiting.insert(arrived.piece.number, arrived) {
-            tell(Written { key: twice.key, result: Err(Reason::Refused) });
+            tell(Written::failed(twice.key, Reason::Refused));
         }
         while self.failed.is_none()
             && let Some(arrived) = self.waiting.remove(&self.next)
         {
-            let result = self.write(&arrived);
+            let shortage = self.shortage(&arrived.piece);
+            let result = match shortage {
+                Some(_) => Err(Reason::DiskFull),
+                None => self.write(&arrived),
+            };
             self.next += 1;
             if let Err(reason) = result {
                 self.fail(reason);
             }
-            tell(Written { key: arrived.key, result });
+            tell(Written { key: arrived.key, result, shortage });
         }
         if self.waiting.len() >= WAITING_MAX {
             self.fail(Reason::Aborted);
@@ -122,7 +143,7 @@ impl Progress {
     fn refuse_waiting(&mut self, tell: &mut dyn FnMut(Written)) {
         if let Some(reason) = self.failed {
             for (_, arrived) in std::mem::take(&mut self.waiting) {
-                tell(Written { key: arrived.key, result: Err(reason) });
+                tell(Written::failed(arrived.key, reason));
             }
         }
     }
@@ -130,6 +151,18 @@ impl Progress {
     fn fail(&mut self, reason: Reason) {
         self.failed.get_or_insert(reason);
         self.sink.abandon();
+    }
+
+    /// The sender has said how much comes, or this piece itself lies beyond the end: nothing that does not
+    /// fit is begun, and what was there before stays.
+    fn shortage(&self, piece: &Piece) -> Option<Shortage> {
+        if self.next > 0 {
+            return None;
+        }
+        let ends = piece.end.map_or(piece.offset.saturating_add(piece.len), |end| end.total);
+        let needed = piece.size.unwrap_or(0).max(ends);
+        let room = self.sink.room().filter(|room| needed > *room)?;
+        Some(Shortage { needed, room })
     }
 
     fn write(&mut self, arrived: &Arrived) -> Result<Option<Placed>, Reason> {

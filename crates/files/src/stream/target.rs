@@ -1,6 +1,7 @@
 //! Where a receiver puts a stream: a file in its directory, or what its user named.
 
 use fanfare_os::{
+    device,
     fd::AsFd,
     file::{FileExt, FileTypeExt},
 };
@@ -27,6 +28,8 @@ use fanfare_os::{
     io::Errno,
 };
 use fanfare_proto::ObjectKey;
+
+use super::path::{Found, Resolved, TargetKind};
 
 /// A device is synced after so many bytes: what waits in memory stays short, and so does the last sync.
 const SYNC_BYTES: u64 = 64 << 20;
@@ -56,8 +59,14 @@ pub enum TargetError {
     Directory(PathBuf),
     /// A pipe that nobody reads from.
     NoReader(PathBuf),
-    /// A device that is mounted, or used otherwise.
-    InUse(PathBuf),
+    /// A device that is mounted, or used otherwise; where, as far as it is known.
+    InUse(PathBuf, Vec<String>),
+    /// A file that a loop device shows as a disk.
+    Attached(PathBuf, String),
+    /// No such device, and where devices have their names nothing is made; names like it.
+    NoDevice(PathBuf, Vec<String>),
+    /// A file where devices have their names.
+    NotDevice(PathBuf),
     /// What is written to a pipe cannot be read back.
     Unverifiable,
 }
@@ -77,9 +86,35 @@ impl fmt::Display for TargetError {
                 "to ({}): nobody reads from this pipe. Start the program that reads it first",
                 path.display()
             ),
-            Self::InUse(path) => {
-                write!(f, "to ({}): this device is in use. Unmount it first", path.display())
+            Self::InUse(path, at) if at.is_empty() => write!(
+                f,
+                "to ({}): this device is in use: by swap, a volume, or another program. Release it first",
+                path.display()
+            ),
+            Self::InUse(path, at) => {
+                let (path, at) = (path.display(), at.join(", "));
+                write!(f, "to ({path}): it, or a part of it, is mounted at {at}. Unmount it first")
             }
+            Self::Attached(path, disk) => write!(
+                f,
+                "to ({}): /dev/{disk} shows this file as a disk. Detach it first (losetup -d /dev/{disk}), \
+                 or write to /dev/{disk}",
+                path.display()
+            ),
+            Self::NoDevice(path, similar) => {
+                let path = path.display();
+                write!(f, "to ({path}): there is no such device, and no file is made there. ")?;
+                match similar.is_empty() {
+                    true => f.write_str("Check its name: lsblk lists all disks"),
+                    false => write!(f, "Disks here: {}", similar.join(", ")),
+                }
+            }
+            Self::NotDevice(path) => write!(
+                f,
+                "to ({}): a file in memory, and no device: somebody has made it by a mistyped name. Remove \
+                 it, and check the name: lsblk lists all disks",
+                path.display()
+            ),
             Self::Unverifiable => write!(
                 f,
                 "verify (a pipe): what was written to a pipe cannot be read back. Leave out --verify"
@@ -91,12 +126,20 @@ impl fmt::Display for TargetError {
 impl std::error::Error for TargetError {}
 
 impl StreamTarget {
-    /// Bytes that it has room for, as far as that is known.
-    pub(crate) fn free(&self) -> u64 {
-        let above = self.path.as_deref().map(|path| path.parent().unwrap_or(Path::new("/")));
-        let above = above.map(|above| if above == Path::new("") { Path::new(".") } else { above });
-        let room = above.and_then(|above| fanfare_os::fs::statvfs(above).ok());
-        room.map_or(u64::MAX, |room| room.f_bavail.saturating_mul(room.f_frsize))
+    /// What it is before anything is opened, for people.
+    #[must_use]
+    pub fn kind(&self) -> TargetKind {
+        self.path.as_deref().map_or(TargetKind::Pipe, TargetKind::of)
+    }
+
+    /// Bytes that it has room for, as far as that is known: the size of a device, or what the volume
+    /// of a file has free beside what the file takes now.
+    #[must_use]
+    pub fn free(&self) -> Option<u64> {
+        let path = self.path.as_deref()?;
+        let kind = TargetKind::of(path);
+        // Zeros take no room in a file, and its user says that there are many.
+        kind.room(path).filter(|_| !self.sparse || kind == TargetKind::Device)
     }
 
     /// Opens it, and changes nothing yet.
@@ -106,34 +149,30 @@ impl StreamTarget {
             let out = io::stdout().as_fd().try_clone_to_owned().map_err(error)?;
             return self.pipe(File::from(out));
         };
-        let kind = std::fs::metadata(path).ok().map(|meta| meta.file_type());
-        let is = |test: fn(&std::fs::FileType) -> bool| kind.as_ref().is_some_and(test);
-        if is(std::fs::FileType::is_dir) {
-            return Err(TargetError::Directory(path.clone()));
-        }
-        let is_device = is(FileTypeExt::is_block_device);
-        let more = if is_device {
-            // Refused where it is mounted.
-            OFlags::EXCL
-        } else if is(FileTypeExt::is_fifo) {
+        let Resolved { real, found } = Resolved::of(path)?;
+        let (is_device, is_fifo) = (found == Found::Device, found == Found::Fifo);
+        let more = match found {
+            // Refused where it, or a part of it, is mounted (open(2)).
+            Found::Device => OFlags::EXCL,
             // Otherwise this would wait until somebody reads.
-            OFlags::NONBLOCK
-        } else {
-            OFlags::CREATE
+            Found::Fifo => OFlags::NONBLOCK,
+            // Nothing may have come in its place meanwhile.
+            Found::Nothing => OFlags::CREATE | OFlags::EXCL,
+            Found::File | Found::Other => OFlags::empty(),
         };
         let flags = OFlags::CLOEXEC | more;
         let mode = mode_of(0o666);
-        let open = |access: OFlags| fanfare_os::fs::openat(CWD, path, flags | access, mode);
+        let open = |access: OFlags| fanfare_os::fs::openat(CWD, &real, flags | access, mode);
         // What an earlier attempt has left is read, where that is allowed.
-        let readable = if is(FileTypeExt::is_fifo) { None } else { open(OFlags::RDWR).ok() };
+        let readable = if is_fifo { None } else { open(OFlags::RDWR).ok() };
         let is_readable = readable.is_some();
         let fd =
             readable.map_or_else(|| open(OFlags::WRONLY), Ok).map_err(|errno| match errno {
                 Errno::NXIO => TargetError::NoReader(path.clone()),
-                Errno::BUSY => TargetError::InUse(path.clone()),
+                Errno::BUSY => TargetError::InUse(path.clone(), mounted(path)),
                 other => TargetError::Open(path.clone(), other.into()),
             })?;
-        if is(FileTypeExt::is_fifo) {
+        if is_fifo {
             let blocking = fanfare_os::fs::fcntl_setfl(&fd, OFlags::empty());
             blocking.map_err(|errno| TargetError::Open(path.clone(), errno.into()))?;
         }
@@ -142,12 +181,17 @@ impl StreamTarget {
         if !is_device && !is_file {
             return self.pipe(file);
         }
+        if let Some(disk) = device::loop_over(&file).filter(|_| is_file) {
+            return Err(TargetError::Attached(path.clone(), disk));
+        }
         let (sparse, verify) = (self.sparse, self.verify);
         let has_some = is_device || file.metadata().is_ok_and(|meta| meta.len() > 0);
         Ok(Sink::Raw(Raw {
             file,
-            path: path.clone(),
+            path: real,
             is_device,
+            is_new: found == Found::Nothing,
+            has_begun: false,
             may_hold: is_readable && has_some,
             is_kept: is_device,
             sparse,
@@ -162,6 +206,12 @@ impl StreamTarget {
         }
         Ok(Sink::Pipe(file))
     }
+}
+
+/// Where this device, or a part of it, is mounted.
+fn mounted(path: &Path) -> Vec<String> {
+    let mounts = File::open(path).map(|file| device::mounts(&file)).unwrap_or_default();
+    mounts.into_iter().map(|mounted| mounted.at).collect()
 }
 
 /// An open target. Bytes come in the order of the stream.
@@ -180,6 +230,9 @@ pub(crate) struct Raw {
     file: File,
     path: PathBuf,
     is_device: bool,
+    /// It was made when it was opened: it goes away again if nothing comes.
+    is_new: bool,
+    has_begun: bool,
     /// It can be read, and something was there when it was opened.
     may_hold: bool,
     /// What was there is there until something else is written over it.
@@ -243,8 +296,24 @@ impl Sink {
         matches!(self, Self::Raw(raw) if raw.may_hold)
     }
 
+    /// Bytes that it has room for, as far as that is known.
+    pub(crate) fn room(&self) -> Option<u64> {
+        match self {
+            // Zeros take no room in a file, and its user says that there are many.
+            Self::Raw(raw) if raw.sparse && !raw.is_device => None,
+            Self::Raw(raw) => {
+                let kind = if raw.is_device { TargetKind::Device } else { TargetKind::Replaced };
+                kind.room(&raw.path)
+            }
+            Self::Pipe(_) | Self::Part(_) => None,
+        }
+    }
+
     /// Before the first byte: a file that was there is empty from now on, unless some of it is kept.
     pub(crate) fn begin(&mut self, keep: bool) -> io::Result<()> {
+        if let Self::Raw(raw) = self {
+            raw.has_begun = true;
+        }
         match self {
             Self::Raw(raw) if !raw.is_device && !keep => raw.file.set_len(0),
             Self::Raw(raw) => {
@@ -288,11 +357,13 @@ impl Sink {
             verified: true,
             how: How::New,
             name_rejected: None,
+            displaced: None,
         };
         match self {
             Self::Part(part) => part.finish(whole, name),
             Self::Pipe(file) => {
                 file.flush()?;
+                settle(file)?;
                 Ok(placed(name.unwrap_or_else(|_| unnamed(&whole.hash))))
             }
             Self::Raw(raw) => {
@@ -325,7 +396,7 @@ impl Raw {
 
     fn write_zeros(&mut self, offset: u64, len: u64) -> io::Result<()> {
         // A new file is zeros where nothing is written.
-        if self.sparse || !self.is_kept {
+        if self.sparse && self.is_device || !self.is_kept {
             return Ok(());
         }
         if fanfare_os::fs::zero_range(&self.file, offset, len).is_ok() {
@@ -339,11 +410,33 @@ impl Raw {
             self.file.set_len(whole.size)?;
         }
         self.file.sync_all()?;
+        if let Some(directory) = self.path.parent().filter(|_| !self.is_device) {
+            // Its name, too: whoever made it may not have synced it.
+            fanfare_os::fs::sync_directory(directory)?;
+        }
         if self.verify && read_back(&self.path, self.is_device, whole.size)? != whole.hash {
             return Err(Unfinished::Differs);
         }
         Ok(())
     }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        if self.is_new && !self.has_begun {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// What was written to a pipe counts when its reader has taken it; standard output may be a file or a
+/// device, where it counts when it is on disk.
+fn settle(file: &File) -> io::Result<()> {
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() || kind.is_block_device() {
+        return file.sync_all();
+    }
+    device::drained(file)
 }
 
 impl Part {
@@ -366,7 +459,7 @@ impl Part {
         if how == How::Already {
             self.directory.remove(&self.name);
         }
-        Ok(Placed { name, size, hash, verified: true, how, name_rejected })
+        Ok(Placed { name, size, hash, verified: true, how, name_rejected, displaced: None })
     }
 }
 

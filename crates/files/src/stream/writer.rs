@@ -15,7 +15,7 @@ use fanfare_disk::directory::Directory;
 use fanfare_node::Waker;
 use fanfare_proto::{InstanceId, NodeId, ObjectKey};
 
-pub(crate) use super::progress::{Arrived, Written};
+pub(crate) use super::progress::{Arrived, Shortage, Written};
 use super::{progress::Progress, target::Sink};
 
 /// Streams written to a directory at a time: as many senders as a receiver keeps in view.
@@ -148,7 +148,7 @@ impl Streams {
                 let mut tell = |written| tell(Told::Written(written));
                 match self.stream(key) {
                     Ok(stream) => stream.accept(*arrived, &mut tell),
-                    Err(reason) => tell(Written { key, result: Err(reason) }),
+                    Err(reason) => tell(Written::failed(key, reason)),
                 }
             }
         }
@@ -189,7 +189,8 @@ mod tests {
         let (sender, instance) = (NodeId(1), InstanceId(2));
         for number in 5..8 {
             let key = ObjectKey { sender, instance, object: ObjectTransportId(number as u16) };
-            let piece = Piece { number, offset: number, len: 1, zeros: 0, end: None, name: None };
+            let (end, name, size) = (None, None, None);
+            let piece = Piece { number, offset: number, len: 1, zeros: 0, end, name, size };
             let (bytes, root) = (vec![7], *blake3::hash(&[7]).as_bytes());
             let conflict = Conflict::default();
             let arrived = Arrived { key, piece, root, bytes, there: false, conflict };

@@ -9,7 +9,7 @@ use fanfare_content::{
 };
 use fanfare_disk::{
     Reader,
-    directory::{Directory, How},
+    directory::{Directory, How, permissions},
     name::SafeName,
 };
 
@@ -155,6 +155,10 @@ fn find_placed(directory: &Directory, job: &Job) -> Option<Placed> {
     let details = announcement.details.as_ref()?;
     let name = SafeName::parse(&announcement.name).ok()?;
     let file = directory.open_received(&name, details.size)?;
+    let mode = details.mode.map(|mode| permissions(Some(mode)));
+    if file.is_shared_as_another(mode, details.changed_at()) {
+        return None;
+    }
     let hashed = hash(&mut Reader::new(&*file), &mut |_| {}).ok()?;
     if hashed.root != details.root {
         return None;
@@ -162,8 +166,15 @@ fn find_placed(directory: &Directory, job: &Job) -> Option<Placed> {
     // It will be acknowledged as on disk for good.
     directory.make_durable(&name, &*file).ok()?;
     let (size, hash) = (hashed.size, hashed.root);
-    let placed =
-        Placed { name, size, hash, verified: true, how: How::Already, name_rejected: None };
+    let placed = Placed {
+        name,
+        size,
+        hash,
+        verified: true,
+        how: How::Already,
+        name_rejected: None,
+        displaced: None,
+    };
     adjust(directory, &placed, details);
     Some(placed)
 }

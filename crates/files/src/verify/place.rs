@@ -2,7 +2,7 @@
 
 use fanfare_content::{
     announcement::{Announcement, Details},
-    placed::{Placed, is_in_the_way, unnamed},
+    placed::{Placed, displaced, is_in_the_way, unnamed},
     receipt::Reason,
     source::Hashed,
 };
@@ -33,18 +33,19 @@ pub(super) fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<
     let (name, name_rejected) = choose_name(key, announcement.as_ref(), &hash);
     let verified = details.is_some();
     let place = |name: &SafeName| directory.place(&part, name, conflict, (size, &hash));
-    let (settled, name_rejected) = match place(&name) {
-        Ok(settled) => (settled, name_rejected),
-        // A link, or a file where the name needs a directory, stands in the way.
+    let (settled, name_rejected, displaced) = match place(&name) {
+        Ok(settled) => (settled, name_rejected, None),
+        // A link, or a file where the name needs a directory, stands in the way; or a directory.
         Err(error) if is_in_the_way(&error) => {
-            (place(&unnamed(&hash)).map_err(|e| disk(&e))?, Some(NameError::InTheWay))
+            let settled = place(&displaced(&name, &hash)).map_err(|e| disk(&e))?;
+            (settled, Some(NameError::InTheWay), Some(name))
         }
         Err(error) => return Err(disk(&error)),
     };
     let Settled::Placed(name, how) = settled else {
         return Err(Fault::Failed(Reason::Conflict));
     };
-    let placed = Placed { name, size, hash, verified, how, name_rejected };
+    let placed = Placed { name, size, hash, verified, how, name_rejected, displaced };
     if let Some(details) = details.filter(|_| placed.is_already()) {
         adjust(directory, &placed, details);
     }

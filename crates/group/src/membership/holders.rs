@@ -21,6 +21,20 @@ pub enum Standing {
     Holds,
 }
 
+/// A node's claim about this node's messages.
+#[derive(Debug)]
+pub(crate) struct HoldingClaim {
+    /// First object that it speaks of.
+    pub(crate) first: u64,
+    /// Objects that it holds.
+    pub(crate) held: RunSet,
+    /// Objects that it does not lack: held, or not wanted.
+    pub(crate) settled: RunSet,
+    /// Standing of what it holds: `Holds`, the messages that were published here; `Lacks`, others under their
+    /// numbers; `None`, it has yet to say which.
+    pub(crate) holding: Option<Standing>,
+}
+
 /// A message watched, and how each node that has announced since stands to it.
 type Watched = (ObjectKey, BTreeMap<NodeId, Standing>);
 
@@ -64,21 +78,23 @@ impl Holders {
         }
     }
 
-    /// `node` announces; if it speaks of ours: from which object on it does, what it holds of these and what it does
-    /// not lack. Gives what is new.
+    /// `node` announces, and may speak of ours. Gives what is new.
     pub(crate) fn on_state(
         &mut self,
         node: NodeId,
         asks: bool,
-        told: Option<&(u64, RunSet, RunSet)>,
+        told: Option<&HoldingClaim>,
     ) -> Vec<(ObjectKey, Standing)> {
         let mut new = Vec::new();
-        let first = told.map_or(0, |(first, ..)| *first);
+        let first = told.map_or(0, |told| told.first);
         for (index, (key, nodes)) in self.watched.range_mut(first..) {
             let before = nodes.get(&node).copied();
             let standing = match told {
-                Some((_, held, _)) if held.contains(*index) => Standing::Holds,
-                Some((_, _, settled)) if settled.contains(*index) => Standing::Unwanted,
+                Some(told) if told.held.contains(*index) => {
+                    let Some(standing) = told.holding else { continue };
+                    standing
+                }
+                Some(told) if told.settled.contains(*index) => Standing::Unwanted,
                 _ if !asks => Standing::Unwanted,
                 // It may have had no room to speak of it.
                 None => before.unwrap_or(Standing::Lacks),
@@ -119,11 +135,11 @@ mod tests {
         ObjectKey { sender: NodeId(1), instance: InstanceId(1), object }
     }
 
-    fn told(held: &[(u64, u64)], unwanted: &[(u64, u64)]) -> (u64, RunSet, RunSet) {
+    fn told(held: &[(u64, u64)], unwanted: &[(u64, u64)]) -> HoldingClaim {
         let (mut holds, mut settled) = (RunSet::default(), RunSet::default());
         held.iter().for_each(|(first, end)| holds.insert(*first, *end));
         held.iter().chain(unwanted).for_each(|(first, end)| settled.insert(*first, *end));
-        (0, holds, settled)
+        HoldingClaim { first: 0, held: holds, settled, holding: Some(Standing::Holds) }
     }
 
     #[test]
@@ -161,10 +177,24 @@ mod tests {
     fn a_short_announcement_changes_nothing_that_it_does_not_cover() {
         let mut holders = Holders::default();
         [3, 5].into_iter().for_each(|index| holders.watch(index, key(index as u16)));
-        let (_, held, settled) = told(&[(4, 6)], &[]);
-        let new = holders.on_state(NodeId(7), true, Some(&(4, held, settled)));
+        let told = HoldingClaim { first: 4, ..told(&[(4, 6)], &[]) };
+        let new = holders.on_state(NodeId(7), true, Some(&told));
         assert_eq!(new, [(key(5), Standing::Holds)]);
         assert_eq!(holders.unheard([NodeId(7)].into_iter()), [NodeId(7)], "it is asked about 3");
+    }
+
+    #[test]
+    fn who_holds_other_messages_under_these_numbers_is_asked_again() {
+        let mut holders = Holders::default();
+        [3, 5].into_iter().for_each(|index| holders.watch(index, key(index as u16)));
+        let of_whom = |holding| HoldingClaim { holding, ..told(&[(0, 4)], &[]) };
+        let lacks = |object| (key(object), Standing::Lacks);
+        assert_eq!(holders.on_state(NodeId(7), true, Some(&of_whom(None))), [lacks(5)]);
+        let of_another = of_whom(Some(Standing::Lacks));
+        assert_eq!(holders.on_state(NodeId(7), true, Some(&of_another)), [lacks(3)]);
+        assert_eq!(holders.unheard([NodeId(7)].into_iter()), [NodeId(7)]);
+        let held = (key(3), Standing::Holds);
+        assert_eq!(holders.on_state(NodeId(7), true, Some(&told(&[(0, 4)], &[]))), [held]);
     }
 
     #[test]

@@ -61,6 +61,10 @@ pub(crate) struct Member {
     pub(crate) in_group: bool,
     /// It has said whom it hears, and when.
     pub(crate) told: Option<Time>,
+    /// Whether its long announcements say by content what it holds; `None` before the first.
+    pub(crate) names_contents: Option<bool>,
+    /// How often it was called on.
+    pub(crate) called: u8,
     /// It says to hear nobody.
     pub(crate) alone: bool,
     /// It has said good-bye.
@@ -89,6 +93,8 @@ impl Member {
             hears_more: false,
             in_group: false,
             told,
+            names_contents: None,
+            called: 0,
             alone,
             leaves: false,
         }

@@ -24,6 +24,11 @@ const HEARD_MAX: usize = 128;
 const NEW_FEW: usize = 4;
 /// Who said good-bye has left when it has said nothing more for so long: its good-bye is repeated.
 const GOODBYE: Duration = Duration::from_secs(10);
+/// Who is said to have been the node that says so, has left when it says nothing for so long: it is called on three times,
+/// a second from each other, and answers within a second.
+const SUCCESSOR_ALONE: Duration = Duration::from_millis(3500);
+/// Calls of which one will have come: where a tenth of all messages is lost, of a thousand times three one is lost whole.
+const CALLED_ENOUGH: u8 = 3;
 /// Who is silent is not missed before so many words of each node known were heard: in a quiet group silences grow, and
 /// some leave it to others to announce.
 const WORDS: u64 = 2;
@@ -97,6 +102,19 @@ impl Members {
         }
     }
 
+    /// Another node says that it was this one before, and calls on it: if it says nothing more it has left soon. Whether that
+    /// is waited for from now on. Who was heard since the other came is there beside it; who has never announced itself
+    /// need not answer.
+    pub(crate) fn on_successor(&mut self, now: Time, node: NodeId, by: NodeId) -> bool {
+        let Some(came) = self.members.get(&by).map(|by| by.since) else { return false };
+        let concerned =
+            |member: &&mut Member| !member.leaves && member.told.is_some() && member.heard < came;
+        let Some(member) = self.members.get_mut(&node).filter(concerned) else { return false };
+        member.leaves = true;
+        self.ends.set(node, Some(now + SUCCESSOR_ALONE.min(self.incarnation)));
+        true
+    }
+
     /// For how long the group node has been missing that went last, of those that may come back.
     pub(crate) fn absence(&self, now: Time) -> Option<Duration> {
         self.lost.absence(now)
@@ -139,6 +157,31 @@ impl Members {
     /// Whether it has announced itself: it reads what group nodes say.
     pub(crate) fn has_told(&self, node: NodeId) -> bool {
         self.members.get(&node).is_some_and(|member| member.told.is_some())
+    }
+
+    /// These are called on to announce themselves, or all are.
+    pub(crate) fn on_called(&mut self, named: &[NodeId], all: bool) {
+        for (node, member) in &mut self.members {
+            if all || named.contains(node) {
+                member.called = member.called.saturating_add(1);
+            }
+        }
+    }
+
+    /// It said something in a long announcement, by content or not. Who was called on does so by content;
+    /// after some calls, of which one will have come, whoever does not is of a version before.
+    pub(crate) fn on_long(&mut self, node: NodeId, names_contents: bool) {
+        let Some(member) = self.members.get_mut(&node) else { return };
+        if names_contents {
+            member.names_contents = Some(true);
+        } else if member.names_contents.is_none() && member.called >= CALLED_ENOUGH {
+            member.names_contents = Some(false);
+        }
+    }
+
+    /// Whether it does not say by content what it holds, as versions before do not.
+    pub(crate) fn names_numbers_alone(&self, node: NodeId) -> bool {
+        self.members.get(&node).is_some_and(|member| member.names_contents == Some(false))
     }
 
     /// It named the nodes that it hears; `all` of them, or some. Who is not among all is not heard.

@@ -2,6 +2,7 @@
 
 pub(crate) mod delivery_ratio;
 pub(crate) mod flood;
+pub(crate) mod former_ids;
 pub(crate) mod holders;
 pub(crate) mod lost_members;
 pub(crate) mod member;

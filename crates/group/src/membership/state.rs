@@ -365,6 +365,11 @@ impl State {
         spoken
     }
 
+    /// Whether what was written is short.
+    pub(crate) fn is_short(bytes: &[u8]) -> bool {
+        bytes.first().is_some_and(|flags| flags & SHORT != 0)
+    }
+
     /// Reads one; `None` when it contradicts itself. `known` is what is known of a publisher here.
     pub(crate) fn parse(
         mut bytes: &[u8],

@@ -5,23 +5,25 @@ use super::{GroupNode, encapsulation::COMMAND, greeting, shorts::SHORTS_MAX};
 use crate::{
     event::Event,
     frames::frame::{HEADER, Kind},
-    membership::holders::Holders,
+    membership::holders::{Holders, HoldingClaim, Standing},
     membership::members::Members,
     membership::state::{CALLED_MAX, HEARD_MAX, Holding, State},
     membership::trickle::Absence,
     repair::demand::{Part, Request},
     source_log::{SourceLog, id_of},
 };
-use alloc::vec::Vec;
-use core::ops::Bound;
-use fanfare_proto::{Incarnation, InstanceId, NodeId, ObjectKey, SenderSummary, Storage};
-use fanfare_wire::ext::Extensions;
+use alloc::{collections::BTreeMap, vec::Vec};
+use core::{cmp::Reverse, ops::Bound};
+use fanfare_proto::{Incarnation, InstanceId, NodeId, ObjectKey, SenderSummary, Storage, Time};
+use fanfare_wire::ext::{ExtFormer, ExtHeld, Extensions};
 
 /// Objects heeded that one announcement lacks of one publisher.
 const LACKING_MAX: usize = 32;
 /// While nodes are missing, announcements of all that are there may take this part of what repairs may: in a company of 24
 /// vehicles on 600 kbit/s that is less than they take anyway.
 const ABSENCE_SHARE: u32 = 100;
+/// Instances of a publisher that are in view.
+const INSTANCES_MAX: usize = 4;
 /// Of IP and UDP, which an announcement costs, too.
 const HEADERS: usize = 28;
 
@@ -31,9 +33,20 @@ impl GroupNode {
         if !self.config.announces || !self.is_announcement_due() {
             return false;
         }
-        let called = self.call();
+        let mut called = self.call();
         self.on_greeted();
-        let room = self.config.frame_max.saturating_sub(COMMAND + HEADER);
+        let formers = self.former_ids.named(self.now);
+        called.extend_from_slice(formers);
+        let mut area = Vec::new();
+        if !formers.is_empty() {
+            ExtFormer::append(formers, &mut area);
+            let again = self.former_ids.on_named(self.now);
+            again.into_iter().for_each(|at| self.trickle.plan(at));
+        }
+        let digests = (INSTANCES_MAX * self.callers.len()).min(ExtHeld::MAX);
+        let held = if self.callers.is_empty() { 0 } else { ExtHeld::length(digests) };
+        let beside = area.len() + held;
+        let room = self.config.frame_max.saturating_sub(COMMAND + HEADER + beside);
         let (short, holdings) = match self.shorts < SHORTS_MAX {
             true => Some(self.holdings(true)).filter(|current| !current.is_empty()),
             false => None,
@@ -50,7 +63,12 @@ impl GroupNode {
         if let Some(last) = spoken.checked_sub(1).and_then(|last| state.holdings.get(last)) {
             self.spoken_of = last.summary.sender;
         }
-        let kind = (Kind::State, Extensions::default());
+        // What finds no room makes it long.
+        if !State::is_short(&content) && !self.callers.is_empty() {
+            ExtHeld::append(&self.digests(&content), &mut area);
+            self.callers.clear();
+        }
+        let kind = (Kind::State, Extensions::parse(&area).unwrap_or_default());
         let content = |_, out: &mut Vec<u8>| out.extend_from_slice(&content);
         match short {
             true => self.write_frame(kind, content, buf),
@@ -62,6 +80,47 @@ impl GroupNode {
         self.stats.states_sent += 1;
         self.stats.state_bytes_sent += buf.len() as u64;
         true
+    }
+
+    /// What is held of those that called on this node, by content: of what is said of them in this announcement.
+    fn digests(&self, announcement: &[u8]) -> Vec<(NodeId, u32)> {
+        if self.callers.is_empty() {
+            return Vec::new();
+        }
+        let Some(told) = State::parse(announcement, &mut |_| None) else { return Vec::new() };
+        let digest = |holding: &Holding| {
+            let log = self.logs.get(&holding.summary.incarnation())?;
+            let newest = log.index(holding.summary.newest);
+            Some((holding.summary.sender, log.digest(&holding.held(newest), newest)?))
+        };
+        // Which instance one is of follows from its place: what comes after one that is not known is not told.
+        let of_one = |caller: &NodeId| {
+            let caller = *caller;
+            told.holdings.iter().filter(move |h| h.summary.sender == caller).map_while(digest)
+        };
+        let mut digests: Vec<(NodeId, u32)> = self.callers.iter().flat_map(of_one).collect();
+        digests.truncate((INSTANCES_MAX * self.callers.len()).min(ExtHeld::MAX));
+        digests
+    }
+
+    /// It is the last occasion: those of whom something came last may still want to know what is held of theirs.
+    pub(super) fn answer_all(&mut self) {
+        let mut heard: BTreeMap<NodeId, Time> = BTreeMap::new();
+        for (key, cached) in self.cache.whole() {
+            let last = heard.entry(key.sender).or_default();
+            *last = (*last).max(cached.first_heard);
+        }
+        let mut heard: Vec<(NodeId, Time)> = heard.into_iter().collect();
+        heard.sort_by_key(|(_, last)| Reverse(*last));
+        for (node, _) in heard {
+            self.note_caller(node);
+        }
+    }
+
+    fn note_caller(&mut self, node: NodeId) {
+        if self.callers.len() < ExtHeld::MAX && !self.callers.contains(&node) {
+            self.callers.push(node);
+        }
     }
 
     fn is_announcement_due(&mut self) -> bool {
@@ -82,8 +141,9 @@ impl GroupNode {
         // Those that find no room have it the next time.
         let turn = called.partition_point(|node| *node <= self.called);
         called.rotate_left(turn);
-        called.truncate(CALLED_MAX - 2);
+        called.truncate(CALLED_MAX - 2 - ExtFormer::MAX);
         self.called = called.last().copied().unwrap_or(NodeId::NONE);
+        self.members.on_called(&called, self.rolls > 0);
         called.extend(self.unread.take());
         if let Some(left) = self.rolls.checked_sub(1) {
             self.rolls = left;
@@ -111,7 +171,7 @@ impl GroupNode {
     }
 
     /// What is announced of an instance; nothing where its newest object lies before all that concerns us.
-    fn holding(&mut self, incarnation: Incarnation) -> Option<Holding> {
+    pub(super) fn holding(&mut self, incarnation: Incarnation) -> Option<Holding> {
         let summary = self.summary(incarnation)?;
         let log = self.logs.get(&incarnation)?;
         let newest = Some(log.index(summary.newest)).filter(|newest| *newest >= log.floor())?;
@@ -120,7 +180,13 @@ impl GroupNode {
 
     /// Somebody says what it holds: what it has and we lack is requested; what we have and it lacks
     /// is told soon.
-    pub(super) fn on_state(&mut self, from: NodeId, state: &State, storage: &mut dyn Storage) {
+    pub(super) fn on_state(
+        &mut self,
+        from: NodeId,
+        state: &State,
+        extensions: &Extensions<'_>,
+        storage: &mut dyn Storage,
+    ) {
         self.stats.states_heard += 1;
         self.members.on_hears(from, (&state.hears, state.hears_all), &mut self.events);
         let is_called = |node: NodeId| state.called.contains(&node);
@@ -128,17 +194,21 @@ impl GroupNode {
         let is_heard = state.hears.iter().any(|hearing| hearing.node == own);
         if is_called(own) || is_called(NodeId::ANY) && !is_heard {
             self.shorts = SHORTS_MAX;
+            self.note_caller(from);
             match self.config.greets {
                 true if greeting::is_greeting(state) => self.welcome(),
                 true if greeting::is_newcomer(state) => self.announce_to_newcomer(),
                 _ => self.on_call_of(from),
             }
         }
+        if !state.short {
+            self.members.on_long(from, extensions.held().is_some());
+        }
         if state.unread {
             self.unread = Some(from).filter(|_| state.unknown).or(self.unread);
             return;
         }
-        self.note_standing(from, state);
+        self.note_standing(from, state, extensions.held());
         let mut differs = false;
         let mut before = None;
         for holding in &state.holdings {
@@ -156,17 +226,37 @@ impl GroupNode {
     }
 
     /// What it says of this node's own messages, or by saying nothing.
-    fn note_standing(&mut self, from: NodeId, state: &State) {
+    fn note_standing(&mut self, from: NodeId, state: &State, named: Option<ExtHeld<'_>>) {
         let own = self.own_incarnation();
         let counts = self.holders.watches() && self.members.knows(from);
         let Some(log) = self.logs.get(&own).filter(|_| counts) else { return };
         let told = state.holdings.iter().find(|holding| holding.summary.incarnation() == own);
-        let sets = told.map(|holding| {
-            let newest = log.index(holding.summary.newest);
-            let first = if state.short { holding.spoken_of(newest).0 } else { 0 };
-            (first, holding.held(newest), holding.settled(newest))
+        let of_own = state.holdings.iter().filter(|holding| holding.summary.sender == own.0);
+        let place = of_own.map(|h| h.summary.incarnation()).position(|of| of == own).unwrap_or(0);
+        let mut is_foreign = false;
+        let told = told.map(|told| {
+            let newest = log.index(told.summary.newest);
+            let first = if state.short { told.spoken_of(newest).0 } else { 0 };
+            let held = told.held(newest);
+            let named = named.and_then(|named| named.digests_of(own.0).nth(place));
+            let right = named.and_then(|_| log.digest(&held, newest));
+            let is_known = right.is_some() && newest <= log.newest();
+            // What is said by numbers alone holds of whoever has said nothing else, and reads none of this.
+            let by_number = self.members.names_numbers_alone(from);
+            let is_ours = by_number || is_known && named == right;
+            let first = if by_number { first } else { first.max(SourceLog::digested(newest)) };
+            is_foreign = named.is_some() && !is_ours && (is_known || newest > log.newest());
+            let holding = match (is_ours, is_foreign) {
+                (true, _) => Some(Standing::Holds),
+                (_, true) => Some(Standing::Lacks),
+                _ => None,
+            };
+            HoldingClaim { first, held, settled: told.settled(newest), holding }
         });
-        let new = self.holders.on_state(from, state.asks, sets.as_ref());
+        let new = self.holders.on_state(from, state.asks, told.as_ref());
+        if is_foreign && !core::mem::replace(&mut self.has_twin, true) {
+            self.events.push_back(Event::Twin { node: from });
+        }
         let events = new.into_iter();
         self.events.extend(events.map(|(key, standing)| Event::Standing {
             key,

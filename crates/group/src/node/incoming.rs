@@ -38,10 +38,15 @@ impl GroupNode {
             return self.session.handle_datagram(now, meta, datagram, storage);
         };
         let from = message.source_id();
+        // What others say beside NORM at this port makes nobody a member.
+        if from == NodeId::NONE {
+            return;
+        }
         if from == self.session.node_id() {
             return self.session.handle_datagram(now, meta, datagram, storage);
         }
         self.proactive.on_heard(now);
+        self.former_ids.on_heard(from);
         let (events, stats) = (&mut self.events, &mut self.stats);
         match self.members.on_heard(now, from, events, stats) {
             Heard::First => {
@@ -243,7 +248,10 @@ impl GroupNode {
                 }
             }
             Frame::State(bytes) => match State::parse(bytes, &mut |node| self.summary_of(node)) {
-                Some(state) => self.on_state(from, &state, storage),
+                Some(state) => {
+                    self.on_former_ids(from, extensions, &state);
+                    self.on_state(from, &state, extensions, storage);
+                }
                 None => self.stats.frames_refused += 1,
             },
             Frame::Sum(sum) => self.on_sum(from, &sum, storage),

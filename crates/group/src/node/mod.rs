@@ -14,7 +14,7 @@
 //! - `monitoring`: what this node and others tell of themselves
 //! - `subscribing`: what a new subscription gets of what is here; `greeting`: what a new subscriber
 //!   is given by others
-//! - `restoring`: what the process had before a restart
+//! - `restoring`: what the process had before a restart; `former_ids`: who this node was then
 
 mod announcements;
 mod answering;
@@ -22,6 +22,7 @@ mod coded_requests;
 mod coding;
 mod decoding;
 mod encapsulation;
+mod former_ids;
 mod greeting;
 mod incoming;
 mod monitoring;
@@ -53,6 +54,7 @@ use crate::{
     forwarding::relay::Relay,
     lru_map::LruMap,
     membership::flood::Flood,
+    membership::former_ids::FormerIds,
     membership::holders::Holders,
     membership::members::Members,
     membership::trickle::Trickle,
@@ -152,8 +154,13 @@ pub struct GroupNode {
     called: NodeId,
     /// Who spoke in a short one of a publisher that is not known here: it is called.
     unread: Option<NodeId>,
+    /// Those that called since the last long announcement: they want to know by content what is held of theirs.
+    callers: Vec<NodeId>,
+    /// Others hold messages of another node under this one's id and instance; that is told once.
+    has_twin: bool,
     /// What the datagram at hand says of the age of this message.
     told: Option<(ObjectKey, Duration)>,
+    former_ids: FormerIds,
     monitoring: Option<Box<Monitoring>>,
     events: VecDeque<Event>,
     stats: GroupStats,
@@ -230,7 +237,10 @@ impl GroupNode {
             shorts: SHORTS_MAX,
             called: NodeId::NONE,
             unread: None,
+            callers: Vec::new(),
+            has_twin: false,
             told: None,
+            former_ids: FormerIds::default(),
             monitoring: config.monitor.map(|config| Monitoring::new(config, node, seed, now)),
             events: VecDeque::new(),
             stats: GroupStats::default(),
@@ -272,14 +282,16 @@ impl GroupNode {
         }
     }
 
-    /// Withdraws this node's messages with this tag, as far as they still wait or can be repaired.
-    /// Gives their number.
+    /// Withdraws this node's messages with this tag, as far as they still wait or can be repaired,
+    /// and those of its earlier lives from what it keeps. Gives their number.
     pub fn cancel(&mut self, tag: u64) -> usize {
         let keys = self.publisher.withdraw(tag);
         for key in &keys {
             self.session.sender().cancel(key.object);
         }
-        keys.len()
+        let earlier = self.publisher.withdraw_earlier(tag);
+        self.drop_earlier(&earlier);
+        keys.len() + earlier.len()
     }
 
     /// Says once more what it holds, with the next message, and good-bye: whoever published it may
@@ -287,6 +299,7 @@ impl GroupNode {
     pub fn leave(&mut self, now: Time) {
         self.advance(now);
         self.shorts = SHORTS_MAX;
+        self.answer_all();
         self.trickle.hurry(self.now);
         let mut sender = self.session.sender();
         // Held back, it says good-bye at once.

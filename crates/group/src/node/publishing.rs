@@ -5,8 +5,9 @@ use crate::{
     age::Age,
     batch::Batch,
     description::{Description, Options},
+    fnv,
     publisher::PublishError,
-    source_log::SourceLog,
+    source_log::{self, SourceLog},
     topic::Topic,
 };
 use fanfare_proto::{Bitrate, Duration, NewObject, ObjectKey, ObjectKind, Time, Turn};
@@ -145,10 +146,12 @@ impl GroupNode {
         self.advance(now);
         self.count_few();
         self.spare_words(size);
+        let info = message.encode();
+        let hash = fnv::hash(&info);
         let object = NewObject {
             kind: ObjectKind::Data,
             size,
-            info: Some(message.encode()),
+            info: Some(info),
             pass: self.first_pass(size),
         };
         let turn = Turn { priority: message.options.priority, lane: lane_of(&message.topic) };
@@ -159,10 +162,13 @@ impl GroupNode {
         for replaced in self.publisher.on_published(message, (key, bytes), age) {
             self.session.sender().cancel(replaced.object);
         }
+        let earlier = self.publisher.replace_earlier(message);
+        self.drop_earlier(&earlier);
         let log = self.logs.entry(key.incarnation());
         let log = log.or_insert_with(|| SourceLog::new(key.object, 0));
         let index = log.on_heard(key.object);
         log.on_whole(index);
+        log.set_content(index, source_log::content(key.object, hash));
         log.settle(index);
         if self.config.hears_itself {
             self.hear_own(key, bytes, message);
@@ -175,8 +181,5 @@ impl GroupNode {
 /// Messages of one topic keep their order: they have one lane. Two topics may share one (FNV-1a, 64
 /// bits), which only keeps more in order.
 fn lane_of(topic: &Topic) -> u64 {
-    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x100_0000_01b3;
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(PRIME);
-    topic.as_str().bytes().fold(OFFSET, step)
+    fnv::hash(topic.as_str().as_bytes())
 }

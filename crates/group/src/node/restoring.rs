@@ -1,18 +1,24 @@
-//! Restores what the process had before a restart: others' messages, and this node's own.
+//! Restores what was kept in an earlier life: others' messages, and this node's own of that life.
 
-use super::{GroupNode, subscribing::point};
+use super::GroupNode;
 use crate::{
-    age::{Age, told},
+    age::told,
     description::{ContentHash, Description},
-    source_log::SourceLog,
     topic::Topic,
 };
 use alloc::vec::Vec;
 use fanfare_proto::{
-    Duration, FirstPass, InstanceId, NewObject, ObjectKey, ObjectKind, ObjectTransportId,
-    Retransmission, Storage, Time,
+    Duration, FecConfig, FecId, FieldSize, InstanceId, Matrix, ObjectKey, Retransmission, Storage,
+    Time,
 };
-use fanfare_wire::Message;
+use fanfare_wire::{
+    Info, Message, ObjectFlags,
+    ext::{Extensions, Fti},
+    header::SenderFields,
+};
+
+/// Symbols of a block over GF(2^8) (RFC 5510 8.1).
+const FIELD_8_MAX: u16 = 255;
 
 impl GroupNode {
     /// What of a whole message, besides its bytes, [`Self::restore`] needs: the NORM_INFO of its
@@ -54,42 +60,78 @@ impl GroupNode {
         self.cache.get(key).is_some()
     }
 
-    /// A message of this node's own from before a restart, under the same instance id, published `age`
-    /// ago. Its `size` bytes must be readable through the storage, as after [`Self::publish`]. In the order of
-    /// their objects, before anything is published. False when it is none, or finds no room.
+    /// A message that this node published in an earlier life, `age` ago: `key` is its object of that life, `info` its
+    /// description. Nobody can ask that life for it any more, so it is kept as another publisher's. Its `size` bytes are in
+    /// storage, which is asked to open it. Otherwise as [`Self::restore`].
+    ///
+    /// A life is never continued: a disk that was copied or set back would give old numbers to new messages, and
+    /// whoever has the old ones would acknowledge the new.
     pub fn restore_own(
         &mut self,
         now: Time,
-        object: ObjectTransportId,
-        (info, size, age): (Vec<u8>, u64, Duration),
+        key: ObjectKey,
+        info: &[u8],
+        size: u64,
+        age: Duration,
+        storage: &mut dyn Storage,
     ) -> bool {
-        self.advance(now);
-        let Some(message) = Description::decode(&info) else { return false };
-        let mut sender = self.session.sender();
-        sender.resume_at(object);
-        let (kind, info, pass) = (ObjectKind::Data, Some(info), FirstPass::Before(age));
-        let Ok(key) = sender.enqueue(self.now, NewObject { kind, size, info, pass }) else {
+        // What this life publishes has its numbers for itself.
+        if key.incarnation() == self.own_incarnation() {
             return false;
-        };
-        let bytes = message.content.as_ref().map_or(size, |content| content.len() as u64);
-        let age = Age { heard: self.now, then: age };
-        self.publisher.on_published(&message, (key, bytes), age);
-        let log = self.logs.entry(key.incarnation());
-        let log = log.or_insert_with(|| SourceLog::new(key.object, 0));
-        let index = log.on_heard(key.object);
-        log.on_whole(index);
-        log.settle(index);
-        if self.config.hears_itself {
-            let at = point(log, (key, index), age);
-            self.delivery.on_settled(at.source, log.first_unsettled());
         }
-        true
+        let passage = self.passage(key, info, size);
+        let restored = self.restore(now, &passage, (size, age), storage);
+        if let Some(message) = Description::decode(info).filter(|_| restored) {
+            self.publisher.on_earlier(key, &message);
+        }
+        restored
     }
 
-    /// Continues where an earlier run stopped, under the same instance id: with this object next, and
-    /// with these numbers on these topics. After the last [`Self::restore_own`].
-    pub fn resume(&mut self, next: ObjectTransportId, numbers: impl Iterator<Item = (Topic, u64)>) {
-        self.session.sender().resume_at(next);
+    /// These messages of earlier lives are of no use any more. Only what is kept here is concerned: the cache may be a
+    /// copy, and whoever published them may be there, and give them.
+    pub(super) fn drop_earlier(&mut self, keys: &[ObjectKey]) {
+        for key in keys {
+            if let Some(gone) = self.cache.remove(*key) {
+                self.on_gone(Vec::from([(*key, gone.index)]));
+            }
+        }
+    }
+
+    /// A NORM_INFO as that life of this node would have sent it, in the code that this one has.
+    fn passage(&self, key: ObjectKey, info: &[u8], size: u64) -> Vec<u8> {
+        let FecConfig { id, field, matrix, source, parity, .. } = self.fec;
+        let field = if id == FecId::ReedSolomonM { field } else { FieldSize::M8 };
+        let (limit, even) = match field {
+            FieldSize::M8 => (FIELD_8_MAX, u16::MAX),
+            FieldSize::M16 => (u16::MAX, !1),
+        };
+        let source = source.clamp(1, limit);
+        let parity = parity.min(limit - source);
+        // RFC 5510 5.2.2 counts all symbols of a block there, NRL's code the parity alone.
+        let all = id == FecId::ReedSolomon8 && matrix == Matrix::Rfc5510;
+        let fti = Fti {
+            object_size: size,
+            field,
+            segment_size: u16::try_from(self.segment_size).unwrap_or(u16::MAX) & even,
+            max_block_len: source,
+            num_parity: if all { source.saturating_add(parity) } else { parity },
+        };
+        let (source_id, instance_id) = key.incarnation();
+        let message = Info {
+            sender: SenderFields { source_id, instance_id, ..self.fields },
+            flags: ObjectFlags(ObjectFlags::INFO),
+            fec_id: id,
+            object_transport_id: key.object,
+            extensions: Extensions::default(),
+            payload: info,
+        };
+        let mut out = Vec::new();
+        message.encode(Some(&fti), &mut out);
+        out
+    }
+
+    /// Numbers messages on these topics from these numbers on: whoever reads them by topic sees no number twice.
+    pub fn resume(&mut self, numbers: impl Iterator<Item = (Topic, u64)>) {
         self.publisher.resume(numbers);
     }
 

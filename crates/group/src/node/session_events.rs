@@ -6,9 +6,10 @@ use crate::{
     coding::coded_packet::Class,
     description::Description,
     event::Event,
+    fnv,
     frames::frame::Frame,
     occupancy::{DEADLINES_MAX, PUBLISHERS_MAX},
-    source_log::SourceLog,
+    source_log::{self, SourceLog},
 };
 use alloc::{collections::BTreeSet, vec::Vec};
 use fanfare_proto::{
@@ -143,9 +144,12 @@ impl GroupNode {
 
     fn on_whole(&mut self, key: ObjectKey, size: u64, storage: &mut dyn Storage) {
         self.cache.on_whole(self.now, key);
+        let info = self.cache.get(key).and_then(|cached| cached.info.as_ref());
+        let content = info.map(|info| source_log::content(key.object, fnv::hash(info)));
         if let Some(log) = self.log(key) {
             let index = log.index(key.object);
             log.on_whole(index);
+            content.into_iter().for_each(|content| log.set_content(index, content));
         }
         self.events.push_back(Event::Whole { key, size });
         let known = self
@@ -241,6 +245,7 @@ impl GroupNode {
                 log.on_gone(*index);
             }
             self.repairer.forget(*key);
+            self.publisher.on_earlier_gone(*key);
         }
         if !gone.is_empty() {
             self.delivery.forget(&gone.iter().map(|(key, _)| *key).collect());

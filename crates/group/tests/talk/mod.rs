@@ -109,7 +109,7 @@ fn speak(
         let source = SocketAddr::from(([10, 0, 0, from as u8 + 2], 6004));
         let meta = RecvMeta { source, ecn: None, unicast: false, waited: Duration::ZERO };
         steps.extend(Some(step(from as u8 + 2, &buffer)).filter(|_| rng.unit() > 0.4));
-        let announces = buffer.len() > 18 && buffer[16..].starts_with(b"FG\x26");
+        let announces = is_announcement(&buffer);
         let first = usize::from(!(hears && announces));
         for to in (first..nodes.len()).filter(|to| *to != from) {
             if rng.unit() > 0.4 {
@@ -118,6 +118,12 @@ fn speak(
             }
         }
     }
+}
+
+/// A long one.
+fn is_announcement(datagram: &[u8]) -> bool {
+    let message = Message::parse(datagram);
+    matches!(message, Ok(Message::Cmd(Cmd::Application(command))) if command.content.starts_with(b"FG\x26"))
 }
 
 fn step(speaker: u8, datagram: &[u8]) -> Vec<u8> {

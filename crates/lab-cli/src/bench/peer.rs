@@ -13,7 +13,7 @@ mod stamps;
 pub(super) use args::PeerArgs;
 use args::{End, Outcome, stay};
 
-use fanfare_command::Exit;
+use fanfare_command::{Exit, say};
 
 pub(super) fn run(args: &PeerArgs) -> Exit {
     let outcome = match args.system.as_str() {
@@ -25,7 +25,7 @@ pub(super) fn run(args: &PeerArgs) -> Exit {
     match outcome {
         Ok(()) => Exit::Done,
         Err(error) => {
-            eprintln!("{error}");
+            say(&error);
             Exit::Failed
         }
     }

@@ -38,12 +38,15 @@ use crate::{
 };
 pub use cell::{Buffer, Condition, RateCell};
 pub use check::{RateCheck, Shortfall};
+pub(super) use flows::CONGESTION_CONTROL;
 pub(super) use load::Load;
 use network::Network;
 pub use plan::RateBench;
 pub use reaction::Reaction;
 pub use row::{RateRow, Spread};
+pub(super) use sender::Ours;
 pub use sender::RateSender;
+pub(super) use short::short;
 use std::fs;
 use transfer::Range;
 pub use transfer::RateTransfer;

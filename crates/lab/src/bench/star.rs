@@ -82,6 +82,10 @@ impl Star {
     pub(super) fn receivers(&self) -> &[Host] {
         &self.hosts[1..]
     }
+    /// The namespace of the bridge, by its name.
+    pub(super) fn hub(&self) -> &str {
+        self.hub.name()
+    }
     /// Runs something that sees the bridge's ends of all cables; sockets that it opens stay there.
     pub(super) fn at_hub<T: Send>(&self, inside: impl FnOnce() -> T + Send) -> Result<T, LabError> {
         self.hub.enter(inside)

@@ -45,7 +45,7 @@ impl Node {
             if let Some(to) = all.get(turn % all.len().max(1)) {
                 match self.connect(&association, *to).await {
                     Ok(()) => continue,
-                    Err(why) => association.tell(Event::Failed(format!("{to}: {why}"))),
+                    Err(why) => association.tell(why.event(*to)),
                 }
             }
             turn += 1;
@@ -56,8 +56,12 @@ impl Node {
         }
     }
 
-    async fn connect(&self, association: &Arc<Association>, to: SocketAddr) -> Result<(), String> {
-        let text = |error: &dyn std::fmt::Display| error.to_string();
+    async fn connect(
+        &self,
+        association: &Arc<Association>,
+        to: SocketAddr,
+    ) -> Result<(), Unconnected> {
+        let text = |error: &dyn std::fmt::Display| Unconnected::Other(error.to_string());
         let tls = identity::client(&self.0.options.identity, association.key)
             .map_err(|error| text(&error))?;
         let mut config = quinn::ClientConfig::new(tls);
@@ -68,7 +72,7 @@ impl Node {
         let connected = timeout(HANDSHAKE, connecting).await;
         association.dial(None);
         let connection =
-            connected.map_err(|_| "no answer".to_owned())?.map_err(|error| text(&error))?;
+            connected.map_err(|_| text(&"no answer"))?.map_err(|error| unconnected(&error))?;
         let own = association.hello();
         let greeted = timeout(HANDSHAKE, async {
             let (send, mut recv) = hello::say(&connection, own).await?;
@@ -89,19 +93,49 @@ impl Node {
     }
 }
 
+/// Why there is no connection.
+enum Unconnected {
+    /// One end does not accept the other's key.
+    Key(&'static str),
+    Other(String),
+}
+
+impl Unconnected {
+    /// What is told of it.
+    fn event(self, to: SocketAddr) -> Event {
+        match self {
+            Self::Key(why) => Event::Refused(format!("{to}: {why}")),
+            Self::Other(why) => Event::Failed(format!("{to}: {why}")),
+        }
+    }
+}
+
+/// Why the connection could not be made.
+fn unconnected(error: &ConnectionError) -> Unconnected {
+    /// This end's own alert unknown_ca (RFC 8446, 6.2) as an error of QUIC (RFC 9001, 4.8): the key of the
+    /// other end was not the one that was named.
+    const OTHER_KEY: u64 = 0x100 + 48;
+    match error {
+        ConnectionError::TransportError(error) if u64::from(error.code) == OTHER_KEY => {
+            Unconnected::Key("it has another key than the one that was given")
+        }
+        other => Unconnected::Other(other.to_string()),
+    }
+}
+
 /// Why there was no answer to this end's hello.
-fn refusal(connection: &Connection) -> String {
+fn refusal(connection: &Connection) -> Unconnected {
     /// Alerts of TLS are these errors of QUIC (RFC 9001, 4.8).
     const ALERTS: std::ops::RangeInclusive<u64> = 0x100..=0x1ff;
     let reason = connection.close_reason();
     connection.close(UNUSED, b"no answer");
     match reason {
-        None => "it does not speak this protocol".to_owned(),
+        None => Unconnected::Other("it does not speak this protocol".to_owned()),
         Some(ConnectionError::ConnectionClosed(closed))
             if ALERTS.contains(&u64::from(closed.error_code)) =>
         {
-            "it does not accept this key".to_owned()
+            Unconnected::Key("it does not accept this key")
         }
-        Some(reason) => reason.to_string(),
+        Some(reason) => Unconnected::Other(reason.to_string()),
     }
 }

@@ -50,7 +50,9 @@ async fn messages_to_an_end_that_refuses_the_key_wait_until_it_accepts_it() {
     let mut events = near.events();
     send_one_of_each_class(&near);
     for _ in 0..2 {
-        let Event::Failed(why) = until(&mut events, "failed").await else { panic!() };
+        let (Event::Failed(why) | Event::Refused(why)) = until(&mut events, "failed").await else {
+            panic!()
+        };
         assert!(why.contains("does not accept this key"), "{why}");
         assert!(near.connected(Duration::ZERO).await.is_none() && two.links().is_empty());
         assert!(!near.flushed(Duration::ZERO).await && near.waiting() == 4);

@@ -7,9 +7,9 @@ use fanfare_udp::Endpoint;
 
 use super::{Driver, all_ready};
 use crate::{
-    clock::Clock, engine::Engine, moderation::Moderation, outbox::Outbox, outgoing::Outgoing,
-    reading::Reading, sealed::Sealed, serving::Serving, stopper::Stopper, test_drop::TestDrop,
-    waker::Waker,
+    clock::Clock, engine::Engine, fanout::Fanout, moderation::Moderation, outbox::Outbox,
+    outgoing::Outgoing, reading::Reading, sealed::Sealed, serving::Serving, stopper::Stopper,
+    test_drop::TestDrop, waker::Waker,
 };
 
 /// What a driver is given.
@@ -41,8 +41,11 @@ pub struct Wiring {
     pub(crate) hosts: (Vec<SocketAddr>, bool),
     /// Each of them is sent everything from here.
     pub(crate) copies_only: bool,
-    /// Hosts that do not hear the group are looked for, by a sender that may use this rate.
-    pub(crate) finds_deaf: Option<Bitrate>,
+    /// Hosts that do not hear the group are looked for.
+    pub(crate) finds_deaf: bool,
+    /// The sender's node id, and the rate that it may use at most.
+    pub(crate) node: u32,
+    pub(crate) most: Bitrate,
     pub(crate) serving: Serving,
     pub(crate) test_drop: TestDrop,
 }
@@ -61,13 +64,21 @@ where
         let stopper = Stopper::new(self.waker);
         let now = self.clock.now();
         let is_multicast = self.endpoint.group().ip().is_multicast();
-        let Wiring { sealed, hosts, copies_only, finds_deaf, serving, test_drop } = self.wiring;
+        let Wiring { sealed, hosts, copies_only, finds_deaf, node, most, serving, test_drop } =
+            self.wiring;
+        let mut serving = serving;
+        serving.on_open(&self.endpoint);
         let segment_size = self.message_size + sealed.overhead();
-        let mut outgoing = Outgoing::new(&self.endpoint, segment_size, &hosts);
+        let (hosts, multicast) = hosts;
+        let mut fanout = Fanout::new(self.endpoint.group(), node, multicast || hosts.is_empty());
+        if !hosts.is_empty() && is_multicast {
+            fanout.name(&hosts, most, now);
+        }
+        let mut outgoing = Outgoing::new(&self.endpoint, segment_size, fanout);
         if copies_only {
             outgoing.fanout.copy_only();
         }
-        if let Some((most, everybody)) = finds_deaf.zip(self.endpoint.broadcast()) {
+        if let Some(everybody) = self.endpoint.broadcast().filter(|_| finds_deaf) {
             outgoing.fanout.call(everybody, most);
         }
         let driver = Driver {

@@ -1,6 +1,7 @@
 //! How a member of a group is made: where it takes part, with what concerns groups.
 
 use std::{
+    collections::BTreeSet,
     path::PathBuf,
     sync::{Arc, mpsc::sync_channel},
 };
@@ -11,7 +12,7 @@ use fanfare_proto::{AckPolicy, InstanceId, ReceiverConfig, SessionConfig};
 use fanfare_udp::{Awaited, Endpoint};
 
 use super::{
-    CacheError, Group, GroupEvents, GroupHandle,
+    Group, GroupEvents, GroupHandle,
     checker::Checker,
     engine::GroupEngine,
     event::GroupEvent,
@@ -45,8 +46,8 @@ pub struct GroupOptions {
     pub config: GroupConfig,
     /// Longest message that is published or taken, bytes. Default 1 GiB.
     pub message_max: u64,
-    /// Messages outlive the process in this directory, and so do this node's id and its numbers.
-    /// Default none.
+    /// Messages outlive the process in this directory. This node's id does not: each start is another
+    /// life. Default none.
     pub cache_dir: Option<PathBuf>,
     /// It may publish. Default true; without it nothing but feedback and repairs is sent.
     pub publishes: bool,
@@ -70,14 +71,14 @@ impl Default for GroupOptions {
     }
 }
 
-type Parted = (Option<Durable>, Option<(Identity, Kept)>, Vec<GroupEvent>);
+type Parted = (Option<Durable>, Option<Kept>, Vec<GroupEvent>);
 
 /// What writes, what was there, and what the application should know of that.
 fn parted(opened: Option<Opened>) -> Parted {
     let Some(opened) = opened else { return (None, None, Vec::new()) };
-    let Opened { keeper, files, identity, kept, damage } = opened;
+    let Opened { keeper, files, kept, damage, .. } = opened;
     let news = damage.map(GroupEvent::Damaged);
-    (Some(Durable { keeper, files }), Some((identity, kept)), news.into_iter().collect())
+    (Some(Durable { keeper, files }), Some(kept), news.into_iter().collect())
 }
 
 impl Network {
@@ -108,6 +109,7 @@ impl Network {
         let files = durable.as_ref().map(|durable: &Durable| durable.files.clone());
         let mut store = MessageStore::new(id, config.cache_bytes, options.message_max, durable);
         if let (Some(left), Some(files)) = (left, &files) {
+            node.set_former_ids(now, left.lives.iter().copied());
             revive(now, &mut node, &mut store, files, left);
         }
         let checker = Checker::start(waker.clone())?;
@@ -138,7 +140,8 @@ impl Network {
         Ok(Group { handle, interface, awaited, events, thread })
     }
 
-    /// The durable cache: with it this node is who it was.
+    /// The durable cache. What it holds of this node's own stays what earlier lives have said: a directory may have been
+    /// copied to other machines, or set back, so that nothing in it may name what this life is going to say.
     fn open_cache(
         &mut self,
         options: &GroupOptions,
@@ -148,12 +151,9 @@ impl Network {
         let node = self.node_id.unwrap_or_else(random_id);
         let instance = self.instance_id.unwrap_or_else(|| InstanceId(random() as u16));
         let opened = Keeper::open(path, Identity { node, instance }, waker.clone())?;
-        if self.node_id.is_some_and(|wanted| wanted != opened.identity.node) {
-            let (path, node) = (path.clone(), opened.identity.node.0);
-            return Err(CacheError::OtherNode { path, node }.into());
-        }
-        self.node_id = Some(opened.identity.node);
-        self.instance_id = Some(opened.identity.instance);
+        let new = new_life(Identity { node, instance }, &opened.kept, || random() as u16);
+        self.node_id = Some(new.node);
+        self.instance_id = Some(new.instance);
         Ok(Some(opened))
     }
 
@@ -172,6 +172,18 @@ impl Network {
         });
         session
     }
+}
+
+/// A life of which nothing is kept, `wanted` if that is none.
+fn new_life(wanted: Identity, kept: &Kept, mut draw: impl FnMut() -> u16) -> Identity {
+    let own = kept.records.iter().filter(|(key, _)| key.sender == wanted.node);
+    let lives: BTreeSet<InstanceId> = own.map(|(key, _)| key.instance).collect();
+    let mut life = wanted;
+    // Lives are far fewer than ids: those that are kept have a message each.
+    while lives.contains(&life.instance) && lives.len() < usize::from(u16::MAX) {
+        life.instance = InstanceId(draw());
+    }
+    life
 }
 
 /// The interface of this name is not up yet.

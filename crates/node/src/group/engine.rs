@@ -236,6 +236,10 @@ impl GroupEngine {
                 self.publishing.on_left(node);
                 outbox.push(GroupEvent::Left { node });
             }
+            Event::Twin { node } => {
+                let id = self.node.session().node_id();
+                outbox.push(GroupEvent::Twin { id, node });
+            }
             Event::HearsUs { node, hears } => outbox.push(GroupEvent::HearsUs { node, hears }),
             Event::Session(event) => self.on_session_event(event, endpoint, outbox),
         }

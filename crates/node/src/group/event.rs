@@ -67,6 +67,9 @@ pub enum GroupEvent {
     HearsUs { node: NodeId, hears: bool },
     /// Another node at `other` has this node's id.
     NodeIdTaken { id: NodeId, own: SocketAddr, other: SocketAddr },
+    /// `node` holds messages of another node that has this one's id and instance, and so acknowledges nothing of
+    /// this one's. Told once.
+    Twin { id: NodeId, node: NodeId },
     /// So many events were lost here because they were not fetched in time.
     Overrun { lost: u64 },
     /// The system refuses to send. The node goes on; said once for each kind of refusal.

@@ -9,7 +9,7 @@ use fanfare_udp::{
 };
 
 use super::{Fit, Network};
-use crate::{join_error::JoinError, segment};
+use crate::{chance::random, join_error::JoinError, segment};
 
 /// Shortest segment that is worth having; it holds the announcement of a file.
 const SEGMENT_MIN: u32 = 128;
@@ -29,6 +29,10 @@ impl Network {
         let hears = receives || (!unicast && self.hosts.1);
         self.endpoint.role = if hears { Role::Member } else { Role::Sender };
         self.endpoint.own = receives;
+        self.endpoint.only_interface = self.interface.is_some() && !self.direct_anywhere;
+        if self.endpoint.token == 0 {
+            self.endpoint.token = random();
+        }
         Ok(Endpoint::open(&self.endpoint)?)
     }
 

@@ -35,11 +35,16 @@ struct Member {
 pub(super) struct Audience {
     expect: Expect,
     members: BTreeMap<NodeId, Member>,
+    /// Receivers that would count, and read the stream of another sender.
+    taken: BTreeMap<NodeId, String>,
 }
+
+/// Receivers that are taken, and of which that is remembered.
+const TAKEN_MAX: usize = 4096;
 
 impl Audience {
     pub(super) fn new(expect: Expect) -> Self {
-        Self { expect, members: BTreeMap::new() }
+        Self { expect, members: BTreeMap::new(), taken: BTreeMap::new() }
     }
 
     /// Whether anybody is waited for.
@@ -69,6 +74,20 @@ impl Audience {
         }
         self.members.insert(node, Member { name: name.to_owned(), ..Member::default() });
         true
+    }
+
+    /// A receiver says that it reads the stream of another sender; true when that is news.
+    pub(super) fn on_taken(&mut self, node: NodeId, name: &str) -> bool {
+        if self.members.contains_key(&node) {
+            return self.on_gone(node, Outcome::Taken);
+        }
+        let counts = match &self.expect {
+            Expect::Nobody => false,
+            Expect::Anyone | Expect::Count(_) => true,
+            Expect::Names(names) => names.contains(name),
+        };
+        let counts = counts && self.taken.len() < TAKEN_MAX;
+        counts && self.taken.insert(node, name.to_owned()).is_none()
     }
 
     /// Whether all are there.
@@ -114,16 +133,35 @@ impl Audience {
         member.map(|member| member.gone = Some(outcome)).is_some()
     }
 
+    /// Those in whose place nobody else came.
+    fn lacking(&self) -> impl Iterator<Item = (NodeId, &String)> {
+        let room = match &self.expect {
+            Expect::Nobody => 0,
+            Expect::Anyone if self.members.is_empty() => usize::MAX,
+            Expect::Anyone => 0,
+            Expect::Count(count) => count.saturating_sub(self.members.len()),
+            Expect::Names(_) => usize::MAX,
+        };
+        let lacking = self.taken.iter().filter(|(_, name)| !self.has(name));
+        lacking.take(room).map(|(node, name)| (*node, name))
+    }
+
     /// Who did not come.
     pub(super) fn missing(&self) -> Vec<String> {
+        let taken = self.lacking().count();
         match &self.expect {
             Expect::Nobody => Vec::new(),
-            Expect::Anyone if self.members.is_empty() => vec!["anyone".to_owned()],
+            Expect::Anyone if self.members.is_empty() && taken == 0 => vec!["anyone".to_owned()],
             Expect::Anyone => Vec::new(),
             Expect::Count(count) => {
-                (self.members.len()..*count).map(|n| format!("receiver {}", n + 1)).collect()
+                let there = self.members.len() + taken;
+                (there..*count).map(|n| format!("receiver {}", n + 1)).collect()
             }
-            Expect::Names(names) => names.iter().filter(|name| !self.has(name)).cloned().collect(),
+            Expect::Names(names) => {
+                let is_taken = |name: &String| self.lacking().any(|(_, taken)| taken == name);
+                let missing = names.iter().filter(|name| !self.has(name) && !is_taken(name));
+                missing.cloned().collect()
+            }
         }
     }
 
@@ -136,7 +174,8 @@ impl Audience {
             receipt => Outcome::Whole(receipt),
         };
         let one = |(node, member): (&NodeId, &Member)| (*node, self.name(*node), outcome(member));
-        self.members.iter().map(one).collect()
+        let taken = self.lacking().map(|(node, name)| (node, name.clone(), Outcome::Taken));
+        self.members.iter().map(one).chain(taken).collect()
     }
 }
 
@@ -153,6 +192,28 @@ mod tests {
         assert!(!audience.is_complete());
         assert_eq!(audience.missing(), ["b"]);
         assert!(audience.on_name(NodeId(3), "b") && audience.is_complete());
+    }
+
+    #[test]
+    fn who_reads_another_stream_is_named_unless_somebody_else_of_that_name_comes() {
+        let names = ["a", "b"].map(str::to_owned).into();
+        let mut audience = Audience::new(Expect::Names(names));
+        assert!(audience.on_taken(NodeId(1), "a") && !audience.on_taken(NodeId(1), "a"));
+        assert!(!audience.on_taken(NodeId(2), "c") && !audience.is_complete());
+        assert_eq!(audience.missing(), ["b"]);
+        let outcomes = audience.outcomes(9);
+        assert_eq!(outcomes, [(NodeId(1), "a".to_owned(), Outcome::Taken)]);
+        assert!(audience.on_name(NodeId(3), "a") && audience.on_name(NodeId(4), "b"));
+        assert!(audience.is_complete() && audience.missing().is_empty());
+        assert_eq!(audience.outcomes(9).len(), 2);
+        assert!(audience.on_taken(NodeId(4), "b"));
+        assert_eq!(audience.outcomes(9)[1].2, Outcome::Taken);
+        let mut audience = Audience::new(Expect::Count(2));
+        assert!(audience.on_taken(NodeId(1), "a"));
+        assert_eq!(
+            (audience.missing(), audience.outcomes(9).len()),
+            (vec!["receiver 2".into()], 1)
+        );
     }
 
     #[test]

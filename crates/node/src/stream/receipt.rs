@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use fanfare_proto::NodeId;
 use minicbor::{Decode, Encode};
 
 use super::framing::Framing;
@@ -13,6 +14,8 @@ const INFO_MARK: u8 = 0;
 const RECEIPT_MARK: [u8; 2] = [0, b'S'];
 /// What a receiver says that reads no further.
 pub(super) const LEAVING: [u8; 2] = [0, b'L'];
+/// Before what a receiver says that reads the stream of one sender: whose, and its name.
+const TAKEN_MARK: [u8; 2] = [0, b'T'];
 /// Longest name believed, bytes.
 const NAME_MAX: usize = 64;
 
@@ -98,12 +101,29 @@ pub(super) fn name_status(name: &str) -> Vec<u8> {
     out
 }
 
-/// The name in such an answer.
+/// The same once it reads the stream of this sender, and no other's.
+pub(super) fn taken_status(sender: NodeId, name: &str) -> Vec<u8> {
+    let mut out = TAKEN_MARK.to_vec();
+    out.extend(sender.0.to_be_bytes());
+    out.extend(name.bytes().take(NAME_MAX));
+    out
+}
+
+/// Whose stream is read, and the name, in such an answer.
+pub(super) fn taken_of(status: &[u8]) -> Option<(NodeId, String)> {
+    let (sender, name) = status.strip_prefix(&TAKEN_MARK)?.split_first_chunk()?;
+    Some((NodeId(u32::from_be_bytes(*sender)), text_of(name)))
+}
+
+/// The name in an answer to the roll call.
 pub(super) fn name_of(status: &[u8]) -> Option<String> {
-    let name = status.strip_prefix(&RECEIPT_MARK)?;
+    status.strip_prefix(&RECEIPT_MARK).map(text_of)
+}
+
+fn text_of(name: &[u8]) -> String {
     let name = &name[..name.len().min(NAME_MAX)];
     let text = String::from_utf8_lossy(name);
-    Some(text.trim_end_matches('\0').to_owned())
+    text.trim_end_matches('\0').to_owned()
 }
 
 #[cfg(test)]
@@ -135,5 +155,9 @@ mod tests {
     fn names_travel_in_answers_to_the_roll_call() {
         assert_eq!(name_of(&name_status("seat 7")), Some("seat 7".to_owned()));
         assert_eq!(name_of(b"\xa0"), None);
+        let taken = taken_status(NodeId(7), "seat 7");
+        assert_eq!(taken_of(&taken), Some((NodeId(7), "seat 7".to_owned())));
+        assert_eq!((name_of(&taken), taken_of(&name_status("seat 7"))), (None, None));
+        assert_eq!(taken_of(&taken[..5]), None);
     }
 }

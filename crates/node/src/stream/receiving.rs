@@ -37,6 +37,8 @@ pub(super) struct Receiving {
     session: Session,
     rings: Rings,
     delivery: Arc<Delivery>,
+    /// By which senders know it.
+    name: String,
     key: Option<ObjectKey>,
     /// There may be something to be read.
     readable: bool,
@@ -72,6 +74,7 @@ impl Receiving {
             session,
             rings,
             delivery,
+            name: options.name.clone(),
             key: None,
             readable: false,
             held_since: None,
@@ -96,11 +99,17 @@ impl Receiving {
                 None => {
                     self.key = Some(key);
                     self.readable = true;
+                    let taken = receipt::taken_status(key.sender, &self.name);
+                    self.session.receiver().set_status(taken, true);
                     outbox.push(StreamEvent::Begun { sender: key.sender, source: None });
                 }
                 Some(ours) if ours == key => {}
-                // It receives one stream.
-                Some(_) => self.session.receiver().cancel(key, &mut self.rings),
+                // It receives one stream; the sender of another may count on it.
+                Some(ours) => {
+                    self.session.receiver().cancel(key, &mut self.rings);
+                    let taken = receipt::taken_status(ours.sender, &self.name);
+                    self.session.receiver().set_status(taken, true);
+                }
             },
             Event::ObjectInfo { key, info } if self.key == Some(key) => {
                 let Some(said) = Announcement::decode(&info) else { return };

@@ -36,6 +36,15 @@ pub enum StreamEvent {
         /// What it is called.
         name: String,
     },
+    /// Sending: a receiver reads the stream of another sender, and does not count.
+    Taken {
+        /// Which.
+        node: NodeId,
+        /// What it is called.
+        name: String,
+        /// Whose stream it reads.
+        by: NodeId,
+    },
     /// Sending: a receiver was silent for too long, and does not count any more.
     GivenUp {
         /// Which.
@@ -87,6 +96,8 @@ pub enum Outcome {
     Left,
     /// It has fallen silent.
     Silent,
+    /// It reads the stream of another sender.
+    Taken,
 }
 
 /// What sending a stream came to.

@@ -12,6 +12,7 @@ use std::{
 
 use blake3::Hasher;
 use fanfare_proto::{NewStream, RollCalls, Session, StreamFlush};
+use fanfare_wire::STREAM_HEADER;
 
 use super::{
     audience::Audience,
@@ -52,6 +53,8 @@ impl Network {
     /// # Errors
     /// What this machine refuses: interface, sockets, threads.
     pub fn send_stream(mut self, options: SendOptions) -> Result<StreamSender, JoinError> {
+        // Each segment of a stream says where in it it belongs.
+        self.beside += STREAM_HEADER as u16;
         self.check()?;
         // A receiver that holds its answer back until its application has read is not silent.
         self.sender.patience = self.sender.patience.max(options.wait);
@@ -96,7 +99,9 @@ impl Network {
         let setup = Setup {
             clock,
             engine: Sending::new(session, rings, audience, mailbox.clone(), setting),
-            message_size: usize::from(self.sender.segment_size) + segment::HEADER_MAX,
+            message_size: usize::from(self.sender.segment_size)
+                + STREAM_HEADER
+                + segment::HEADER_MAX,
             endpoint,
             outbox: Outbox::new(to_application),
             commands,

@@ -140,7 +140,15 @@ impl Sending {
                 self.leave_if_alone(now);
             }
             Event::ReceiverStatus { node, status } => {
-                let Some(name) = receipt::name_of(&status) else { return };
+                let own = self.setting.key.sender;
+                let name = match receipt::taken_of(&status) {
+                    Some((by, name)) if by != own => {
+                        return self.on_taken(now, node, name, by, outbox);
+                    }
+                    Some((_, name)) => Some(name),
+                    None => receipt::name_of(&status),
+                };
+                let Some(name) = name else { return };
                 if self.audience.on_name(node, &name) {
                     if let Phase::Gathering { first, .. } = &mut self.phase {
                         first.get_or_insert(now);
@@ -160,6 +168,16 @@ impl Sending {
             Event::WatermarkDone { outcomes } => self.on_watermark_done(now, &outcomes, outbox),
             _ => {}
         }
+    }
+
+    /// It reads the stream of another sender. Before this one has begun, another receiver of that name may
+    /// still come.
+    fn on_taken(&mut self, now: Time, node: NodeId, name: String, by: NodeId, outbox: &mut Outbox) {
+        if self.audience.on_taken(node, &name) {
+            self.session.sender().evict(node);
+            outbox.push(StreamEvent::Taken { node, name, by });
+        }
+        self.leave_if_alone(now);
     }
 
     fn on_watermark_done(

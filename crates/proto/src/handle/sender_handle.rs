@@ -9,6 +9,7 @@ use crate::{
     sender::Sender,
     session::Session,
     storage::ObjectKey,
+    tail_policy::TailPolicy,
     time::{Duration, Time},
 };
 use alloc::vec::Vec;
@@ -132,6 +133,18 @@ impl SenderHandle<'_> {
     /// all others again.
     pub fn defer(&mut self, node: NodeId, defer: bool) {
         self.with(|s, _| s.defer(node, defer));
+    }
+
+    /// Finishes receivers that are much slower than the others after those, by itself, as `policy` says.
+    /// Their reports do not lower the rate meanwhile. `None`: no longer.
+    pub fn set_tail(&mut self, policy: Option<TailPolicy>) {
+        self.with(|s, _| s.set_tail(policy));
+    }
+
+    /// `node` needs nothing more. When all others are finished those that were deferred are served, and
+    /// compared with each other.
+    pub fn finish(&mut self, node: NodeId) {
+        self.with(|s, now| s.finish(now, node));
     }
 
     /// Calls the roll: now and then CMD(APPLICATION) asks all receivers of ours that are not yet

@@ -4,8 +4,11 @@ use std::{path::PathBuf, sync::Arc};
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
-use fanfare_link::{Class, Link, Options, early::tickets::Tickets};
-use tokio::io::{AsyncBufReadExt as _, BufReader};
+use fanfare_link::{Class, Event, Link, Options, early::tickets::Tickets};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    sync::broadcast::{Receiver, error::TryRecvError},
+};
 
 use super::{NodeArgs, follow};
 use crate::{EXITS, lines::Line, peers};
@@ -94,6 +97,7 @@ pub(super) async fn run(args: &SendArgs, output: Output) -> Result<Exit, Failure
     let (peer, wait) = (peers::peer(&args.peer)?, units::time("wait", &args.wait)?);
     let node = args.node.start_with(NodeArgs::anywhere(), Vec::new(), args.tickets()?)?;
     let link = node.dial(peer);
+    let mut events = link.events();
     follow(&link, &output);
     if args.texts.is_empty() {
         let mut lines = BufReader::new(tokio::io::stdin()).lines();
@@ -115,6 +119,14 @@ pub(super) async fn run(args: &SendArgs, output: Output) -> Result<Exit, Failure
     let (acknowledged, expired) = (counts.acknowledged, counts.expired);
     output.event(&Line::Sent { acknowledged, expired, waiting: link.waiting() });
     node.close().await;
+    if !connected && let Some(why) = refused(&mut events) {
+        let text = format!(
+            "peer ({}): no connection ({why}). Compare both keys; this one is {}",
+            link.name(),
+            args.node.key()?
+        );
+        return Err(Failure::new(Exit::Permission, "peer.refused", text));
+    }
     if !connected {
         let text = format!(
             "peer ({}): did not answer within {} s. Check its address, and whether it accepts this key: {}",
@@ -125,6 +137,19 @@ pub(super) async fn run(args: &SendArgs, output: Output) -> Result<Exit, Failure
         return Err(Failure::new(Exit::Nobody, "peer.silent", text));
     }
     Ok(if all && expired == 0 { Exit::Done } else { Exit::Failed })
+}
+
+/// Why the last try failed, if keys were why.
+fn refused(events: &mut Receiver<Event>) -> Option<String> {
+    let mut last = None;
+    loop {
+        match events.try_recv() {
+            Ok(Event::Refused(why)) => last = Some(why),
+            Ok(Event::Failed(_)) => last = None,
+            Ok(_) | Err(TryRecvError::Lagged(_)) => {}
+            Err(TryRecvError::Empty | TryRecvError::Closed) => return last,
+        }
+    }
 }
 
 /// Waits while too much is waiting already.

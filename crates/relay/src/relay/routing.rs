@@ -1,15 +1,18 @@
 //! Routing: by which way a sender is heard, to which sides it is passed on, and by which of several relays.
 //! It knows this from hellos, and from what others are heard to pass on.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use fanfare_wire::header::SenderFields;
 
 use super::{Relay, SILENCE, SOURCES_MAX};
 use crate::{
-    config::Event,
+    config::{Event, Outgoing},
     hello::{HOPS_MAX, Hello, Way},
-    side::{From, Side},
+    side::{From, Side, To},
     source::{LEASE, Source},
 };
 
@@ -34,7 +37,24 @@ impl Relay {
             // It is new, and should know who is here before it speaks.
             self.next_hello = now;
         }
+        if self.peer(from.address).is_some()
+            && !hello.shares(&self.config.groups)
+            && !self.apart.contains(&address)
+        {
+            self.apart.insert(address);
+            self.events.push_back(Event::Apart(from.address));
+        }
+        if !from.multicast && self.peer(from.address).is_some() {
+            self.spoken.insert(address, from.address);
+        }
         self.neighbours.on_hello(now, from, hello);
+    }
+
+    /// Whether the relay there has joined none of the groups of this one: the two have nothing to do with
+    /// each other.
+    pub(super) fn is_apart(&self, now: Duration, address: IpAddr) -> bool {
+        let hello = self.neighbours.at(now, address);
+        hello.is_some_and(|hello| !hello.shares(&self.config.groups))
     }
 
     pub(super) fn say_hello(&mut self, now: Duration) {
@@ -48,8 +68,23 @@ impl Relay {
                 let fresh = now.saturating_sub(source.heard) < LEASE;
                 Way { sender: *sender, fresh, serves: source.serves(), relays }
             });
-        let bytes = Hello { relay: id, ways: ways.collect() }.encode();
-        self.sides().for_each(|side| self.send(side, bytes.clone()));
+        let groups = self.config.groups.clone();
+        let bytes = Hello { relay: id, ways: ways.collect(), groups }.encode();
+        for side in self.sides() {
+            match side {
+                // It comes ahead of the data, by the same way; and to the port that was named, as the
+                // relay may have been started anew, and speak from another one.
+                Side::Peer(peer) => {
+                    let Some(named) = self.config.peers.get(peer).copied() else { continue };
+                    let own = self.spoken.get(&named.ip()).copied().filter(|own| *own != named);
+                    for address in own.into_iter().chain([named]) {
+                        let to = To::Address(0, address);
+                        self.push(Outgoing { to, bytes: bytes.clone(), member: None });
+                    }
+                }
+                _ => self.send(side, bytes.clone()),
+            }
+        }
     }
 
     /// Whether a sender is heard by this way and no other. It is noted when it is new.
@@ -134,13 +169,13 @@ impl Relay {
     /// Sides that this sender's messages go to.
     fn targets(&self, now: Duration, sender: u32) -> Vec<Side> {
         let Some(source) = self.sources.get(&sender) else { return Vec::new() };
-        let has_it =
-            |side: &Side| match side {
-                Side::Peer(peer) => self.config.peers.get(*peer).is_some_and(|peer| {
-                    self.neighbours.has_it(now, sender, peer.ip(), self.config.id)
-                }),
-                _ => false,
-            };
+        let has_it = |side: &Side| match side {
+            Side::Peer(peer) => self.config.peers.get(*peer).is_some_and(|peer| {
+                self.is_apart(now, peer.ip())
+                    || self.neighbours.has_it(now, sender, peer.ip(), self.config.id)
+            }),
+            _ => false,
+        };
         self.sides().filter(|side| *side != source.side).filter(|side| !has_it(side)).collect()
     }
 

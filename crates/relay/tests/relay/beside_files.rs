@@ -35,7 +35,7 @@ fn relay(limit: u64) -> Relay {
 /// Everything but hellos.
 fn sent(relay: &mut Relay) -> Vec<Outgoing> {
     let all = std::iter::from_fn(|| relay.poll_transmit());
-    all.filter(|out| !out.bytes.starts_with(b"FFR2")).collect()
+    all.filter(|out| !out.bytes[8..].starts_with(b"FFR3")).collect()
 }
 
 fn header(channel: u8) -> Header {

@@ -1,10 +1,10 @@
 //! Whom a relay hears, how much it passes on and how much it keeps.
 
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use fanfare_relay::{Config, Event, Relay};
 
-use crate::world::{address, by_group, data, groups, ms, sent, single, with_object};
+use crate::world::{address, by_group, data, groups, ms, relay, sent, single, with_object};
 
 #[test]
 fn strangers_are_refused_and_told_once_and_those_who_are_named_are_heard() {
@@ -50,4 +50,28 @@ fn a_flood_passes_at_no_more_than_the_limit_and_memory_stays_within_its_own() {
     assert!(bytes < 500_000 + 70_000, "{bytes}");
     assert!(relay.cached() <= 210_000, "{}", relay.cached());
     assert!(relay.counts().dropped > 10_000);
+}
+
+#[test]
+fn a_relay_of_other_groups_is_given_nothing_and_nothing_is_taken_from_it() {
+    let mut own = relay(1, 1, &[50]);
+    let mut other = Relay::new(Config {
+        id: 2,
+        groups: vec![SocketAddr::from(([239, 255, 42, 2], 6003))],
+        peers: vec![address(51)],
+        accept: Vec::new(),
+        open: false,
+        limit: 1_000_000_000,
+        cache: 1 << 20,
+    });
+    other.handle_timeout(ms(0));
+    while let Some(hello) = other.poll_transmit() {
+        own.on_datagram(ms(0), single(50), &hello.bytes);
+    }
+    assert_eq!(own.poll_event(), Some(Event::Apart(address(50))));
+    sent(&mut own);
+    own.on_datagram(ms(300), single(50), &data(0, 0, 0));
+    own.on_datagram(ms(301), by_group(0, 2), &data(1, 0, 1));
+    let out = sent(&mut own);
+    assert!(out.is_empty(), "{out:?}");
 }

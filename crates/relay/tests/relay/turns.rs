@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use fanfare_relay::{Event, Relay, Side, To};
-use fanfare_wire::Message;
 
-use crate::world::{SENDER, by_group, data, ms, relay, sent, single, with_object};
+use crate::world::{SENDER, by_group, data, is_norm, ms, relay, sent, single, with_object};
 
 #[test]
 fn of_two_relays_in_one_island_one_stands_by_and_takes_over_when_the_other_is_silent() {
@@ -33,7 +32,7 @@ fn of_two_relays_in_one_island_one_stands_by_and_takes_over_when_the_other_is_si
             }
         }
         for (from, bytes) in said {
-            passed[usize::from(from == at_high)] += u32::from(Message::parse(&bytes).is_ok());
+            passed[usize::from(from == at_high)] += u32::from(is_norm(&bytes));
             if from == at_low { &mut high } else { &mut low }.on_datagram(now, from, &bytes);
         }
     }
@@ -74,7 +73,7 @@ fn in_one_island(
             said.extend(out.filter(|out| out.to == To::Group(0)).map(|out| (n, out.bytes)));
         }
         for (from, bytes) in said {
-            spoke[(step / 200) as usize][from] += usize::from(Message::parse(&bytes).is_ok());
+            spoke[(step / 200) as usize][from] += usize::from(is_norm(&bytes));
             for (_, one) in relays.iter_mut().enumerate().filter(|(n, _)| *n != from) {
                 if let Some((relay, begun)) = one {
                     let own = Duration::from_millis((step - *begun) * 5);
@@ -116,12 +115,16 @@ fn a_relay_that_hears_the_sender_by_the_other_one_first_stands_by_when_it_hears_
     let mut high = relay(2, 1, &[50]);
     let told = |relay: u32, ways: &[u32]| {
         // As in `hello`: one sender, heard lately.
-        let mut bytes = b"FFR2".to_vec();
+        let mut bytes = fanfare_wire::Report::FROM_NOBODY.to_vec();
+        bytes.extend(b"FFR3");
         bytes.extend(relay.to_be_bytes());
         bytes.extend([0, 1]);
         bytes.extend(SENDER.to_be_bytes());
         bytes.push(0x80 | ways.len() as u8);
         ways.iter().for_each(|way| bytes.extend(way.to_be_bytes()));
+        // In the group of all.
+        bytes.extend([1, 4, 239, 255, 42, 1]);
+        bytes.extend(6003_u16.to_be_bytes());
         bytes
     };
     high.on_datagram(ms(0), by_group(0, 41), &data(0, 0, 0));
@@ -149,7 +152,7 @@ fn a_relay_that_does_not_hear_the_sender_keeps_no_other_one_waiting_for_long() {
         let out = std::iter::from_fn(|| high.poll_transmit()).filter(|out| out.to == To::Group(0));
         for out in out.collect::<Vec<_>>() {
             low.on_datagram(now, by_group(0, 42), &out.bytes);
-            spoke.extend(Message::parse(&out.bytes).is_ok().then_some(step * 5));
+            spoke.extend(is_norm(&out.bytes).then_some(step * 5));
         }
     }
     assert!(spoke.first().is_some_and(|first| *first <= 1600), "{:?}", spoke.first());

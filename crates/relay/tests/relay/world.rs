@@ -21,6 +21,11 @@ const FTI: Fti = Fti {
     num_parity: 3,
 };
 
+/// Whether it is a message of NORM, and not what relays say beside it.
+pub(crate) fn is_norm(bytes: &[u8]) -> bool {
+    Message::parse(bytes).is_ok_and(|message| message.source_id() != NodeId::NONE)
+}
+
 pub(crate) fn address(last: u8) -> SocketAddr {
     SocketAddr::from(([10, 0, 0, last], 6003))
 }
@@ -103,7 +108,7 @@ pub(crate) fn nack(member: u32, symbols: &[(u32, u16)]) -> Vec<u8> {
 /// All that goes out but hellos.
 pub(crate) fn sent(relay: &mut Relay) -> Vec<Outgoing> {
     let all = std::iter::from_fn(|| relay.poll_transmit());
-    all.filter(|one| Message::parse(&one.bytes).is_ok()).collect()
+    all.filter(|one| is_norm(&one.bytes)).collect()
 }
 
 /// After a start, when it has listened for others.

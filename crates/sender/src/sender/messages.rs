@@ -189,13 +189,15 @@ impl Sender {
     }
 
     fn write_probe(&mut self, out: &mut Vec<u8>) {
-        self.grtt.on_probe(self.now);
+        let few = self.is_small_group();
+        self.grtt.on_probe(self.now, few);
         self.advertise_grtt();
         let interval = self.rate_bound_interval();
         let least = self.least_interval(PROBE_BYTES);
         let (cc_sequence, send_time) = self.probe.on_sent(self.now, (self.grtt(), least), interval);
         let sending = core::mem::take(&mut self.active);
         let probing = Probing { grtt: self.grtt(), cc_sequence, sending };
+        self.pass_over_silent();
         self.controller.on_probe(self.now, &probing);
         let mut limiting = self.controller.limiting();
         if limiting.is_empty() {
@@ -247,7 +249,7 @@ impl Sender {
     pub fn answered_by(&self, now: Time) -> Option<Time> {
         let rtt = self
             .receivers
-            .farthest(|node| self.heeded.has(node))
+            .farthest(|node| self.heeded.has(node) && !self.aside.has(node))
             .map_or(self.grtt(), |(_, rtt)| rtt);
         self.roll_call.answered_by(now, rtt, self.call_timing())
     }

@@ -44,7 +44,7 @@ use crate::{
     time::{Duration, Time},
 };
 use ack::{Point, Watermark};
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeSet, vec::Vec};
 use cache::{Cache, Found};
 use coding::Coding;
 use cover::Cover;
@@ -55,7 +55,8 @@ use fanfare_wire::{
 };
 use flush::Flush;
 use group::{
-    heeded::Heeded, probe, receivers, roll_call, sent_messages::SentMessages, slow_receivers,
+    heeded::Heeded, probe, receivers, roll_call, sent_messages::SentMessages, set_aside::SetAside,
+    slow_receivers,
 };
 use in_flight::InFlight;
 use mending::{
@@ -157,6 +158,9 @@ pub struct Sender {
     probe: Probe,
     receivers: Receivers,
     slow: SlowReceivers,
+    aside: SetAside,
+    /// Receivers that need nothing more, as the application says.
+    finished: BTreeSet<NodeId>,
     heeded: Heeded,
     stream: StreamDetector,
     /// Ordinals of streams that may be written to.
@@ -223,6 +227,8 @@ impl Sender {
             probe: Probe::new(now, config.probe_min, config.probe_max, rng),
             receivers: Receivers::default(),
             slow: SlowReceivers::default(),
+            aside: SetAside::default(),
+            finished: BTreeSet::new(),
             heeded: Heeded::default(),
             stream: StreamDetector::default(),
             streams: Vec::new(),
@@ -403,6 +409,7 @@ impl Sender {
     pub fn evict(&mut self, now: Time, node: NodeId) {
         self.now = self.now.max(now);
         self.slow.evict(node);
+        self.aside.forget(node);
         self.controller.on_left(self.now, node);
         self.watermark.remove(node);
         self.receivers.forget_recent(node);
@@ -516,7 +523,8 @@ impl Sender {
     /// Says good-bye when all is sent and flushed (at once when held).
     pub fn end(&mut self, now: Time) {
         self.now = self.now.max(now);
-        self.eot.ask(self.may_leave_quickly());
+        let queued = matches!(self.controller.reason(), Reason::Queue(..));
+        self.eot.ask(self.may_leave_quickly(), queued);
     }
 
     /// Source bytes of first passes sent so far.
@@ -526,7 +534,11 @@ impl Sender {
 
     /// What is known of each receiver heard.
     pub fn receivers(&self) -> Vec<ReceiverReport> {
-        self.receivers.reports(&self.slow)
+        let mut reports = self.receivers.reports(&self.slow);
+        reports
+            .iter_mut()
+            .for_each(|report| report.deferred &= !self.aside.is_on_trial(report.node));
+        reports
     }
 
     /// The session's time has come.
@@ -558,7 +570,8 @@ impl Sender {
         if let Some(few) = self.few {
             return count <= few;
         }
-        let known = |node| self.receivers.is_ours(node) && self.watermark.has(node);
+        let waited_for = |node| self.watermark.has(node) || self.slow.is_deferred(node);
+        let known = |node| self.receivers.is_ours(node) && waited_for(node);
         (1..=SMALL_GROUP).contains(&count) && self.receivers.nodes().all(known)
     }
 

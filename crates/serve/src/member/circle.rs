@@ -101,7 +101,7 @@ impl<M: Copy> Circle<M> {
 
     /// Whether the host of this number may be at this address.
     pub(super) fn is_host(&self, number: u8, from: SocketAddr) -> bool {
-        self.hosts.iter().any(|host| host.number == number && host.address.ip() == from.ip())
+        self.hosts.iter().any(|host| host.number == number && host.address == from)
     }
 
     /// It has asked, and is where it says.

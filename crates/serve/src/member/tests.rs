@@ -49,6 +49,27 @@ fn stamped(sequence: u16, block: u32, symbol: u16, micros: Option<u64>) -> Vec<u
     bytes
 }
 
+fn joined() -> Joined {
+    Joined::new(SocketAddr::from(([239, 255, 42, 1], 6003)).into())
+}
+
+/// Has a sender call a member, which was named, and show it the cookie.
+fn admit(member: &mut Member<SocketAddr>, sender: SocketAddr) {
+    let session = joined().session;
+    let call = Message::Call { messages: 0, host: 0, called: 6003, session }.encode(SENDER);
+    take(member, sender, Door::Machine, &call);
+    let Some(reply) = member.poll_message(at(0)) else { panic!("no answer") };
+    let Some((_, Message::Here { nonce, .. })) = Message::parse(&reply.bytes) else { panic!() };
+    let cookie = Message::Cookie { host: NO_HOST, nonce, cookie: 99 }.encode(SENDER);
+    take(member, sender, Door::Own, &cookie);
+    assert!(member.poll_message(at(0)).is_some_and(|reply| reply.to == sender));
+}
+
+fn take(member: &mut Member<SocketAddr>, from: SocketAddr, door: Door, bytes: &[u8]) -> Way {
+    let run = (bytes, bytes.len());
+    member.on_run((at(0), at(0)), (from, door), run, |from| from, |_| true)
+}
+
 /// Receivers 0 to 2 at 10.0.0.0 to .2, and the sender at 10.0.0.9; what they say to each other arrives.
 struct World {
     members: Vec<Member<SocketAddr>>,
@@ -57,8 +78,11 @@ struct World {
 
 impl World {
     fn new(settings: [Settings; 3]) -> Self {
-        let member =
-            |(n, settings): (usize, Settings)| Member::new(settings, [n as u8; 32], n as u64);
+        let member = |(n, settings): (usize, Settings)| {
+            let mut member = Member::new(settings, joined(), [n as u8; 32], n as u64);
+            admit(&mut member, address(9));
+            member
+        };
         let members = settings.into_iter().enumerate().map(member).collect();
         let mut world = Self { members, told: Vec::new() };
         let hosts: Vec<_> = (0..3).map(|n| (n, address(n))).collect();
@@ -71,13 +95,19 @@ impl World {
     }
 
     fn bring(&mut self, now: Time, from: SocketAddr, to: u8, run: &[u8]) -> Way {
-        self.members[usize::from(to)]
-            .on_run((now, now), (from, true), (run, run.len()), |from| from)
+        self.members[usize::from(to)].on_run(
+            (now, now),
+            (from, Door::Own),
+            (run, run.len()),
+            |from| from,
+            |_| true,
+        )
     }
 
     fn talk(&mut self, now: Time) {
         for n in 0..3 {
-            while let Some((to, bytes)) = self.members[usize::from(n)].poll_message(now) {
+            while let Some(Reply { to, bytes, .. }) = self.members[usize::from(n)].poll_message(now)
+            {
                 match (0..3).find(|m| address(*m) == to) {
                     Some(m) => drop(self.bring(now, address(n), m, &bytes)),
                     None => {
@@ -133,22 +163,35 @@ fn receivers_that_have_asked_are_passed_on_what_each_of_them_is_given() {
 #[test]
 fn nobody_is_passed_anything_without_having_shown_that_it_is_there() {
     let mut world = World::new([Settings::default(); 3]);
-    let mut other = Member::<SocketAddr>::new(Settings::default(), [9; 32], 9);
+    let mut other = Member::<SocketAddr>::new(Settings::default(), joined(), [9; 32], 9);
+    admit(&mut other, address(9));
     let roster = Roster { you: 0, hosts: vec![(0, address(0)), (1, address(1))] };
     let roster = Message::Roster(roster).encode(SENDER);
-    other.on_run((at(0), at(0)), (address(9), true), (&roster, roster.len()), |from| from);
+    other.on_run(
+        (at(0), at(0)),
+        (address(9), Door::Own),
+        (&roster, roster.len()),
+        |from| from,
+        |_| true,
+    );
     let forged = Message::Ask { host: 1, nonce: 1, cookie: 12_345 }.encode(SENDER);
-    other.on_run((at(0), at(0)), (address(1), true), (&forged, forged.len()), |from| from);
+    other.on_run(
+        (at(0), at(0)),
+        (address(1), Door::Own),
+        (&forged, forged.len()),
+        |from| from,
+        |_| true,
+    );
     let mut run = data(0, 0, 0);
     crate::peek::mark(&mut run, 100, true);
-    other.on_run((at(1), at(1)), (address(9), true), (&run, run.len()), |from| from);
+    other.on_run((at(1), at(1)), (address(9), Door::Own), (&run, run.len()), |from| from, |_| true);
     assert_eq!(other.poll_pass(at(1)), None);
     // A stranger of no roster is not even answered.
     let message = Message::Ask { host: 1, nonce: 1, cookie: 0 }.encode(SENDER);
     world.bring(at(300), address(77), 0, &message);
     assert!(
         std::iter::from_fn(|| world.members[0].poll_message(at(300)))
-            .all(|(to, _)| to != address(77))
+            .all(|reply| reply.to != address(77))
     );
 }
 
@@ -203,8 +246,51 @@ fn what_was_sent_twice_and_came_as_one_run_was_on_its_way_for_as_long_each() {
     let run = [message(10, 700), message(11, 700), message(12, 702)];
     let whole = run.concat();
     let run = (whole.as_slice(), run[0].len());
-    member.on_run((at(703), at(703)), (address(9), true), run, |from| from);
+    member.on_run((at(703), at(703)), (address(9), Door::Own), run, |from| from, |_| true);
     let all = std::iter::from_fn(|| member.poll(at(900)));
     let seen: Vec<_> = all.map(|held| (held.run.len() / held.stride, held.arrived)).collect();
     assert_eq!(seen, [(2, at(703)), (1, at(705))]);
+}
+
+#[test]
+fn who_has_no_leave_may_send_feedback_to_this_host_alone_and_nothing_else() {
+    let mut member = Member::<SocketAddr>::new(Settings::default(), joined(), [1; 32], 1);
+    let (stranger, data) = (address(8), data(0, 0, 0));
+    let nack = [0x14, 4, 0, 0, 0, 0, 0, 1];
+    for (door, bytes, way) in [
+        (Door::Own, &data[..], Way::Refused),
+        (Door::Machine, &data[..], Way::Refused),
+        (Door::Group, &data[..], Way::Other),
+        (Door::Own, &nack[..], Way::Other),
+        (Door::Machine, &nack[..], Way::Refused),
+        (Door::Own, &[0x55; 40][..], Way::Refused),
+    ] {
+        assert_eq!(take(&mut member, stranger, door, bytes), way, "{door:?} {bytes:?}");
+    }
+    admit(&mut member, stranger);
+    assert_eq!(take(&mut member, stranger, Door::Own, &data), Way::Other);
+    assert_eq!(take(&mut member, address(7), Door::Own, &data), Way::Refused);
+}
+
+#[test]
+fn a_roster_of_a_stranger_and_hosts_behind_another_interface_are_passed_over() {
+    let hosts = vec![(0, address(0)), (1, address(1)), (2, address(2))];
+    let roster = Message::Roster(Roster { you: 0, hosts }).encode(SENDER);
+    let mut member = Member::<SocketAddr>::new(Settings::default(), joined(), [1; 32], 1);
+    take(&mut member, address(9), Door::Own, &roster);
+    assert!(!member.take_joined());
+    admit(&mut member, address(9));
+    let near = |ip: IpAddr| ip != address(2).ip();
+    let run = (&roster[..], roster.len());
+    member.on_run((at(0), at(0)), (address(9), Door::Own), run, |from| from, near);
+    assert!(member.take_joined());
+    let asked: Vec<_> = std::iter::from_fn(|| member.poll_message(at(0))).map(|r| r.to).collect();
+    assert!(asked.contains(&address(1)) && !asked.contains(&address(2)), "{asked:?}");
+    // Who listens to one address takes nothing that others pass on.
+    let source = Some(address(9).ip());
+    let joined = Joined { source, ..joined() };
+    let mut member = Member::<SocketAddr>::new(Settings::default(), joined, [1; 32], 1);
+    admit(&mut member, address(9));
+    take(&mut member, address(9), Door::Own, &roster);
+    assert!(!member.take_joined());
 }

@@ -62,7 +62,9 @@ impl Simulation {
             | Change::Examine(host, _)
             | Change::Reject(host, ..)
             | Change::Evict(host, _)
-            | Change::Defer(host, ..) => *host,
+            | Change::Defer(host, ..)
+            | Change::Tail(host, _)
+            | Change::Finish(host, _) => *host,
             _ => return,
         };
         let node = &mut self.nodes[usize::from(host.0)];
@@ -101,6 +103,8 @@ impl Simulation {
             Change::Reject(_, nth, bytes) => node.reject(now, nth, bytes),
             Change::Evict(_, other) => session.sender().evict(Plan::node_id(other)),
             Change::Defer(_, other, defer) => session.sender().defer(Plan::node_id(other), defer),
+            Change::Tail(_, policy) => session.sender().set_tail(policy),
+            Change::Finish(_, other) => session.sender().finish(Plan::node_id(other)),
             _ => {}
         }
         self.settle(host);

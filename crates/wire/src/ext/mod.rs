@@ -11,7 +11,9 @@
 pub mod age;
 pub mod app_ack;
 pub mod cc;
+pub mod former;
 pub mod fti;
+pub mod held;
 pub mod mode;
 pub mod path;
 pub mod rate;
@@ -21,14 +23,16 @@ pub mod turn;
 pub use age::ExtAge;
 pub use app_ack::AppAck;
 pub use cc::{CcFlags, ExtCc};
+pub use former::ExtFormer;
 pub use fti::Fti;
+pub use held::ExtHeld;
 pub use mode::ExtMode;
 pub use path::ExtPath;
 pub use rate::ExtRate;
 pub use time::ExtTime;
 pub use turn::ExtTurn;
 
-use crate::{FecId, WireError};
+use crate::{FecId, NodeId, WireError};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -181,6 +185,16 @@ impl<'a> Extensions<'a> {
     pub fn turns(&self) -> impl Iterator<Item = ExtTurn> + use<'a> {
         let all = self.iter().filter(|extension| extension.het == ExtTurn::HET);
         all.filter_map(|extension| ExtTurn::read(extension.content)).take(ExtTurn::MAX)
+    }
+    /// Ids that the node had in earlier lives (EXT_FORMER), at most [`ExtFormer::MAX`].
+    pub fn formers(&self) -> impl Iterator<Item = NodeId> + use<'a> {
+        let former = self.find(ExtFormer::HET).and_then(ExtFormer::read);
+        former.into_iter().flat_map(|former| former.ids())
+    }
+    /// What a node says that it holds, by content (EXT_HELD).
+    #[must_use]
+    pub fn held(&self) -> Option<ExtHeld<'a>> {
+        self.find(ExtHeld::HET).and_then(ExtHeld::read)
     }
     /// Application bytes of a watermark or its acknowledgement (NRL's APP_ACK), zero-padded to a word.
     #[must_use]

@@ -1,6 +1,6 @@
 //! Files to single hosts, where multicast does not reach them.
 
-use std::net::UdpSocket;
+use std::{ffi::OsStr, net::UdpSocket};
 
 use crate::support::{Running, Stage, assert_same, hosts::Hosts};
 
@@ -9,11 +9,12 @@ fn free_port() -> u16 {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Receivers that share no group with the sender, and their ports.
+/// Receivers of the sender's group, each at a port of its own, and these ports.
 fn receivers(stage: &Stage, names: &[&str]) -> (Vec<Running>, Vec<u16>) {
+    let (group, _) = stage.group.rsplit_once(':').unwrap();
     let start = |name: &&str| {
         let port = free_port();
-        let group = format!("239.255.42.8:{port}");
+        let group = format!("{group}:{port}");
         (stage.recv_from(&group, name, &["--once", "--test-drop", "0.02"]), port)
     };
     names.iter().map(start).unzip()
@@ -75,7 +76,7 @@ fn a_receiver_that_wants_multicast_alone_hears_no_unicast() {
     let group = format!("239.255.42.8:{port}");
     let receiver = stage.recv_from(&group, "one", &["--once", "--no-unicast"]);
     let host = format!("127.0.0.1:{port}");
-    let options = ["--to", host.as_str(), "--wait=1s"].map(std::ffi::OsStr::new);
+    let options = ["--to", host.as_str(), "--wait=1s"].map(OsStr::new);
     let sent = stage.send(&[file.as_os_str()].into_iter().chain(options).collect::<Vec<_>>());
     let sent = sent.expect(6);
     assert!(sent.error().contains("no receiver answered on host 127.0.0.1"), "{}", sent.error());
@@ -89,9 +90,7 @@ fn a_host_that_hears_no_multicast_is_named_and_served_and_goes_back_when_it_hear
     let file = stage.file("model", 12_000_000);
     let hosts = Hosts::new("df", 3);
     hosts.deafen(2);
-    let start = |n, args: &[&str]| {
-        hosts.start(n, &args.iter().map(std::ffi::OsStr::new).collect::<Vec<_>>())
-    };
+    let start = |n, args: &[&str]| hosts.start(n, &args.iter().map(OsStr::new).collect::<Vec<_>>());
     let dirs = [2, 3].map(|n| stage.path(&format!("in{n}")));
     let receive = |n: u8| {
         let dir = dirs[usize::from(n) - 2].to_str().unwrap();
@@ -114,4 +113,19 @@ fn a_host_that_hears_no_multicast_is_named_and_served_and_goes_back_when_it_hear
     assert_eq!(ended.all("warning").into_iter().filter(deaf).count(), 1);
     receivers.into_iter().for_each(|receiver| drop(receiver.end().expect(0)));
     dirs.iter().for_each(|dir| assert_same(&file, &dir.join("model")));
+}
+
+#[test]
+fn a_silent_receiver_that_is_sent_to_by_name_says_why_nothing_comes_and_so_does_the_sender() {
+    let stage = Stage::new();
+    let file = stage.file("out/f", 1000);
+    let group = format!("239.255.42.7:{}", free_port());
+    let mut receiver = stage.recv_from(&group, "in", &["--once", "--silent"]);
+    let options = ["--to", "127.0.0.1", "--wait", "2s"].map(OsStr::new);
+    let words = [&[file.as_os_str()], &options[..]].concat();
+    let sent = Stage::start_in(&group, "send", &words).end().expect(6);
+    assert!(sent.error().contains("without --silent"), "{}", sent.error());
+    let told = receiver.wait_for_warning("reach.silent");
+    assert!(told.contains("Start it without --silent"), "{told}");
+    assert!(crate::support::entries(&stage.path("in")).is_empty());
 }

@@ -1,6 +1,11 @@
 //! Hosts behind bad roads: relays that alter, drop or flood, home routers, tunnels, IPv6 alone.
 
-use std::{ffi::OsStr, net::UdpSocket, path::PathBuf};
+use std::{
+    ffi::OsStr,
+    net::UdpSocket,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
 
 use crate::support::{
     Stage, assert_same,
@@ -14,11 +19,12 @@ fn by_road(habit: Habit) {
     let file = stage.file("model", 1_500_000);
     let free = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let group = format!("239.255.42.8:{}", free.port());
-    let receiver = stage.recv_from(&group, "one", &["--once"]);
+    let receiver = stage.recv_from(&group, "one", &["--once", "--from", Road::BACK]);
     let road = Road::to(free, habit);
     let to = road.address.to_string();
     let args = ["--to", &to, "--cc=fixed", "--rate=20M"].map(OsStr::new);
-    let sent = stage.send(&[&[file.as_os_str()], &args[..]].concat()).expect(0);
+    let sent = Stage::start_in(&group, "send", &[&[file.as_os_str()], &args[..]].concat());
+    let sent = sent.end().expect(0);
     assert_eq!(sent.result()["complete"].as_u64(), Some(1), "{habit:?}");
     receiver.end().expect(0);
     assert_same(&file, &stage.path("one/model"));
@@ -121,5 +127,31 @@ fn of_a_group_those_that_hear_no_multicast_are_found_named_and_served_without_an
     for (receiver, dir) in receivers {
         receiver.end().expect(0);
         assert_same(&file, &dir.join("model"));
+    }
+}
+
+#[test]
+fn a_call_to_all_hosts_that_is_sealed_for_another_group_is_no_mistake_of_keys() {
+    let stage = Stage::new();
+    let file = stage.file("model", 2_000_000);
+    let hosts = Hosts::new("ck", 2);
+    let keys = ["one", "two"].map(|name| {
+        let path = stage.path(name);
+        let mut made = Command::new(crate::PROGRAM);
+        made.args(["key", "new"]).arg(&path).stderr(Stdio::null());
+        assert!(made.status().unwrap().success());
+        ["--key".to_owned(), path.to_str().unwrap().to_owned()]
+    });
+    for (sending, receiving) in [(&keys[0][..], &keys[1][..]), (&keys[0], &[]), (&[], &keys[1])] {
+        let [here, there] =
+            [sending, receiving].map(|words| words.iter().map(String::as_str).collect::<Vec<_>>());
+        let waits = ["--start-timeout=5s", "--group=239.255.42.1:6003"];
+        let (receiver, dir) = receiver(&stage, &hosts, 2, &[&waits[..], &there].concat());
+        let args = ["send", file.to_str().unwrap(), "--rate=5M", "--wait=3s"];
+        let group = ["--group=239.255.42.2:6003"];
+        start(&hosts, 1, &[&args[..], &group, &here].concat()).end().expect(6);
+        let received = receiver.end().expect(6);
+        assert!(received.all("warning").is_empty(), "{:?}", received.events);
+        assert!(crate::support::entries(&dir).is_empty());
     }
 }

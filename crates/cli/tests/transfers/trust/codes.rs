@@ -68,6 +68,20 @@ fn a_wrong_code_is_shown_on_both_sides_and_five_of_them_end_it() {
 }
 
 #[test]
+fn a_wrong_code_and_one_that_nobody_uses_end_without_a_timeout() {
+    let stage = Stage::new();
+    let (_sender, code, _) = sender(&stage, &[]);
+    let wrong = receiver(&stage, &other(&code), "in", &[]);
+    // A place where no sender is.
+    let args = ["7-otter-granite-river", "--meet", "239.255.42.5:6009"];
+    let unused = Stage::start_in("239.255.42.9:1", "recv", &args);
+    let ended = wrong.end().expect(4);
+    assert!(ended.error().contains("has another one"), "{}", ended.error());
+    let ended = unused.end().expect(4);
+    assert!(ended.error().contains("no sender with it answered in 30 s"), "{}", ended.error());
+}
+
+#[test]
 fn a_mistyped_code_and_one_that_nobody_uses_are_told() {
     let stage = Stage::new();
     let ended = receiver(&stage, "7-oter-granite-river", "in", &[]).end().expect(2);

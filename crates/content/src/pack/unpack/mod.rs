@@ -82,12 +82,15 @@ impl StagedFile {
         // The sync that makes the others durable is for these, too.
         let equal = parent.ok().and_then(|p| open_equal(p, last, self.entry.size, &self.hash));
         let mode = Some(permissions(Some(self.entry.mode)));
+        let equal = equal.filter(|file| !file.is_shared_as_another(mode, Some(self.entry.mtime)));
         equal.is_some_and(|file| file.adjust(mode, Some(self.entry.mtime)).is_ok())
     }
 
     fn placed(&self, name: SafeName, how: How, name_rejected: Option<NameError>) -> Placed {
         let (size, hash) = (self.entry.size, self.hash);
-        Placed { name, size, hash, verified: true, how, name_rejected }
+        let in_the_way = name_rejected == Some(NameError::InTheWay);
+        let displaced = self.name.clone().ok().filter(|_| in_the_way);
+        Placed { name, size, hash, verified: true, how, name_rejected, displaced }
     }
 }
 
@@ -99,7 +102,7 @@ mod tests {
     use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId};
 
     use super::*;
-    use crate::placed::unnamed;
+    use crate::placed::{displaced, unnamed};
 
     const KEY: ObjectKey =
         ObjectKey { sender: NodeId(1), instance: InstanceId(1), object: ObjectTransportId(9) };
@@ -250,8 +253,10 @@ mod tests {
         let scratch = Scratch::new();
         let files = [("d/f", "1"), ("d/f", "2"), ("d/f/x", "3")];
         let unpacked = run(&scratch, &files, Conflict::KeepBoth);
-        let own = unnamed(blake3::hash(b"3").as_bytes()).to_string();
+        let wanted = SafeName::parse(b"d/f/x").unwrap();
+        let own = displaced(&wanted, blake3::hash(b"3").as_bytes()).to_string();
         assert_eq!(names(&unpacked), ["d/f", "d/f.1", &own]);
+        assert_eq!(unpacked.files[2].displaced, Some(wanted));
         assert_eq!(entries(scratch.path()), ["d", &own]);
     }
 

@@ -12,7 +12,7 @@ use fanfare_disk::{
 use super::{At, Staged, StagedFile, Unpacked};
 use crate::{
     pack::{graft::Grafts, staging::Staging},
-    placed::{Placed, is_in_the_way, unnamed},
+    placed::{Placed, displaced, is_in_the_way, unnamed},
     receipt::Reason,
 };
 
@@ -67,9 +67,10 @@ struct Placer<'a> {
 
 impl Placer<'_> {
     fn place(&mut self, number: usize, file: &StagedFile) -> Result<Placed, Reason> {
-        let own = || unnamed(&file.hash);
         let name = match &file.name {
-            Err(error) => return self.rename(number, file, &own(), Some(*error)),
+            Err(error) => {
+                return self.rename(number, file, &unnamed(&file.hash), Some(*error));
+            }
             Ok(name) => name,
         };
         match file.at {
@@ -80,9 +81,10 @@ impl Placer<'_> {
             At::Graft(_) | At::Number => {}
         }
         match self.try_rename(number, file, name) {
-            // A link, or a file where the name needs a directory, stands in the way.
+            // A link, or a file where the name needs a directory, stands in the way; or a directory.
             Err(error) if is_in_the_way(&error) => {
-                self.rename(number, file, &own(), Some(NameError::InTheWay))
+                let aside = displaced(name, &file.hash);
+                self.rename(number, file, &aside, Some(NameError::InTheWay))
             }
             place => placed(file, name, place, None),
         }

@@ -126,6 +126,7 @@ impl Queue {
         if let Some(details) = &mut announcement.details {
             details.turn = turn;
             details.nonce = self.nonce;
+            details.listed = self.listed.then_some(true);
             details.follows = match details.is_tree() {
                 true => self.tree_follows,
                 false => self.listing_follows.filter(|_| details.is_listing()),

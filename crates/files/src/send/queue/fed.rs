@@ -20,6 +20,10 @@ impl Stream {
         Self { source, feed: None, broken: None }
     }
 
+    pub(super) fn name(&self) -> &str {
+        &self.source.name
+    }
+
     pub(super) fn has_input(&self) -> bool {
         self.broken.is_none() && self.feed.as_ref().is_none_or(|feed| !feed.is_over())
     }

@@ -102,6 +102,17 @@ impl World {
             std::fs::write(path, content).unwrap();
         }
         let sources = Sources::gather_with(&paths, "", Packing::Never, &mut |_| {}).unwrap();
+        Self { files, ..Self::from(sources, scratch, options, loss, seed) }
+    }
+
+    /// A sender of these sources, which are in `scratch`.
+    pub(super) fn from(
+        sources: Sources,
+        scratch: Scratch,
+        options: SendOptions,
+        loss: f64,
+        seed: u64,
+    ) -> Self {
         let (id, instance_id) = (NodeId(1), InstanceId(1));
         let mut sender = SenderConfig { instance_id, rate: RATE, ..SenderConfig::default() };
         sender.robust_factor = 5;
@@ -125,7 +136,7 @@ impl World {
             receivers,
             told,
             now,
-            files,
+            files: 0,
             latest,
             sent: 0,
             said: Vec::new(),
@@ -142,7 +153,11 @@ impl World {
     }
 
     pub(super) fn join_with(&mut self, silent: bool, options: ReceiveOptions) {
-        let scratch = Scratch::new();
+        self.join_in(Scratch::new(), silent, options);
+    }
+
+    /// A receiver that has something in its directory already.
+    pub(super) fn join_in(&mut self, scratch: Scratch, silent: bool, options: ReceiveOptions) {
         let directory = Arc::new(Directory::open(scratch.path(), false).unwrap());
         let syncer = Backlog::new(directory.clone()).syncer();
         let storage = FileStorage::receiving_by(directory.clone(), None, syncer);

@@ -1,7 +1,11 @@
 //! What nodes announce about themselves and about what they have.
 
 use super::*;
-use crate::frames::frame::Frame;
+use crate::{
+    frames::frame::{Frame, Kind},
+    membership::state::State,
+};
+use fanfare_wire::{ext::Extensions, header::SenderFields};
 
 #[test]
 fn joining_leaving_and_hearing_are_reported() {
@@ -136,7 +140,7 @@ fn probes_are_rarer_in_larger_groups() {
 /// An announcement's flags and whether it calls the node with this id.
 fn announced(message: &Message<'_>, id: u32) -> Option<(bool, bool)> {
     let Some((Frame::State(bytes), _)) = Frame::of(message) else { return None };
-    let state = crate::membership::state::State::parse(bytes, &mut |_| None)?;
+    let state = State::parse(bytes, &mut |_| None)?;
     Some((state.short, state.called.contains(&NodeId(id))))
 }
 
@@ -161,4 +165,73 @@ fn most_announcements_are_short_and_a_node_that_cannot_read_one_requests_a_long_
     });
     assert!(shorts > 2 * longs && calls > 0, "{shorts} {longs} {calls}");
     assert_eq!(bus.messages(2).len(), 1);
+}
+
+#[test]
+fn a_node_that_leaves_as_soon_as_it_has_a_message_acknowledges_it_unasked() {
+    let mut bus = Bus::new(2);
+    bus.subscribe(1, "#");
+    bus.run(20, &mut none);
+    let key = bus.publish(0, "a", b"short", Options::default()).key;
+    bus.nodes[0].0.watch(key);
+    bus.run_for(Duration::from_millis(5), &mut none);
+    assert_eq!((bus.topics(1).len(), bus.standings(0, key)), (1, vec![]));
+    bus.nodes[1].0.leave(bus.now);
+    bus.run_for(Duration::from_millis(5), &mut none);
+    assert_eq!(bus.standings(0, key), [(2, Standing::Holds)]);
+}
+
+/// Node 0 hears a node 9 that says to hold all up to its newest object, in words of versions before there were digests.
+#[test]
+fn what_versions_before_say_that_they_hold_by_numbers_alone_counts() {
+    let mut bus = Bus::new(1);
+    let key = bus.publish(0, "a", b"short", Options::default()).key;
+    bus.nodes[0].0.watch(key);
+    let own = bus.nodes[0].0.own_incarnation();
+    let holdings = bus.nodes[0].0.holding(own).into_iter().collect();
+    let mut content = Kind::State.header().to_vec();
+    State { asks: true, holdings, ..State::default() }.append(1_000, &mut content);
+    let sender = SenderFields { source_id: NodeId(9), ..bus.nodes[0].0.fields };
+    let mut bytes = Vec::new();
+    let extensions = Extensions::default();
+    fanfare_wire::cmd::Application { sender, extensions, content: &content }.encode(&mut bytes);
+    let meta = RecvMeta {
+        source: SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 9)), 6003),
+        ecn: None,
+        unicast: false,
+        waited: Duration::ZERO,
+    };
+    let say = |bus: &mut Bus| {
+        let (node, storage) = &mut bus.nodes[0];
+        node.handle_datagram(bus.now, meta, &bytes, storage);
+        bus.run(20, &mut none);
+        bus.standings(0, key)
+    };
+    assert_eq!(say(&mut bus), [], "it was not called on");
+    (0..3).for_each(|_| drop(say(&mut bus)));
+    assert_eq!(say(&mut bus), [(9, Standing::Holds)]);
+}
+
+#[test]
+fn a_publisher_is_told_once_that_others_hold_messages_of_another_with_its_numbers() {
+    let mut bus = Bus::new(3);
+    let twin = (
+        GroupNode::new(bus.nodes[0].0.config, session(0), 9, bus.now),
+        MemoryStorage::new(1 << 20),
+    );
+    bus.nodes[1] = twin;
+    bus.subscribe(2, "#");
+    bus.run(20, &mut none);
+    let theirs = bus.publish(1, "a", b"theirs", Options::default()).key;
+    bus.run(5, &mut none);
+    let ours = bus.publish(0, "a", b"ours", Options::default()).key;
+    assert_eq!(ours, theirs);
+    [0, 1].into_iter().for_each(|node| bus.nodes[node].0.watch(ours));
+    bus.run(100, &mut none);
+    assert_eq!(bus.standings(0, ours), [(3, Standing::Lacks)]);
+    assert_eq!(bus.standings(1, theirs), [(3, Standing::Holds)]);
+    let told = |bus: &Bus, node: usize| {
+        bus.events[node].iter().filter(|event| matches!(event, Event::Twin { .. })).count()
+    };
+    assert_eq!([told(&bus, 0), told(&bus, 1)], [1, 0]);
 }

@@ -5,8 +5,10 @@ mod announcing;
 mod answering;
 mod batches;
 mod bounds;
+mod clones;
 mod coding;
 mod delivering;
+mod former_ids;
 mod greeting;
 mod in_order;
 mod incarnations;
@@ -22,6 +24,7 @@ use crate::{
     batch::Batch,
     description::Options,
     event::Delivered,
+    fnv,
     membership::holders::Standing,
     subscription::{History, Ordering, Subscription, SubscriptionId},
     topic::{Filter, Topic},
@@ -40,6 +43,10 @@ struct Bus {
     events: Vec<Vec<Event>>,
     sent: Vec<u64>,
     bytes: Vec<u64>,
+    /// Bytes are verified as soon as that is asked for.
+    verifies: bool,
+    /// What each was given, where that is so: it may leave storage later.
+    taken: Vec<Vec<Vec<u8>>>,
 }
 
 fn session(number: usize) -> SessionConfig {
@@ -68,7 +75,8 @@ impl Bus {
             (node, MemoryStorage::new(1 << 20))
         };
         let (events, sent, bytes) = (vec![Vec::new(); count], vec![0; count], vec![0; count]);
-        Self { now: Time::ZERO, nodes: (0..count).map(node).collect(), events, sent, bytes }
+        let (nodes, taken) = ((0..count).map(node).collect(), vec![Vec::new(); count]);
+        Self { now: Time::ZERO, nodes, events, sent, bytes, verifies: false, taken }
     }
 
     /// One more comes, of whom nobody knows; gives its number.
@@ -80,6 +88,7 @@ impl Bus {
         self.events.push(Vec::new());
         self.sent.push(0);
         self.bytes.push(0);
+        self.taken.push(Vec::new());
         number
     }
 
@@ -118,6 +127,7 @@ impl Bus {
             for from in 0..self.nodes.len() {
                 self.speak(from, lost);
             }
+            self.verify();
             let wake = self.nodes.iter().filter_map(|(node, _)| node.poll_timeout());
             let Some(next) = wake.map(|(at, _)| at).min().filter(|at| *at <= end) else { break };
             self.now = self.now.max(next);
@@ -128,6 +138,27 @@ impl Bus {
         self.now = end;
         for (number, (node, _)) in self.nodes.iter_mut().enumerate() {
             self.events[number].extend(core::iter::from_fn(|| node.poll_event()));
+        }
+    }
+
+    /// Does what a driver has to where bytes are to be verified.
+    fn verify(&mut self) {
+        for (number, (node, storage)) in self.nodes.iter_mut().enumerate() {
+            while self.verifies
+                && let Some(event) = node.poll_event()
+            {
+                if let Event::Verify { key, hash, .. } = event {
+                    let right = storage.get(key).is_some_and(|bytes| hash_of(bytes) == hash);
+                    node.verdict(self.now, key, right, storage);
+                } else {
+                    if let Event::Message(message) = &event {
+                        let stored = || storage.get(message.key).map(<[u8]>::to_vec);
+                        let content = message.description.content.clone().or_else(stored);
+                        self.taken[number].extend(content);
+                    }
+                    self.events[number].push(event);
+                }
+            }
         }
     }
 
@@ -182,6 +213,12 @@ impl Bus {
 
 fn bytes(count: usize) -> Vec<u8> {
     (0..count).map(|n| (n * 17 + n / 256) as u8).collect()
+}
+
+/// Stands in for the hash of bytes.
+fn hash_of(bytes: &[u8]) -> [u8; 16] {
+    let hash = fnv::hash(bytes).to_be_bytes();
+    [hash, hash].concat().try_into().unwrap()
 }
 
 fn none(_: usize, _: usize, _: &Message<'_>) -> bool {

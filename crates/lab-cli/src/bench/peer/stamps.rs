@@ -1,7 +1,6 @@
 //! What messages hold: when they were published, and their number. What a subscriber makes of that.
 
 use std::{
-    io::Write as _,
     thread,
     time::{Duration, Instant},
 };
@@ -103,7 +102,6 @@ impl Arrivals {
             "p50_ns": at(0.5), "p99_ns": at(0.99), "max_ns": at(1.0), "unordered": self.unordered,
             "worst": self.worst.1, "late": self.late,
         });
-        println!("{line}");
-        let _ = std::io::stdout().flush();
+        fanfare_command::print_line(&line.to_string());
     }
 }

@@ -13,7 +13,7 @@ use std::{
 };
 
 /// What most systems have. This one may have another as its default.
-pub(super) const CONGESTION_CONTROL: &str = "cubic";
+pub(in crate::bench) const CONGESTION_CONTROL: &str = "cubic";
 const PORT: u16 = 7601;
 /// Bytes handed over and taken at a time.
 const PIECE: usize = 128 << 10;

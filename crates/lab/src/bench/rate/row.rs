@@ -58,7 +58,7 @@ pub struct RateRow {
 
 impl Spread {
     /// `None` of nothing.
-    pub(super) fn of(values: &[f64]) -> Option<Self> {
+    pub(in crate::bench) fn of(values: &[f64]) -> Option<Self> {
         let least = values.iter().copied().min_by(f64::total_cmp)?;
         let most = values.iter().copied().max_by(f64::total_cmp)?;
         Some(Self { median: median(values.to_vec()), least, most })

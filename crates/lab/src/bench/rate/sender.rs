@@ -42,12 +42,12 @@ impl fmt::Display for RateSender {
 
 /// `fanfare recv` as others measure it, and `fanfare send` with a rate only where one is told.
 #[derive(Debug)]
-pub(super) struct Ours<'a> {
-    pub(super) fanfare: &'a dyn Peer,
-    pub(super) program: &'a Path,
-    pub(super) told: Option<u64>,
+pub(in crate::bench) struct Ours<'a> {
+    pub(in crate::bench) fanfare: &'a dyn Peer,
+    pub(in crate::bench) program: &'a Path,
+    pub(in crate::bench) told: Option<u64>,
     /// What is told is a ceiling, and the rate below it finds itself.
-    pub(super) ceiling: bool,
+    pub(in crate::bench) ceiling: bool,
 }
 
 impl Peer for Ours<'_> {

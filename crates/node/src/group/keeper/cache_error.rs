@@ -11,13 +11,6 @@ pub enum CacheError {
     InUse(PathBuf),
     /// It fails.
     Failed(PathBuf, String),
-    /// It is another node's.
-    OtherNode {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        node: u32,
-    },
 }
 
 impl fmt::Display for CacheError {
@@ -36,12 +29,6 @@ impl fmt::Display for CacheError {
             Self::Failed(path, why) => write!(
                 f,
                 "cache directory ({}): {why}. Check the disk, or give another directory",
-                path.display()
-            ),
-            Self::OtherNode { path, node } => write!(
-                f,
-                "cache directory ({}): is that of node {node}. Give that --node-id, none, or another \
-                 directory",
                 path.display()
             ),
         }

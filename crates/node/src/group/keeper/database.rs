@@ -12,6 +12,7 @@ use std::{
 };
 
 use fanfare_proto::{InstanceId, NodeId, ObjectKey};
+use fanfare_wire::ext::ExtFormer;
 use redb::{
     Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
     TableDefinition, WriteTransaction, backends::FileBackend,
@@ -32,10 +33,14 @@ const NODE: &str = "node";
 const INSTANCE: &str = "instance";
 /// The next object's id.
 const NEXT: &str = "next";
+/// Ids of lives, the newest first: this name, and a digit.
+const LIFE: &str = "life";
+/// So many are told to others.
+pub(crate) const LIVES_MAX: usize = ExtFormer::MAX;
 /// Nobody else reads what others have said to each other.
 const FILE_MODE: u32 = 0o600;
 
-/// Who this node is, whatever process it runs in.
+/// A node in one of its lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) node: NodeId,
@@ -78,6 +83,9 @@ pub(crate) struct Kept {
     /// In the order of their keys.
     pub(crate) records: Vec<(ObjectKey, Record)>,
     pub(crate) numbers: BTreeMap<String, u64>,
+    /// Ids that this node had, the newest first.
+    pub(crate) lives: Vec<NodeId>,
+    /// Version 0.1.0 goes on with it.
     pub(crate) next: u16,
     /// Records that were not what had been written.
     pub(crate) damaged: u64,
@@ -141,6 +149,10 @@ pub(crate) enum OpenFailure {
     Unusable(io::Error),
     /// It is none any more; what of it is certainly right, since each record has a check.
     Broken(Fault, Salvage),
+}
+
+fn life(number: usize) -> String {
+    format!("{LIFE}{number}")
 }
 
 fn contradiction() -> redb::DatabaseError {
@@ -236,8 +248,8 @@ impl Tables {
         })
     }
 
-    /// Who this node is: as it was, or as `new` says when there was none. Writes only then: on a full
-    /// disk what is there can still be read.
+    /// Who wrote last, or `new` where nobody has. Nobody is that again: it is there for versions before. Writes
+    /// only then: on a full disk what is there can still be read.
     pub(crate) fn identity(&self, new: Identity) -> Result<Identity, Fault> {
         let mut known = None;
         self.read(|transaction| {
@@ -284,9 +296,26 @@ impl Tables {
             }
             let own = transaction.open_table(SELF)?;
             kept.next = own.get(NEXT)?.map_or(0, |next| next.value() as u16);
+            for number in 0..LIVES_MAX {
+                let life = own.get(&life(number)[..])?;
+                kept.lives.extend(life.map(|life| NodeId(life.value() as u32)));
+            }
             Ok(())
         })?;
         Ok(kept)
+    }
+
+    /// A life begins: those after it have its id before those of `earlier` ones.
+    pub(crate) fn begin_life(&self, node: NodeId, earlier: &[NodeId]) -> Result<(), Fault> {
+        let earlier = earlier.iter().filter(|life| **life != node);
+        let lives = core::iter::once(&node).chain(earlier).take(LIVES_MAX);
+        self.write(|transaction| {
+            let mut own = transaction.open_table(SELF)?;
+            for (number, node) in lives.enumerate() {
+                own.insert(&life(number)[..], u64::from(node.0))?;
+            }
+            Ok(())
+        })
     }
 
     /// Records that are right, when all of them can be reached.
@@ -330,6 +359,9 @@ impl Tables {
                     Change::PutOwn(key, record, (topic, next)) => {
                         records.insert(record::number(*key), &record.encode()[..])?;
                         numbers.insert(&topic[..], next)?;
+                        // Versions before continue that life, and must not begin an older one again.
+                        own.insert(NODE, u64::from(key.sender.0))?;
+                        own.insert(INSTANCE, u64::from(key.instance.0))?;
                         own.insert(NEXT, u64::from(key.object.0.wrapping_add(1)))?;
                     }
                     Change::Remove(key, _) => {

@@ -69,6 +69,7 @@ pub(crate) struct Keeper {
 pub(crate) struct Opened {
     pub(crate) keeper: Keeper,
     pub(crate) files: Arc<Files>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "versions before are that again"))]
     pub(crate) identity: Identity,
     pub(crate) kept: Kept,
     /// What of an earlier life is not what it was.

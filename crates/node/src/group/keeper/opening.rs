@@ -9,7 +9,7 @@ use fanfare_proto::ObjectKey;
 
 use super::{
     CacheError, DATABASE, Files, PAGES_BYTES,
-    database::{Change, Identity, Kept, OpenFailure, Tables},
+    database::{Change, Identity, Kept, LIVES_MAX, OpenFailure, Tables},
     fault::Fault,
     record::{Record, now},
     salvage,
@@ -93,7 +93,14 @@ fn read(file: &Path, new: Identity) -> Result<Read, OpenFailure> {
         },
     };
     let identity = tables.identity(new).map_err(failed)?;
-    let kept = tables.load().map_err(failed)?;
+    let mut kept = tables.load().map_err(failed)?;
+    // Versions before had one id in all their lives, which is noted there.
+    let is_noted = kept.lives.len() == LIVES_MAX || kept.lives.contains(&identity.node);
+    if identity.node != new.node && !is_noted {
+        kept.lives.push(identity.node);
+    }
+    // On a disk that refuses this others wait for the id as for one that went without good-bye.
+    let _ = tables.begin_life(new.node, &kept.lives);
     Ok((tables, identity, kept))
 }
 

@@ -176,7 +176,8 @@ impl RemoteSenders {
         fields: &SenderFields,
     ) -> Option<(&mut RemoteSender, &Local)> {
         let incarnation = (fields.source_id, fields.instance_id);
-        if incarnation.0 == self.local.node_id {
+        // In a group the driver puts back what earlier lives of this node had said.
+        if incarnation.0 == self.local.node_id && !self.local.config.outlive_senders {
             ctx.stats.drop(DropReason::Own);
             return None;
         }

@@ -200,9 +200,17 @@ fn an_empty_object_is_completed_by_the_info_from_a_peer() {
         "another life"
     );
     assert!(
-        !accept(&SenderSummary { sender: NodeId(3), ..summary(3) }, b"short"),
-        "that is its own"
+        accept(&SenderSummary { sender: NodeId(3), ..summary(3) }, b"short"),
+        "of an earlier life of its own: the driver has kept it"
     );
+    let mut files = Session::new(
+        SessionConfig { node_id: NodeId(3), ..SessionConfig::default() },
+        3,
+        Time::ZERO,
+    );
+    let own = SenderSummary { sender: NodeId(3), ..summary(3) };
+    let mut none = MemoryStorage::new(10_000);
+    assert!(!files.receiver().accept_info(Time::ZERO, &own, b"short", &mut none), "its own");
     let events: Vec<Event> = core::iter::from_fn(|| third.poll_event()).collect();
     let key = ObjectKey { object: ObjectTransportId(2), ..KEY };
     assert!(events.contains(&Event::ObjectInfo { key, info: b"short".to_vec() }), "{events:?}");

@@ -10,6 +10,8 @@ const COUNT: u32 = 5;
 /// Where all have everything and lose next to nothing: two, twice. Only both of a pair lost cost somebody
 /// a wait.
 const COUNT_SHORT: u32 = 4;
+/// The longest time between two: programs leave after two seconds. Where a GRTT is longer, receivers go by the silence.
+const APART_MAX: Duration = Duration::from_millis(1800);
 /// From one of a pair to the other: what loses one in a burst may pass.
 const PAIR: Duration = Duration::from_millis(10);
 
@@ -19,16 +21,19 @@ pub(in crate::sender) struct Eot {
     asked: bool,
     /// All who are known have everything.
     short: bool,
+    /// There is a queue, which drains meanwhile.
+    queued: bool,
     sent: u32,
     next: Time,
 }
 
 impl Eot {
     /// The driver wants to leave. `short`: all who are known have said that they have everything, and
-    /// lose next to nothing.
-    pub(in crate::sender) fn ask(&mut self, short: bool) {
+    /// lose next to nothing. `queued`: messages wait in a queue of up to a GRTT. It drains while nothing but good-byes
+    /// is sent, so that they arrive closer together than they went.
+    pub(in crate::sender) fn ask(&mut self, short: bool, queued: bool) {
         self.asked = true;
-        self.short = short;
+        (self.short, self.queued) = (short, queued);
     }
 
     pub(in crate::sender) fn is_asked(&self) -> bool {
@@ -53,7 +58,8 @@ impl Eot {
     pub(in crate::sender) fn on_sent(&mut self, now: Time, grtt: Duration) {
         self.sent += 1;
         // A quarter more than a GRTT: with no slack, jitter brings two of them too close together.
-        let apart = grtt + grtt / 4;
+        let apart = grtt + grtt / 4 + if self.queued { grtt } else { Duration::ZERO };
+        let apart = apart.min(if self.short { APART_MAX } else { APART_MAX / COUNT });
         let pair = PAIR.min(grtt / 4);
         self.next = now
             + match self.short {
@@ -70,10 +76,10 @@ mod tests {
 
     const GRTT: Duration = Duration::from_millis(100);
 
-    fn times(short: bool) -> alloc::vec::Vec<u64> {
+    fn times(short: bool, queued: bool) -> alloc::vec::Vec<u64> {
         let mut eot = Eot::default();
         assert!(eot.due_at().is_none() && eot.is_done());
-        eot.ask(short);
+        eot.ask(short, queued);
         let mut times = alloc::vec::Vec::new();
         while let Some(at) = eot.due_at() {
             eot.on_sent(at, GRTT);
@@ -85,11 +91,16 @@ mod tests {
 
     #[test]
     fn good_bye_is_said_five_times_more_than_a_grtt_apart() {
-        assert_eq!(times(false), [0, 125, 250, 375, 500]);
+        assert_eq!(times(false, false), [0, 125, 250, 375, 500]);
     }
 
     #[test]
     fn receivers_that_have_everything_get_the_good_bye_in_two_pairs_more_than_a_grtt_apart() {
-        assert_eq!(times(true), [0, 10, 125, 135]);
+        assert_eq!(times(true, false), [0, 10, 125, 135]);
+    }
+
+    #[test]
+    fn where_a_queue_drains_meanwhile_they_go_a_grtt_further_apart() {
+        assert_eq!(times(true, true), [0, 10, 225, 235]);
     }
 }

@@ -35,7 +35,8 @@ impl Sender {
         if self.controller.mode() != Some(Mode::Path) {
             return;
         }
-        let farthest = self.receivers.farthest(|node| self.heeded.has(node));
+        let farthest =
+            self.receivers.farthest(|node| self.heeded.has(node) && !self.aside.has(node));
         let Some((node, rtt)) = farthest else { return };
         self.controller.on_farthest(self.now, self.receivers.nearest(node).unwrap_or(rtt));
         self.controller.on_feedback(

@@ -37,6 +37,9 @@ const SILENT: u32 = 2;
 /// much that its requests cover theirs, and silence them twice before they speak all the same
 /// (`UNHEEDED_MAX` of the receiver); what they say then may be lost once.
 const SILENCED: u32 = 4;
+/// Where all who are waited for lack as much, nobody is: so it is when a shaper has let the first
+/// kilobytes pass at once, and has dropped what followed.
+const SAME_FOR_ALL: u32 = 0;
 
 impl Sender {
     /// A receiver requests repair.
@@ -55,11 +58,13 @@ impl Sender {
         self.on_late_requests(&reading.gone);
         self.keep_wanted(&reading.demand);
         let put_off = self.put_off_history(ctx, nack.feedback.source_id, &mut reading.demand);
+        self.slow.on_asked(nack.feedback.source_id, put_off);
         if !put_off && !reading.demand.is_empty() {
             self.slow.on_busy(self.now);
         }
         let node = nack.feedback.source_id;
         self.count_first_requests(node, &reading.demand);
+        self.counts_by_share(node);
         // While there is more to send, a repair that is lost can be requested again at no cost. At
         // the end every round of requests is time in which nothing is sent. Who is put off has lost
         // much, and gets no more than it requests.
@@ -129,10 +134,11 @@ impl Sender {
     /// others that have been heard.
     fn all_have_asked(&self) -> bool {
         let asked = |node| self.repair.has_asked(node);
-        let done = |node| asked(node) || self.watermark.is_settled(node);
+        let late = |node| self.slow.is_deferred(node);
+        let done = |node| asked(node) || self.watermark.is_settled(node) || late(node);
         self.repair.collecting().is_some()
             && self.watermark.point().is_some()
-            && self.watermark.pending().all(asked)
+            && self.watermark.pending().all(|node| asked(node) || late(node))
             && self.receivers.nodes().all(done)
     }
 
@@ -148,13 +154,27 @@ impl Sender {
     /// Whether a node's requests are put off: until the first pass is done, and the others, who
     /// could request some NACK cycles ([`CYCLE_BEYOND_BACKOFF`]) since, have been served.
     fn is_put_off(&mut self, node: NodeId) -> bool {
-        self.slow.is_deferred(node) && !self.serves_tail(node)
+        if !self.slow.is_deferred(node) {
+            return false;
+        }
+        let served = self.serves_tail(node);
+        if served {
+            self.begin_tail();
+        }
+        !served
     }
 
     fn serves_tail(&mut self, asker: NodeId) -> bool {
         let busy = self.cache.has_first_pass() || self.cache.has_repair();
         let other = |node| node != asker && !self.slow.is_deferred(node);
-        let silent = if self.watermark.pending().any(other) { SILENCED } else { SILENT };
+        let faster = |node| other(node) && !self.slow.lacks_much(node);
+        let silent = if self.is_small_group() && !self.watermark.pending().any(faster) {
+            SAME_FOR_ALL
+        } else if self.watermark.pending().any(other) {
+            SILENCED
+        } else {
+            SILENT
+        };
         let cycles = self.nack_cycle() * silent;
         self.slow.serves_tail(if busy { Time::ZERO } else { self.now }, cycles)
     }
@@ -288,6 +308,7 @@ impl Sender {
         self.receivers.on_count(self.now, node, arrived, sent);
         if let Some(overruns) = rest.first_chunk()
             && self.heeded.has(node)
+            && !self.is_overrun_ignored(node)
             && self.receivers.on_overruns(node, u32::from_be_bytes(*overruns))
             && !self.controller.on_overrun(self.now, node)
         {
@@ -320,6 +341,7 @@ impl Sender {
         }
         if self.slow.is_evicted(feedback.source_id) {
             ctx.stats.drop(DropReason::Evicted);
+            self.roll_call.on_given_up(self.now);
             return None;
         }
         let (claim, echoed) = ((feedback.source_id, meta.source), extensions.cc());
@@ -360,7 +382,11 @@ impl Sender {
                 self.roll_call.on_newcomer(self.now);
             }
         }
-        if let Some(feedback) = noted.feedback.filter(|_| self.heeded.has(node)) {
+        let counts = self.counts(node, noted.feedback.as_ref());
+        if let Some(rtt) = rtt.filter(|_| counts) {
+            self.grtt.on_sample(self.now, rtt);
+        }
+        if let Some(feedback) = noted.feedback.filter(|_| counts && self.heeded.has(node)) {
             self.controller.on_feedback(self.now, &feedback);
             self.hasten_probe();
         }
@@ -387,7 +413,6 @@ impl Sender {
             ctx.stats.drop(DropReason::Unconfirmed);
             return None;
         }
-        self.grtt.on_sample(self.now, rtt);
         Some(rtt)
     }
 }

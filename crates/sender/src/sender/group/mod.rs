@@ -4,6 +4,7 @@
 //! - `bound_address`: from where it is believed; `echo_doubt`: which round trips are
 //! - `heeded`: whose reports the rate follows
 //! - `sent_messages`: what they can have counted
+//! - `set_aside`: who is much slower than the others; `weighing`: whose reports count therefore
 //! - `probe`: round trips; `roll_call`: names; `slow_receivers`: deferred or evicted
 
 pub(in crate::sender) mod bound_address;
@@ -14,4 +15,6 @@ pub(in crate::sender) mod probe;
 pub(in crate::sender) mod receivers;
 pub(in crate::sender) mod roll_call;
 pub(in crate::sender) mod sent_messages;
+pub(in crate::sender) mod set_aside;
 pub(in crate::sender) mod slow_receivers;
+mod weighing;

@@ -79,7 +79,7 @@ pub(in crate::sender) struct Receivers {
     contested: Vec<NodeId>,
 }
 
-/// What came of a report.
+/// Outcome of a report.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::sender) struct Noted {
     /// It is the first from this receiver.
@@ -125,6 +125,11 @@ impl Receivers {
     /// The round trip to `node`, where it was measured.
     pub(in crate::sender) fn rtt(&self, node: NodeId) -> Option<Duration> {
         self.known.get(&node)?.rtt
+    }
+
+    /// Time at which `node` was heard last.
+    pub(in crate::sender) fn heard(&self, node: NodeId) -> Option<Time> {
+        Some(self.known.get(&node)?.heard)
     }
 
     /// The least round trip to `node` lately.
@@ -265,8 +270,7 @@ impl Receivers {
 
     /// What a REPAIR_ADV tells of the whole group: highest RTT and loss, lowest rate.
     pub(in crate::sender) fn limiting(&self, cc_sequence: u16, slow: &SlowReceivers) -> ExtCc {
-        let served =
-            || self.known.iter().filter(|(node, _)| !slow.is_evicted(**node)).map(|(_, r)| r);
+        let served = || self.known.iter().filter(|(node, _)| slow.counts(**node)).map(|(_, r)| r);
         let nanos = served().filter_map(|r| r.rtt).max().map_or(0, nanos);
         let slower = |a: &QuantizedRate, b: &QuantizedRate| {
             a.to_bytes_per_second().total_cmp(&b.to_bytes_per_second())
@@ -292,6 +296,7 @@ impl Receivers {
             overruns: receiver.overruns,
             heard: receiver.heard,
             evicted: slow.is_evicted(*node),
+            deferred: slow.is_deferred(*node),
         };
         self.known.iter().map(report).collect()
     }

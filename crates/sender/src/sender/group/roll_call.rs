@@ -44,6 +44,8 @@ const GIVEN_UP_MAX: usize = 255;
 const AGAIN_SHARE: u32 = 100;
 /// Calls in quick succession for those just given up: two must arrive to be believed.
 const URGENT_CALLS: u8 = 3;
+/// Who goes on asking has not heard it: it is told again, no more often than this.
+const REMINDED: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
 struct Call {
@@ -148,6 +150,15 @@ impl RollCaller {
             if let Some(call) = &mut self.call {
                 call.next = call.next.min(now);
             }
+        }
+    }
+
+    /// A receiver that is given up has spoken: it has not heard of that yet.
+    pub(in crate::sender) fn on_given_up(&mut self, now: Time) {
+        if let Some(call) = &mut self.call
+            && call.called.is_none_or(|(called, _)| now.since(called) >= REMINDED)
+        {
+            call.next = call.next.min(now);
         }
     }
 
@@ -421,6 +432,22 @@ mod tests {
         assert_eq!(at, expected);
         assert!(calls.iter().all(|(_, round)| round.known == [NodeId(7), NodeId(3)]));
         assert!(calls.iter().all(|(_, round)| round.given_up == 1));
+    }
+
+    #[test]
+    fn who_is_given_up_and_goes_on_asking_is_told_again_twice_a_second() {
+        let mut roll_call = roll_call();
+        roll_call.give_up(Time::ZERO, NodeId(7));
+        let mut at = Time::ZERO;
+        for _ in 0..5 {
+            at = roll_call.due_at().unwrap();
+            roll_call.on_sent(at, pacer(80, 2000), 10);
+        }
+        let last = at;
+        roll_call.on_given_up(last + ms(499));
+        assert!(roll_call.due_at().unwrap() > last + ms(1000));
+        roll_call.on_given_up(last + ms(500));
+        assert_eq!(roll_call.due_at(), Some(last + ms(500)));
     }
 
     #[test]

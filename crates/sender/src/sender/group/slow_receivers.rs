@@ -1,8 +1,11 @@
 //! Slow receivers that the application has deferred or evicted. The sender serves all others.
 
 use crate::time::{Duration, Time};
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use fanfare_wire::NodeId;
+
+/// Receivers remembered that lack much of what was sent before: with more, the others are waited for.
+const LACKING_MAX: usize = 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Treatment {
@@ -20,6 +23,8 @@ pub(in crate::sender) struct SlowReceivers {
     busy: Time,
     /// The others have been served: it is the turn of those put off.
     tail: bool,
+    /// Receivers whose last request was put off: they lack much of what was sent before.
+    lacking: BTreeSet<NodeId>,
 }
 
 impl SlowReceivers {
@@ -49,14 +54,44 @@ impl SlowReceivers {
         self.treatments.get(&node) == Some(&Treatment::Deferred)
     }
 
+    /// Tells whether what it says is of the present.
+    pub(in crate::sender) fn counts(&self, node: NodeId) -> bool {
+        !self.treatments.contains_key(&node)
+    }
+
     /// A first pass is to come: those put off wait again.
     pub(in crate::sender) fn on_enqueued(&mut self) {
         self.tail = false;
+        self.lacking.clear();
+    }
+
+    /// A receiver has asked, and is put off or not.
+    pub(in crate::sender) fn on_asked(&mut self, node: NodeId, put_off: bool) {
+        if !put_off {
+            self.lacking.remove(&node);
+        } else if self.lacking.len() < LACKING_MAX {
+            self.lacking.insert(node);
+        }
+    }
+
+    /// Tells whether the last request of this receiver was put off.
+    pub(in crate::sender) fn lacks_much(&self, node: NodeId) -> bool {
+        self.lacking.contains(&node)
     }
 
     /// Something was sent, or requested by a receiver that is not put off.
     pub(in crate::sender) fn on_busy(&mut self, now: Time) {
         self.busy = now;
+    }
+
+    /// Lets those put off be put off again.
+    pub(in crate::sender) fn end_tail(&mut self) {
+        self.tail = false;
+    }
+
+    /// Tells whether it is the turn of those put off.
+    pub(in crate::sender) fn is_tail(&self) -> bool {
+        self.tail
     }
 
     /// Whether those put off are served now: the others have been silent for `cycle`, in which each

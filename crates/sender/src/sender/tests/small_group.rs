@@ -36,6 +36,33 @@ fn few(blocks: usize) -> Harness {
     hand
 }
 
+/// A receiver asks for all of the first object, of 400 blocks.
+fn ask_for_all(hand: &mut Harness, node: u32) {
+    hand.nack(node, false, |w| {
+        w.range(RepairLevel(RepairLevel::BLOCK), (OBJECT, OBJECT), id(0, 0), id(399, 0));
+    });
+}
+
+#[test]
+fn who_lacks_nearly_all_waits_for_the_others_unless_all_lack_as_much() {
+    // Source symbols that are sent again, where the other one lacks as much, or a symbol.
+    let again = |all_lack: bool| {
+        let mut hand = few(400);
+        // What is sent ahead of any request goes first.
+        hand.run(ms(1200));
+        hand.sender.set_watermark(hand.now, &[NodeId(2), NodeId(3)]);
+        hand.ask(3, 1, 8..9);
+        hand.run(ms(100));
+        if all_lack {
+            ask_for_all(&mut hand, 3);
+        }
+        ask_for_all(&mut hand, 2);
+        data(&hand.run(ms(100))).iter().filter(|(_, symbol)| *symbol < 8).count()
+    };
+    let (all, one) = (again(true), again(false));
+    assert!(all > 500 && one == 0, "{all} {one}");
+}
+
 /// Some blocks of 64 symbols of many were sent at `rate` to two receivers that are known and waited for.
 fn few_at(rate: Bitrate) -> Harness {
     let fec = FecConfig { source: 64, parity: 8, ..FecConfig::default() };

@@ -231,7 +231,7 @@ fn prepare(scratch: &Scratch) -> PathBuf {
 }
 
 #[test]
-fn a_node_is_the_same_when_it_comes_back_and_goes_on_with_its_numbers() {
+fn what_versions_before_go_on_with_is_there_when_a_cache_is_opened_again() {
     let scratch = Scratch::new();
     let path = prepare(&scratch);
     let other = Identity { node: NodeId(99), instance: InstanceId(99) };
@@ -241,4 +241,36 @@ fn a_node_is_the_same_when_it_comes_back_and_goes_on_with_its_numbers() {
     assert_eq!(opened.kept.records.len(), 20);
     let second = Keeper::open(&path, other, Waker::new().unwrap());
     assert!(matches!(second, Err(CacheError::InUse(_))));
+}
+
+#[test]
+fn the_ids_of_the_last_lives_are_found_the_newest_first() {
+    let scratch = Scratch::new();
+    let path = scratch.path().join("cache");
+    let ids = |lives: &[NodeId]| lives.iter().map(|life| life.0).collect::<Vec<_>>();
+    for (node, earlier) in
+        [(1, vec![]), (2, vec![1]), (2, vec![2, 1]), (3, vec![2, 1]), (4, vec![3, 2, 1])]
+    {
+        let life = Identity { node: NodeId(node), instance: InstanceId(9) };
+        let opened = Keeper::open(&path, life, Waker::new().unwrap()).unwrap();
+        assert_eq!(ids(&opened.kept.lives), earlier);
+    }
+    for node in [5, 6] {
+        let life = Identity { node: NodeId(node), instance: InstanceId(9) };
+        let opened = Keeper::open(&path, life, Waker::new().unwrap()).unwrap();
+        assert_eq!(ids(&opened.kept.lives)[..2], [node - 1, node - 2]);
+        assert_eq!(opened.kept.lives.len(), 4);
+    }
+}
+
+#[test]
+fn the_id_that_versions_before_had_in_all_their_lives_is_an_earlier_one() {
+    let disk = Disk::default();
+    tables(&disk).unwrap().identity(SELF).unwrap();
+    assert_eq!(tables(&disk).unwrap().load().unwrap().lives, []);
+    let scratch = Scratch::new();
+    let path = prepare(&scratch);
+    let next = Identity { node: NodeId(99), instance: InstanceId(99) };
+    let opened = Keeper::open(&path, next, Waker::new().unwrap()).unwrap();
+    assert_eq!(opened.kept.lives, [SELF.node]);
 }

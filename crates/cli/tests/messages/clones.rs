@@ -1,0 +1,115 @@
+//! Caches that were copied, as with a golden image, or set back, as by a snapshot.
+
+use std::{
+    fs::File,
+    io::Write,
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use super::node::{run, text, texts};
+use crate::support::Stage;
+
+/// Groups in an ordinary run; `FANFARE_CLONES` asks for more.
+const GROUPS: usize = 2;
+
+fn copy(from: &Path, to: &Path) {
+    let _ = std::fs::remove_dir_all(to);
+    assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
+}
+
+/// Two clones, and one that is set back, publish one after the other under one subscriber.
+fn clones_are_heard(size: u64) {
+    let stage = Stage::new();
+    let long = |name: &str, seed: u8| {
+        let path = stage.file(name, usize::try_from(size).unwrap());
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.iter_mut().for_each(|byte| *byte ^= seed);
+        std::fs::write(&path, bytes).unwrap();
+        text(&path)
+    };
+    let image = stage.path("image");
+    let (content, cache) = (long("first", 1), text(&image));
+    let first = ["t/first", &content, "--one-way", "--cache-dir", &cache];
+    stage.start("pub", &first).end().expect(0);
+    let taken = stage.path("taken");
+    let out = text(&taken);
+    let sub = ["t/y", "--count", "3", "--out", &out, "--create-dirs"];
+    let mut sub = stage.start("sub", &sub);
+    sub.wait_for("start");
+    let mut sent = Vec::new();
+    for (place, seed) in [("one", 2), ("two", 3), ("one", 4)] {
+        // The second time "one" is set back to what it was when it was cloned.
+        copy(&image, &stage.path(place));
+        let content = long(&format!("content-{seed}"), seed);
+        let cache = text(&stage.path(place));
+        stage.start("pub", &["t/y", &content, "--cache-dir", &cache]).end().expect(0);
+        sent.push(std::fs::read(content).unwrap());
+    }
+    let ended = sub.end().expect(0);
+    let paths = ended.all("message").into_iter().map(|message| message["path"].clone());
+    let mut found: Vec<Vec<u8>> =
+        paths.map(|path| std::fs::read(path.as_str().unwrap()).unwrap()).collect();
+    found.sort();
+    sent.sort();
+    assert!(found == sent, "what was acknowledged was taken");
+}
+
+#[test]
+fn what_clones_of_a_publisher_are_told_is_held_was_taken() {
+    let asked = std::env::var("FANFARE_CLONES").ok().and_then(|count| count.parse().ok());
+    for group in 0..asked.unwrap_or(GROUPS) {
+        clones_are_heard(if group % 2 == 0 { 40 } else { 20_000 });
+    }
+}
+
+#[test]
+fn a_clone_still_gives_late_subscribers_what_its_original_had_published() {
+    let stage = Stage::new();
+    let (image, copied) = (stage.path("image"), stage.path("copied"));
+    let publish = |content: &str| {
+        let cache = text(&image);
+        let args = ["t", "--message", content, "--one-way", "--cache-dir", &cache];
+        stage.start("pub", &args).end().expect(0);
+    };
+    ["first", "second"].into_iter().for_each(publish);
+    copy(&image, &copied);
+    let (socket, cache) = (text(&stage.path("socket")), text(&copied));
+    let mut node =
+        stage.start("node", &["--socket", &socket, "--cache-dir", &cache, "--topic", "#"]);
+    node.wait_for("start");
+    let late = stage.start("sub", &["t", "--count", "2"]).end().expect(0);
+    assert_eq!(texts(&late.all("message")), ["first", "second"]);
+    let near = run(&["sub", "t", "--via", &socket, "--count", "2"]).end().expect(0);
+    assert_eq!(texts(&near.all("message")), ["first", "second"]);
+}
+
+#[test]
+fn a_publisher_does_not_wait_for_what_a_subscriber_was_before_it_was_killed_and_started_again() {
+    let stage = Stage::new();
+    let (lines, cache) = (text(&stage.path("lines")), text(&stage.path("cache")));
+    assert!(Command::new("mkfifo").arg(&lines).status().unwrap().success());
+    let subscribe = || {
+        let mut sub = stage.start("sub", &["t", "--cache-dir", &cache]);
+        let start = sub.wait_for("start");
+        (sub, start["node_id"].clone())
+    };
+    let (mut first, before) = subscribe();
+    let publisher = stage.start("pub", &["t", &lines, "--lines", "--wait", "20s"]);
+    let mut input = File::options().write(true).open(&lines).unwrap();
+    writeln!(input, "first").unwrap();
+    first.wait_for("message");
+    first.kill();
+    let (second, after) = subscribe();
+    assert_ne!(before, after);
+    writeln!(input, "second").unwrap();
+    drop(input);
+    let began = Instant::now();
+    publisher.end().expect(0);
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    second.interrupt();
+    let ended = second.end().expect(130);
+    // The first one may come again: that life has not been given it.
+    assert!(texts(&ended.all("message")).ends_with(&["second".to_owned()]));
+}

@@ -1,0 +1,143 @@
+//! A bound on what was sent and not reported on: whatever is believed of a path, only what has come through
+//! it shows what it carries.
+//!
+//! A shaper with a bucket of 64 kB lets the first messages pass at the speed of its cable. What follows at that
+//! speed is dropped, and the report that would say so waits behind it. So at the start no more is on the way than
+//! twice what has arrived, as in TCP's slow start; later, than twice what arrives in a round trip and a moment.
+//! Beyond that the rate falls with the time that nothing is heard.
+
+use fanfare_units::time::{Duration, Time};
+
+/// What may be on the way, of all that has arrived at the start, and of what arrives in a round trip later: a window
+/// that doubles (RFC 5681 3.1).
+const FACTOR: f64 = 2.0;
+/// The same where pairs of messages tell of room, and the rate grows fourfold in a round trip
+/// ([`super::growth`]).
+const FACTOR_WITH_ROOM: f64 = 4.0;
+/// A report may be so late, beside a round trip: a busy machine keeps a receiver from its processor for as long.
+pub(super) const LATE: Duration = Duration::from_millis(250);
+/// So many messages may always be on the way: twice RFC 6928's initial window, as in a first flight.
+const LEAST_MESSAGES: f64 = 20.0;
+/// Part of the bound that goes in each time as long as nothing has been heard, beyond it.
+const BEYOND: f64 = 0.25;
+
+/// Bytes on the way.
+#[derive(Debug, Default)]
+pub(super) struct Outstanding {
+    /// All that were sent, and those of them that the last report is about.
+    sent: u64,
+    reported: u64,
+    /// Bytes that have arrived.
+    arrived: f64,
+    /// When the first message since the last report went.
+    first: Option<Time>,
+}
+
+/// What the bound depends on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bound {
+    /// Bytes of a message.
+    pub(super) size: f64,
+    /// Bytes of the first messages, which go until a report can have come.
+    pub(super) first: f64,
+    /// The round trip, and the time between two probes.
+    pub(super) span: Duration,
+    /// Bytes a second that arrive, once the start is over.
+    pub(super) passed: Option<f64>,
+    /// Pairs of messages are measured.
+    pub(super) pairs: bool,
+}
+
+impl Outstanding {
+    /// A message goes out.
+    pub(super) fn on_sent(&mut self, now: Time, bytes: usize) {
+        self.sent += bytes as u64;
+        self.first.get_or_insert(now);
+    }
+
+    /// A report is about all but the last `since` bytes, of which a share was `lost`.
+    pub(super) fn on_report(&mut self, since: u64, lost: f64) {
+        let until = self.sent.saturating_sub(since);
+        if until > self.reported {
+            self.arrived += (until - self.reported) as f64 * (1.0 - lost);
+            self.reported = until;
+            self.first = None;
+        }
+    }
+
+    /// The most that may be sent now, bytes a second, where more is on the way than has a right to be. Nothing
+    /// bounds it before the first report.
+    pub(super) fn most(&self, now: Time, bound: Bound) -> Option<f64> {
+        if self.reported == 0 {
+            return None;
+        }
+        let span = (bound.span + LATE).as_secs_f64();
+        let factor = if bound.pairs { FACTOR_WITH_ROOM } else { FACTOR };
+        let arrived = bound.passed.map_or(self.arrived, |passed| passed * span);
+        let least = (LEAST_MESSAGES * bound.size).max(bound.first);
+        let allowed = (factor * arrived).max(least);
+        let silent = now.since(self.first?).max(bound.span);
+        let beyond = (self.sent - self.reported) as f64 >= allowed;
+        beyond.then(|| BEYOND * allowed / silent.as_secs_f64().max(1e-4))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanfare_units::time::at;
+
+    const MS: Duration = Duration::from_millis(1);
+    const START_BOUND: Bound =
+        Bound { size: 1000.0, first: 0.0, span: MS, passed: None, pairs: false };
+
+    /// Bytes sent at `rate` bytes a second, a message each time, with no report after the first of 20 messages.
+    fn sent_into_a_hole(bound: Bound, rate: f64, seconds: f64) -> f64 {
+        let mut outstanding = Outstanding::default();
+        (0..20).for_each(|_| outstanding.on_sent(at(0), 1000));
+        outstanding.on_report(0, 0.0);
+        let (mut time, mut sent) = (0.0, 0.0);
+        while time < seconds {
+            let now = Time::ZERO + Duration::from_secs_f64(time);
+            outstanding.on_sent(now, 1000);
+            sent += 1000.0;
+            time += 1000.0 / outstanding.most(now, bound).unwrap_or(rate).min(rate);
+        }
+        sent
+    }
+
+    #[test]
+    fn into_a_hole_go_at_the_start_twice_what_has_arrived_and_little_more() {
+        let sent = sent_into_a_hole(START_BOUND, 6e6, 1.0);
+        assert!((40_000.0..120_000.0).contains(&sent), "{sent}");
+        let tenfold = sent_into_a_hole(START_BOUND, 6e6, 10.0);
+        assert!(tenfold - sent < 50_000.0, "{sent} {tenfold}");
+    }
+
+    #[test]
+    fn later_what_arrives_in_half_a_second_and_a_quarter_of_that_in_each_time_that_is_as_long() {
+        let bound = Bound { passed: Some(1e6), ..START_BOUND };
+        let sent = sent_into_a_hole(bound, 1e6, 1.0);
+        assert!((500_000.0..700_000.0).contains(&sent), "{sent}");
+        let sent = sent_into_a_hole(bound, 1e6, 60.0);
+        assert!(sent < 1_300_000.0, "{sent}");
+    }
+
+    #[test]
+    fn what_is_reported_on_is_not_on_the_way_and_idle_time_is_no_silence() {
+        let mut outstanding = Outstanding::default();
+        (0..30).for_each(|_| outstanding.on_sent(at(0), 1000));
+        assert_eq!(outstanding.most(at(9000), START_BOUND), None, "nothing was heard yet");
+        outstanding.on_report(0, 0.5);
+        for n in 0..20 {
+            assert_eq!(outstanding.most(at(60_000 + n), START_BOUND), None);
+            outstanding.on_sent(at(60_000 + n), 1000);
+        }
+        // Half of 30 have arrived, so that 30 may be on the way.
+        (0..10).for_each(|_| outstanding.on_sent(at(60_020), 1000));
+        let most = outstanding.most(at(60_030), START_BOUND).unwrap();
+        assert!((most - 0.25 * 30_000.0 / 0.03).abs() < 1.0, "{most}");
+        outstanding.on_report(9000, 0.0);
+        assert_eq!(outstanding.most(at(60_030), START_BOUND), None);
+    }
+}

@@ -1,0 +1,282 @@
+//! `fanfare bench roads`: transfers and messages over the kernel's own shapers.
+
+mod table;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fanfare_command::{Exit, Failure, Help, Output, OutputArgs};
+use fanfare_lab::{
+    GroupBench, GroupCase, GroupRun, LabError, Road, RoadBench, RoadControl, RoadRow, RoadSender,
+    RoadTransfer, Stop,
+};
+
+use super::lines::{Conclusion, directory, end, print};
+use crate::{
+    ending::{ended_early, give_up, stop},
+    fanfare::fanfare,
+};
+
+const HELP: Help = Help::new(&[
+    ("fanfare bench roads --short", "five roads in a minute"),
+    ("fanfare bench roads --roads 'tbf-56k-*,lan' --runs 1", "some roads"),
+    ("fanfare bench roads --out results", "all, with a page"),
+    ("fanfare bench roads --groups", "messages in place of files"),
+])
+.exits(&[
+    (Exit::Done, "everything was measured, and every transfer by default ended well"),
+    (Exit::Failed, "failed; with --short: a road falls short"),
+    (Exit::Partial, "a transfer by default did not end well"),
+    (Exit::Permission, "root is needed"),
+    (Exit::Resource, "a program is missing"),
+    (Exit::Interrupted, "interrupted by Ctrl-C"),
+])
+.environment(&[("FANFARE_BIN", "another build of fanfare to be measured")])
+.files(&[("--out DIR", "pages of results")]);
+
+/// Measure transfers over the kernel's shapers: token buckets, policers and loss
+///
+/// Sender and receivers are network namespaces of this machine. This needs root, tc and nft. Each road is
+/// measured with 'fanfare send' as it is, with a rate that it is told, with --cc norm and --cc
+/// loss-tolerant, and with a TCP connection to each receiver. The time counts from the start of the
+/// sender until its end. All roads with --runs 1 take about three hours.
+/// docs/explanation/throughput.md explains roads and columns.
+#[derive(Debug, Args)]
+#[command(after_help = HELP.short(), after_long_help = HELP.long())]
+pub(super) struct RoadsArgs {
+    /// Roads, with commas; 'tbf-56k-*' is all that begin so [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    roads: Vec<String>,
+    /// List the roads, and measure nothing
+    #[arg(long)]
+    list: bool,
+    /// Numbers of receivers, with commas [default: 1,3,10; 3 with --groups]
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=60))]
+    receivers: Vec<u16>,
+    /// Senders, with commas: default, told, norm, loss-tolerant, tcp [default: all]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "NAMES",
+        default_value = "default,told,norm,loss-tolerant,tcp",
+        hide_default_value = true,
+        conflicts_with = "groups"
+    )]
+    senders: Vec<RoadControl>,
+    /// How often each is measured
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
+    /// Measure messages of groups in place of files
+    #[arg(long)]
+    groups: bool,
+    /// Check five roads in a minute, for CI
+    ///
+    /// Exits with 1 if 'fanfare send' does not end, is far too slow or sends far too much on one of them,
+    /// twice in a row.
+    #[arg(long, conflicts_with_all = ["roads", "receivers", "senders", "runs", "groups", "out", "list"])]
+    short: bool,
+    /// Write roads.md and roads.csv, or roads-groups.md and .csv, to this directory
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// What the page says of the run: which build it is, and what ran beside it
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true,
+        hide_short_help = true
+    )]
+    note: String,
+    /// Directory for files [default: in memory, by large pages]
+    #[arg(long, hide_short_help = true)]
+    dir: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(super) fn run(args: &RoadsArgs) -> Exit {
+    let output = Output::new(args.output);
+    if args.groups { groups(args, &output) } else { files(args, &output) }
+}
+
+fn files(args: &RoadsArgs, output: &Output) -> Exit {
+    let bench = match args.bench() {
+        Ok(bench) => bench,
+        Err(failure) => return fanfare_command::give_up(output, &failure),
+    };
+    if args.list {
+        output.data(&table::roads(&bench.roads).to_string());
+        return Exit::Done;
+    }
+    let mut tell = |transfer: &RoadTransfer| {
+        print(output, "transfer", transfer);
+        output.text(&line(transfer));
+    };
+    until_stopped(output, |stop| match args.short {
+        true => {
+            let (rows, shortfalls) = bench.check(stop, &mut tell)?;
+            Ok(judge(&rows, &shortfalls, output))
+        }
+        false => {
+            let rows = bench.run(stop, &mut tell)?;
+            conclude(&rows, output);
+            let of_default = |row: &&RoadRow| row.sender == RoadSender::Default;
+            Ok(end(rows.iter().filter(of_default).all(RoadRow::is_complete), output))
+        }
+    })
+}
+
+fn groups(args: &RoadsArgs, output: &Output) -> Exit {
+    let bench = match args.group_bench() {
+        Ok(bench) => bench,
+        Err(failure) => return fanfare_command::give_up(output, &failure),
+    };
+    if args.list {
+        let names: Vec<String> = bench.cases.iter().map(ToString::to_string).collect();
+        output.data(&(names.join("\n") + "\n"));
+        return Exit::Done;
+    }
+    let mut tell = |run: &GroupRun| {
+        print(output, "group", run);
+        output.text(&group_line(run));
+    };
+    until_stopped(output, |stop| {
+        let runs = bench.run(stop, &mut tell)?;
+        output.data(&table::groups(&runs).to_string());
+        let of_default = |run: &&GroupRun| run.told.is_none();
+        Ok(end(runs.iter().filter(of_default).all(GroupRun::is_complete), output))
+    })
+}
+
+fn until_stopped(output: &Output, run: impl FnOnce(&Stop) -> Result<Exit, LabError>) -> Exit {
+    let stop = match stop() {
+        Ok(stop) => stop,
+        Err(error) => return give_up(output, &error),
+    };
+    let result = run(&stop);
+    output.clear();
+    result.unwrap_or_else(|error| ended_early(output, &error, &stop))
+}
+
+fn conclude(rows: &[RoadRow], output: &Output) {
+    for row in rows {
+        print(output, "road", row);
+    }
+    output.data(&table::rows(rows).to_string());
+}
+
+/// What a short check came to: a sentence for each road that falls short.
+fn judge(rows: &[RoadRow], shortfalls: &[String], output: &Output) -> Exit {
+    let exit = if shortfalls.is_empty() { Exit::Done } else { Exit::Failed };
+    output.clear();
+    for shortfall in shortfalls {
+        output.failure(&Failure::new(Exit::Failed, "bench.roads", shortfall.clone()));
+    }
+    conclude(rows, output);
+    print(output, "result", &Conclusion { ok: exit == Exit::Done, exit: exit as u8 });
+    exit
+}
+
+impl RoadsArgs {
+    /// Numbers of receivers that were asked for, or else these.
+    fn receivers(&self, or_else: &[usize]) -> Vec<usize> {
+        let given: Vec<usize> = self.receivers.iter().map(|count| usize::from(*count)).collect();
+        if given.is_empty() { or_else.to_vec() } else { given }
+    }
+
+    fn bench(&self) -> Result<RoadBench, Failure> {
+        let roads = Road::chosen(&self.roads, &self.receivers(&[1, 3, 10]))
+            .map_err(|text| Failure::usage("bench.road", text))?;
+        let bench = RoadBench {
+            roads,
+            controls: self.senders.clone(),
+            runs: self.runs,
+            out: self.out.clone(),
+            note: self.note.clone(),
+            directory: directory(self.dir.as_ref()),
+            fanfare: fanfare(),
+        };
+        Ok(if self.short { bench.short() } else { bench })
+    }
+
+    fn group_bench(&self) -> Result<GroupBench, Failure> {
+        let cases = GroupCase::chosen(&self.roads, &self.receivers(&[3]))
+            .map_err(|text| Failure::usage("bench.road", text))?;
+        Ok(GroupBench {
+            cases,
+            runs: self.runs,
+            out: self.out.clone(),
+            note: self.note.clone(),
+            fanfare: fanfare(),
+        })
+    }
+}
+
+/// One transfer, for people.
+fn line(transfer: &RoadTransfer) -> String {
+    let RoadTransfer { road, receivers, sender, sent_per_file, dropped, why, .. } = transfer;
+    let took = match transfer.seconds {
+        Some(seconds) => format!("{seconds:.2} s"),
+        None => format!("not complete: {why}"),
+    };
+    format!("{road} to {receivers}, {sender}: {took}, sent {sent_per_file:.2}, {dropped} dropped")
+}
+
+/// One run of a group, for people.
+fn group_line(run: &GroupRun) -> String {
+    let who = run.who();
+    match (run.seconds, run.jain) {
+        (_, Some(jain)) => format!("{}, {who}: Jain's index {jain:.3}", run.case),
+        (Some(seconds), None) => {
+            format!("{}, {who}: {seconds:.2} s, {} of {} came", run.case, run.came, run.published)
+        }
+        (None, None) => {
+            format!("{}, {who}: no end, {} of {} came", run.case, run.came, run.published)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: RoadsArgs,
+    }
+
+    fn parsed(words: &[&str]) -> Result<RoadsArgs, clap::Error> {
+        Line::try_parse_from([&["roads"], words].concat()).map(|line| line.args)
+    }
+
+    #[test]
+    fn senders_roads_and_receivers_are_lists() {
+        let args =
+            parsed(&["--roads", "lan,police-*", "--receivers", "1,10", "--senders", "default,tcp"]);
+        let bench = args.unwrap().bench().unwrap();
+        assert_eq!((bench.roads.len(), bench.runs), (2 * 4, 3));
+        assert_eq!(bench.controls, [RoadControl::Default, RoadControl::Tcp]);
+        assert!(parsed(&["--senders", "fast"]).is_err());
+        let unknown = parsed(&["--roads", "none"]).unwrap().bench().unwrap_err();
+        assert_eq!(unknown.exit, Exit::Usage);
+    }
+
+    #[test]
+    fn the_short_check_is_five_roads_once_and_takes_no_other_choice() {
+        let bench = parsed(&["--short"]).unwrap().bench().unwrap();
+        assert_eq!((bench.roads.len(), bench.runs), (5, 1));
+        assert_eq!(bench.controls, [RoadControl::Default, RoadControl::Told]);
+        assert!(parsed(&["--short", "--runs", "2"]).is_err());
+    }
+
+    #[test]
+    fn groups_have_cases_of_their_own() {
+        let all = parsed(&["--groups"]).unwrap().group_bench().unwrap();
+        assert_eq!(all.cases.len(), 10);
+        let some = parsed(&["--groups", "--roads", "share-*"]).unwrap().group_bench().unwrap();
+        assert_eq!(some.cases.len(), 2);
+    }
+}

@@ -1,0 +1,151 @@
+//! Real programs over the kernel's own shapers: how a transfer ends on a slow, shaped or lossy road,
+//! with each of our controllers, with a told rate, and with TCP.
+//!
+//! Each transfer has a network of its own, and is measured as the user sees it: from the start of the
+//! sender's program to its exit.
+//!
+//! - `road`: what is between sender and receivers, and all of these; `network`: hosts, shapers and counters
+//! - `sender`: who sends; `transfer`: one transfer; `row`: all of one sender over one road
+//! - `short_check`: a check of half a minute or so; `page`: files for people and for programs
+//! - `groups`: the same for messages of groups
+
+mod groups;
+mod network;
+mod page;
+mod road;
+mod row;
+mod sender;
+mod short_check;
+mod transfer;
+
+use std::{fs, path::PathBuf};
+
+pub use groups::{GroupBench, GroupCase, GroupRun};
+pub use road::{Line, Road, Trouble};
+pub use row::RoadRow;
+pub use sender::{RoadControl, RoadSender};
+pub use transfer::RoadTransfer;
+
+use crate::{
+    error::LabError,
+    peer::{Peer, System, Tools},
+    stop::Stop,
+    system::{privileges, scratch::Scratch},
+    trials::Trials,
+};
+use transfer::Range;
+
+/// The name of the files that are written.
+const NAME: &str = "roads";
+
+/// What is to be measured.
+#[derive(Debug, Clone)]
+pub struct RoadBench {
+    /// The roads, one after another.
+    pub roads: Vec<Road>,
+    /// Who sends on each.
+    pub controls: Vec<RoadControl>,
+    /// How often each sends.
+    pub runs: u32,
+    /// Where `roads.md` and `roads.csv` go, if they are wanted.
+    pub out: Option<PathBuf>,
+    /// What the page says of the run: which build it is, and what ran beside it.
+    pub note: String,
+    /// Where files are while they are sent, better in memory.
+    pub directory: PathBuf,
+    /// The program that is measured.
+    pub fanfare: PathBuf,
+}
+
+/// What is the same for all roads.
+struct Setup<'a> {
+    bench: &'a RoadBench,
+    fanfare: Box<dyn Peer>,
+    tcp: Option<Box<dyn Peer>>,
+    scratch: Scratch,
+    stop: &'a Stop,
+    load: String,
+}
+
+impl RoadBench {
+    /// Measures road by road, and writes the page after each.
+    ///
+    /// # Errors
+    /// What is missing or refused, or that the user stopped it. No namespace and no copy is left then.
+    pub fn run(
+        &self,
+        stop: &Stop,
+        tell: &mut dyn FnMut(&RoadTransfer),
+    ) -> Result<Vec<RoadRow>, LabError> {
+        let setup = self.prepare(stop)?;
+        let mut rows = Vec::new();
+        for road in &self.roads {
+            rows.extend(setup.measure(road, self.runs, tell)?);
+            self.write(&rows, &setup)?;
+        }
+        Ok(rows)
+    }
+
+    fn prepare<'a>(&'a self, stop: &'a Stop) -> Result<Setup<'a>, LabError> {
+        privileges::check()?;
+        crate::lab::clear_leftovers()?;
+        let load = page::load();
+        let tools = Tools::of(&self.fanfare);
+        let fanfare = System::Fanfare.prepare(&tools)?;
+        let wants_tcp = self.controls.contains(&RoadControl::Tcp);
+        let tcp = wants_tcp.then(|| System::Tcp.prepare(&tools)).transpose()?;
+        let scratch = Scratch::with_large_pages(&self.directory)?;
+        for road in &self.roads {
+            scratch.check_room(road.size, road.receivers)?;
+        }
+        Ok(Setup { bench: self, fanfare, tcp, scratch, stop, load })
+    }
+
+    fn write(&self, rows: &[RoadRow], setup: &Setup<'_>) -> Result<(), LabError> {
+        let Some(out) = &self.out else { return Ok(()) };
+        let trials = Trials { out: out.clone(), jobs: 1, fanfare: self.fanfare.clone() };
+        let head = page::Head {
+            runs: self.runs,
+            version: setup.fanfare.version(),
+            note: &self.note,
+            load: &setup.load,
+        };
+        trials.write(NAME, &page::markdown(rows, &head), &page::csv(rows))
+    }
+}
+
+impl Setup<'_> {
+    /// All senders one after another in every run, so that all meet the same minutes.
+    fn measure(
+        &self,
+        road: &Road,
+        runs: u32,
+        tell: &mut dyn FnMut(&RoadTransfer),
+    ) -> Result<Vec<RoadRow>, LabError> {
+        let scratch = self.scratch.path();
+        let range = Range {
+            program: &self.bench.fanfare,
+            road,
+            fanfare: &*self.fanfare,
+            tcp: self.tcp.as_deref(),
+            scratch,
+            stop: self.stop,
+        };
+        let senders: Vec<RoadSender> =
+            self.bench.controls.iter().flat_map(|control| control.senders(road)).collect();
+        let mut transfers = Vec::new();
+        for _ in 0..runs {
+            for sender in &senders {
+                let transfer = range.shoot(*sender)?;
+                tell(&transfer);
+                transfers.push(transfer);
+            }
+        }
+        // The next road has a file of another size.
+        let source = transfer::source(scratch);
+        fs::remove_file(&source).map_err(|error| {
+            LabError::system(format_args!("file ({})", source.display()), &error)
+        })?;
+        Ok(RoadRow::all(road, &senders, &transfers))
+    }
+}

@@ -1,0 +1,251 @@
+//! The hosts of a road, and the kernel's shapers between them, with their counters.
+
+use fanfare_sim::Scenario;
+
+use super::road::{Line, POLICER_BURST, Road, Trouble, WAIT_MS};
+use crate::{
+    bench::star::Star,
+    error::{LabError, Refusal},
+    host::{Host, INTERFACE},
+    lab::Lab,
+    system::tool,
+};
+
+/// The largest IP packet of these networks.
+const MTU: usize = 1500;
+/// Bytes that a frame has before its IP packet.
+const ETHERNET: u64 = 14;
+/// A queue before an emulated line has four packets at least.
+const QUEUE_LEAST: u64 = 6_000;
+/// The table of nft's rules and of its counter.
+const TABLE: &str = "netdev roads";
+
+/// Hosts and a network; gone when dropped. Each transfer has one of its own, so that buckets are full and
+/// counters are zero.
+#[derive(Debug)]
+pub(super) struct Network {
+    road: Road,
+    hosts: Hosts,
+}
+
+#[derive(Debug)]
+enum Hosts {
+    Bridge(Star),
+    Emulated(Box<Lab>),
+}
+
+/// What has passed and what has not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counted {
+    /// Bytes of frames on the sender's cable, without those that a bucket on it dropped.
+    pub(super) sent_bytes: u64,
+    /// Packets that bucket, policer or queue dropped; of a LAN with loss, the mean of its receivers.
+    pub(super) dropped: u64,
+}
+
+impl Network {
+    pub(super) fn up(road: &Road) -> Result<Self, LabError> {
+        let hosts = match road.line {
+            Line::Emulated { .. } => Hosts::Emulated(Box::new(Lab::up(&scenario(road)?, 1)?)),
+            line => Hosts::Bridge(bridge(road, line)?),
+        };
+        Ok(Self { road: *road, hosts })
+    }
+
+    fn hosts(&self) -> &[Host] {
+        match &self.hosts {
+            Hosts::Bridge(star) => star.hosts(),
+            Hosts::Emulated(lab) => lab.hosts(),
+        }
+    }
+    pub(super) fn sender(&self) -> &Host {
+        &self.hosts()[0]
+    }
+    pub(super) fn receivers(&self) -> &[Host] {
+        &self.hosts()[1..]
+    }
+
+    /// Reads the counters of the kernel, or of the emulator.
+    pub(super) fn counted(&self) -> Result<Counted, LabError> {
+        let star = match &self.hosts {
+            Hosts::Bridge(star) => star,
+            Hosts::Emulated(lab) => return emulated(lab),
+        };
+        let dropped = match self.road.line {
+            Line::Bucket { .. } => bucket_dropped(self.sender().namespace(), INTERFACE)?,
+            Line::Policer { .. } => filter_dropped(star.hub())?,
+            Line::Lan { loss_percent: 0 } | Line::Emulated { .. } => 0,
+            Line::Lan { .. } => {
+                let each = star.receivers().iter().map(|host| filter_dropped(host.namespace()));
+                each.sum::<Result<u64, LabError>>()? / star.receivers().len().max(1) as u64
+            }
+        };
+        Ok(Counted { sent_bytes: sent_bytes(self.sender())?, dropped })
+    }
+}
+
+fn bridge(road: &Road, line: Line) -> Result<Star, LabError> {
+    let star = Star::up(road.receivers, MTU, false)?;
+    match line {
+        Line::Bucket { rate_bps, burst } => {
+            star.limit_sender(rate_bps, burst, queue(rate_bps, burst))?;
+        }
+        Line::Policer { rate_bps } => {
+            split(star.sender())?;
+            let rate = rate_bps / 8;
+            let what = format!("limit rate over {rate} bytes/second burst {POLICER_BURST} bytes");
+            filter(star.hub(), "port0", &what)?;
+        }
+        Line::Lan { loss_percent } if loss_percent > 0 => {
+            split(star.sender())?;
+            let what =
+                format!("meta l4proto {{ tcp, udp }} numgen random mod 100 < {loss_percent}");
+            star.receivers()
+                .iter()
+                .try_for_each(|host| filter(host.namespace(), INTERFACE, &what))?;
+        }
+        Line::Lan { .. } | Line::Emulated { .. } => {}
+    }
+    Ok(star)
+}
+
+/// What may wait before a bucket, bytes, as tc makes it of `latency`.
+pub(super) fn queue(rate_bps: u64, burst: u64) -> u64 {
+    burst + rate_bps / 8 * WAIT_MS / 1000
+}
+
+/// Has the kernel cut super-packets before they leave: each packet is judged by itself.
+fn split(host: &Host) -> Result<(), LabError> {
+    let words = ["-n", host.namespace(), "link", "set", INTERFACE, "gso_max_segs", "1"];
+    tool::ip(&words, "").map(drop)
+}
+
+/// Drops what these words of nft match, of all that comes in there, and counts it.
+fn filter(namespace: &str, device: &str, what: &str) -> Result<(), LabError> {
+    let rules = format!(
+        "add table {TABLE}\n\
+         add counter {TABLE} dropped\n\
+         add chain {TABLE} in {{ type filter hook ingress device \"{device}\" priority 0; policy accept; }}\n\
+         add rule {TABLE} in {what} counter name dropped drop\n"
+    );
+    tool::ip(&["netns", "exec", namespace, "nft", "-f", "-"], &rules).map(drop)
+}
+
+fn filter_dropped(namespace: &str) -> Result<u64, LabError> {
+    let list = ["nft", "-j", "list", "counter", "netdev", "roads", "dropped"];
+    let told = tool::ip(&[&["netns", "exec", namespace][..], &list].concat(), "")?;
+    let found = json(&told)["nftables"]
+        .as_array()
+        .and_then(|all| all.iter().find_map(|each| each["counter"]["packets"].as_u64()));
+    found.ok_or_else(|| no_counter("nft"))
+}
+
+/// Packets that the queue at this device dropped. A super-packet that did not fit counts as one.
+pub(super) fn bucket_dropped(namespace: &str, device: &str) -> Result<u64, LabError> {
+    let list = ["tc", "-s", "-j", "qdisc", "show", "dev", device];
+    let told = tool::ip(&[&["netns", "exec", namespace][..], &list].concat(), "")?;
+    json(&told)[0]["drops"].as_u64().ok_or_else(|| no_counter("tc"))
+}
+
+/// Bytes of frames that have left a host.
+pub(super) fn sent_bytes(host: &Host) -> Result<u64, LabError> {
+    let told = tool::ip(&["-n", host.namespace(), "-s", "-j", "link", "show", INTERFACE], "")?;
+    json(&told)[0]["stats64"]["tx"]["bytes"].as_u64().ok_or_else(|| no_counter("ip"))
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+fn no_counter(program: &str) -> LabError {
+    let text = format!("{program} -j (no counter): it does not say what it counted. Update it");
+    LabError::new(Refusal::System, "lab.counters", text)
+}
+
+fn emulated(lab: &Lab) -> Result<Counted, LabError> {
+    let snapshot = lab.snapshot()?;
+    let sent = snapshot.nodes.iter().find(|node| node.node == "sender").map(|node| node.sent);
+    let sent = sent.unwrap_or_default();
+    let line = snapshot.links.iter().find(|link| link.from == "in" && link.to == "out");
+    Ok(Counted {
+        sent_bytes: sent.bytes + sent.packets * ETHERNET,
+        dropped: line.map_or(0, |line| line.dropped),
+    })
+}
+
+/// The network of an emulated road as a scenario.
+fn scenario(road: &Road) -> Result<Scenario, LabError> {
+    let text = text(road);
+    Scenario::parse_for_laboratory(&text, &|name| Err(format!("{name}: no file is read"))).map_err(
+        |mistakes| {
+            let why: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+            let text = format!("road ({}): {}. Report this", road.name(), why.join("; "));
+            LabError::new(Refusal::System, "bench.road", text)
+        },
+    )
+}
+
+fn text(road: &Road) -> String {
+    let Line::Emulated { rate_bps, round_trip_ms, trouble } = road.line else {
+        return String::new();
+    };
+    let bytes = (rate_bps / 8 * u64::from(round_trip_ms) / 1000).max(QUEUE_LEAST);
+    let packets = bytes / MTU as u64;
+    let queue = match trouble {
+        Trouble::Fair => format!("{{ kind = \"fair\", bytes = {bytes} }}"),
+        // Between a sixth and a half of the queue, as RED's authors advise.
+        Trouble::Red => format!(
+            "{{ kind = \"red\", min = {}, max = {}, packets = {packets} }}",
+            (packets / 6).max(1),
+            (packets / 2).max(2)
+        ),
+        _ => format!("{{ kind = \"drop-tail\", bytes = {bytes} }}"),
+    };
+    let more = match trouble {
+        Trouble::Bursts => "loss = { ge = { mean = \"5%\", burst = 4 } }\n",
+        Trouble::Doubled => "duplicate = 0.05\n",
+        Trouble::Reordered => "reorder = 0.05\n",
+        Trouble::Delay | Trouble::Fair | Trouble::Red => "",
+    };
+    let one_way = f64::from(round_trip_ms) / 2.0;
+    let receivers = road.receivers;
+    format!(
+        "[scenario]\n\
+         name = \"roads\"\n\
+         duration = \"24h\"\n\
+         [[node]]\nname = \"sender\"\nhost = true\n\
+         [[node]]\nname = \"receiver\"\ncount = {receivers}\nhost = true\n\
+         [[node]]\nname = \"in\"\n\
+         [[node]]\nname = \"out\"\n\
+         [[link]]\nfrom = \"in\"\nto = \"out\"\nrate = \"{rate_bps}bps\"\ndelay = \"0ms\"\nqueue = {queue}\n\
+         [[link]]\nfrom = \"out\"\nto = \"in\"\ndelay = \"0ms\"\n\
+         [[link]]\nfrom = \"sender\"\nto = \"in\"\nboth = true\ndelay = \"0ms\"\n\
+         [[link]]\nfrom = \"out\"\nto = \"receiver*\"\ndelay = \"{one_way}ms\"\n{more}\
+         [[link]]\nfrom = \"receiver*\"\nto = \"out\"\ndelay = \"{one_way}ms\"\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_emulated_road_is_a_scenario_with_a_host_for_each_program() {
+        let roads = Road::chosen(&[], &[1, 10]).unwrap();
+        let emulated = roads.iter().filter(|road| matches!(road.line, Line::Emulated { .. }));
+        let mut count = 0;
+        for road in emulated {
+            let hosts = scenario(road).unwrap().plan(1).emulated_hosts();
+            assert_eq!(hosts.len(), 1 + road.receivers, "{road:?}");
+            assert_eq!(hosts[0].name, "sender");
+            count += 1;
+        }
+        assert_eq!(count, 16);
+    }
+
+    #[test]
+    fn what_waits_before_a_bucket_is_its_burst_and_200_ms_of_its_rate() {
+        assert_eq!(queue(56_000, 16_000), 16_000 + 1_400);
+        assert_eq!(queue(100_000_000, 256_000), 256_000 + 2_500_000);
+    }
+}

@@ -1,0 +1,230 @@
+//! The rows as a page for people, and as comma-separated values for programs.
+
+use std::{fmt::Write as _, fs, process::Command};
+
+use super::{row::RoadRow, sender::RoadSender};
+use crate::{
+    bench::rate::{Spread, short},
+    reproduce::machine,
+};
+
+/// What is the same for all rows.
+#[derive(Debug, Clone)]
+pub(super) struct Head<'a> {
+    /// How often each was measured.
+    pub(super) runs: u32,
+    /// Version and hash of the program.
+    pub(super) version: &'a str,
+    /// What the user says of the run.
+    pub(super) note: &'a str,
+    /// Load average when it began.
+    pub(super) load: &'a str,
+}
+
+/// A row for these is right: `default` has so much of the best of our controllers and of the told rate.
+const GOAL: f64 = 0.9;
+
+const COLUMNS: [&str; 10] = [
+    "road",
+    "to",
+    "file",
+    "sender",
+    "seconds",
+    "sent/file",
+    "dropped",
+    "exit",
+    "of told",
+    "of best",
+];
+
+/// Says when, where and with what it was run.
+pub(super) fn when_and_where(head: &Head<'_>) -> String {
+    let Head { version, note, load: before, .. } = head;
+    let date = Command::new("date").args(["-u", "+%F"]).output();
+    let date = date.map(|told| String::from_utf8_lossy(&told.stdout).trim().to_owned());
+    let note = if note.is_empty() { String::new() } else { format!(" {note}") };
+    format!(
+        "Run on {}, on {}. Fanfare {version}. The load average was {before} before and {} after.{note}\n",
+        date.unwrap_or_default(),
+        machine(),
+        load(),
+    )
+}
+
+/// The load average of the last minute.
+pub(super) fn load() -> String {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().next().unwrap_or("unknown").to_owned()
+}
+
+/// All rows as a page.
+pub(super) fn markdown(rows: &[RoadRow], head: &Head<'_>) -> String {
+    let runs = head.runs;
+    let times = if runs == 1 { "One run each".to_owned() } else { format!("Medians of {runs}") };
+    let mut text = format!(
+        "# Roads\n\n\
+         *For network engineers who want to know how a transfer ends on a slow, shaped or lossy network. \
+         Made by `fanfare bench roads`.\n\
+         [Throughput](../docs/explanation/throughput.md#roads-with-shapers-bench-roads) says how roads are \
+         made and what the columns mean.*\n\n\
+         {times}. Whole processes from start to exit. `default` is `fanfare send FILE --expect N`. The \
+         others are the same\nwith `--cc fixed --rate` (`told`), `--cc norm` and `--cc loss-tolerant`; `tcp` \
+         is CUBIC to each receiver at once.\n\n{}",
+        when_and_where(head)
+    );
+    text += &table(&COLUMNS, 4, rows.iter().map(cells));
+    text += &summary(rows);
+    for row in rows.iter().filter(|row| !row.why.is_empty()) {
+        let _ = write!(
+            text,
+            "\nNot complete: {} to {}, {}: {}.\n",
+            row.road, row.receivers, row.sender, row.why
+        );
+    }
+    text
+}
+
+/// A table whose columns from this one on are figures.
+pub(super) fn table(
+    columns: &[&str],
+    figures_from: usize,
+    lines: impl Iterator<Item = Vec<String>>,
+) -> String {
+    let rule: String =
+        (0..columns.len()).map(|at| if at < figures_from { "---|" } else { "--:|" }).collect();
+    let lines: String = lines.map(|line| format!("| {} |\n", line.join(" | "))).collect();
+    format!("\n| {} |\n|{rule}\n{lines}", columns.join(" | "))
+}
+
+/// In how many cells `default` does what it should.
+fn summary(rows: &[RoadRow]) -> String {
+    let defaults: Vec<&RoadRow> =
+        rows.iter().filter(|row| row.sender == RoadSender::Default).collect();
+    let ended = defaults.iter().filter(|row| row.is_complete()).count();
+    let is_right = |row: &&&RoadRow| row.worst_ratio().is_none_or(|ratio| ratio >= GOAL);
+    let right = defaults.iter().filter(is_right).count();
+    let count = defaults.len();
+    let mut text = format!(
+        "\n`default` ends in every run of {ended} of {count} cells. It has {GOAL} of the told rate and of \
+         the best of our controllers in {right}.\n"
+    );
+    let below = defaults.iter().filter(|row| !is_right(row) || !row.is_complete());
+    let names: Vec<String> =
+        below.map(|row| format!("{} to {}", row.road, row.receivers)).collect();
+    if !names.is_empty() {
+        let _ = writeln!(text, "The others: {}.", names.join(", "));
+    }
+    text
+}
+
+fn cells(row: &RoadRow) -> Vec<String> {
+    vec![
+        row.road.clone(),
+        row.receivers.to_string(),
+        short(row.size),
+        row.sender.to_string(),
+        seconds(row.seconds),
+        format!("{:.3}", row.sent_per_file),
+        row.dropped.to_string(),
+        exits(&row.exits),
+        figure(row.of_told),
+        figure(row.of_best),
+    ]
+}
+
+/// With least and most, where there are several.
+pub(super) fn seconds(spread: Option<Spread>) -> String {
+    let Some(Spread { median, least, most }) = spread else { return "no end".to_owned() };
+    let value = |value: f64| match value.is_finite() {
+        true => format!("{value:.2}"),
+        false => "no end".to_owned(),
+    };
+    match least.total_cmp(&most).is_eq() {
+        true => value(median),
+        false => format!("{} ({} to {})", value(median), value(least), value(most)),
+    }
+}
+
+/// One code where all are the same.
+pub(super) fn exits(codes: &[Option<i32>]) -> String {
+    let word =
+        |code: &Option<i32>| code.map_or_else(|| "stopped".to_owned(), |code| code.to_string());
+    match codes {
+        [first, rest @ ..] if rest.iter().all(|code| code == first) => word(first),
+        codes => codes.iter().map(word).collect::<Vec<String>>().join(", "),
+    }
+}
+
+/// Nothing where there is none.
+pub(super) fn figure(value: Option<f64>) -> String {
+    value.map(|value| format!("{value:.2}")).unwrap_or_default()
+}
+
+/// All rows as comma-separated values: bytes, seconds.
+pub(super) fn csv(rows: &[RoadRow]) -> String {
+    let mut text =
+        "road,receivers,file_bytes,sender,seconds,least_s,most_s,sent_per_file,dropped,exits,\
+                    complete,of_told,of_best\n"
+            .to_owned();
+    for row in rows {
+        let second = |of: fn(&Spread) -> f64| {
+            let value = row.seconds.as_ref().map(of).filter(|value| value.is_finite());
+            value.map(|value| format!("{value:.4}")).unwrap_or_default()
+        };
+        let fields = [
+            row.road.clone(),
+            row.receivers.to_string(),
+            row.size.to_string(),
+            row.sender.to_string(),
+            second(|it| it.median),
+            second(|it| it.least),
+            second(|it| it.most),
+            format!("{:.4}", row.sent_per_file),
+            row.dropped.to_string(),
+            exits(&row.exits).replace(", ", " "),
+            row.complete.to_string(),
+            figure(row.of_told),
+            figure(row.of_best),
+        ];
+        text += &(fields.join(",") + "\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::roads::row::tests::rows;
+
+    fn text() -> String {
+        markdown(&rows(), &Head { runs: 3, version: "0", note: "A note.", load: "0.1" })
+    }
+
+    #[test]
+    fn each_row_has_a_field_for_each_column() {
+        let text = text();
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+        assert_eq!(lines.len(), rows().len() + 2, "{text}");
+        for line in lines {
+            assert_eq!(line.matches('|').count(), COLUMNS.len() + 1, "{line}");
+        }
+        let csv = csv(&rows());
+        let fields = csv.lines().map(|line| line.split(',').count());
+        assert!(fields.clone().all(|count| count == 13), "{csv}");
+        assert_eq!(fields.count(), rows().len() + 1);
+    }
+
+    #[test]
+    fn what_did_not_end_is_said_and_counted() {
+        let text = text();
+        assert!(
+            text.contains("| 8.00 (7.00 to no end) | 1.250 | 7 | 0, 0, stopped | 0.75 | 1.00 |")
+        );
+        assert!(text.contains("| norm | no end | 1.250 | 7 | stopped | 0.00 | 0.00 |"), "{text}");
+        assert!(text.contains("`default` ends in every run of 0 of 1 cells."), "{text}");
+        assert!(
+            text.contains("The others: tbf-1M-64k to 3.") && text.contains("A note."),
+            "{text}"
+        );
+    }
+}

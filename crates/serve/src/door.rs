@@ -1,0 +1,13 @@
+//! The sockets by which something comes.
+
+/// By which socket a run came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// That of the group.
+    Group,
+    /// That of this member alone, from which it speaks.
+    Own,
+    /// That of the machine, at the group's port: calls come there, and more only where nothing leads to
+    /// the member's own.
+    Machine,
+}

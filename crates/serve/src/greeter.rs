@@ -1,0 +1,116 @@
+//! Answers to the calls of senders, by the socket that was called and by the one that is to be sent to.
+
+use std::{collections::VecDeque, net::SocketAddr};
+
+use fanfare_units::time::Time;
+
+use crate::{
+    door::Door,
+    ear::{Called, Ear, Joined, Speaker},
+    message::{Message, NO_HOST},
+};
+
+/// Answers to calls that wait to be sent; a lost one is asked for again by the next call.
+const REPLIES_MAX: usize = 64;
+
+/// A message of a member's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// Where it goes.
+    pub to: SocketAddr,
+    /// What it says.
+    pub bytes: Vec<u8>,
+    /// It goes out by the socket of the machine, where it can.
+    pub by_machine: bool,
+}
+
+/// Answers calls of the session that it has joined.
+#[derive(Debug)]
+pub struct Greeter {
+    pub(crate) ear: Ear,
+    replies: VecDeque<Reply>,
+    /// The port that it speaks from; 0 while that is not known.
+    port: u16,
+    dropped: u64,
+}
+
+impl Greeter {
+    /// For who has `joined` so.
+    #[must_use]
+    pub fn new(joined: Joined) -> Self {
+        Self { ear: Ear::new(joined), replies: VecDeque::new(), port: 0, dropped: 0 }
+    }
+
+    /// The port that it speaks from, for those that hear another.
+    pub fn set_port(&mut self, port: u16) {
+        self.port = port;
+    }
+
+    /// A datagram came. Whether it was one of a sender that calls, or shows that it has heard the answer.
+    /// `nonce`: chance.
+    pub fn on_datagram(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        door: Door,
+        datagram: &[u8],
+        nonce: u64,
+    ) -> bool {
+        let Some((id, message)) = Message::parse(datagram) else { return false };
+        self.on_message(now, Speaker { address: from, id }, door, &message, nonce)
+    }
+
+    pub(crate) fn on_message(
+        &mut self,
+        now: Time,
+        speaker: Speaker,
+        door: Door,
+        message: &Message,
+        nonce: u64,
+    ) -> bool {
+        match *message {
+            Message::Call { .. } if door == Door::Group => self.ear.on_group(speaker),
+            Message::Call { messages, host, called, session } => {
+                let call = Called { messages, host, port: called };
+                if let Some(answer) = self.ear.on_call(now, speaker, session, call, nonce) {
+                    // Firewalls there let in what comes from the port that was called, those here what
+                    // is sent to the port that was spoken from.
+                    if let (Door::Machine, &Message::Here { nonce, cookie, host, .. }, 1..) =
+                        (door, &answer, self.port)
+                    {
+                        let port = self.port;
+                        self.reply(speaker, Message::Here { nonce, cookie, host, port }, true);
+                    }
+                    self.reply(speaker, answer, false);
+                }
+            }
+            Message::Cookie { host: NO_HOST, nonce, cookie } if door != Door::Group => {
+                if let Some(answer) = self.ear.on_cookie(now, speaker, door, nonce, cookie) {
+                    self.reply(speaker, answer, door == Door::Machine);
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn reply(&mut self, to: Speaker, answer: Message, by_machine: bool) {
+        if self.replies.len() < REPLIES_MAX {
+            let bytes = answer.encode(to.id);
+            self.replies.push_back(Reply { to: to.address, bytes, by_machine });
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    /// The next answer.
+    pub fn poll_reply(&mut self) -> Option<Reply> {
+        self.replies.pop_front()
+    }
+
+    /// Answers that there was no room for.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
