@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stderr, clippy::print_stdout)]
 
+mod all_tests;
 mod api;
 mod circles;
 mod crash;
@@ -33,7 +34,7 @@ const USAGE: &str = "usage: cargo xtask <task>
   packages  install what the tests need (Debian, as root); name it elsewhere
   fmt       rustfmt, as a check
   tidy      the house rules that a program can check
-  test      unit, property, scenario and command tests
+  test      unit, property, scenario and command tests; what fails beside others runs once more, alone
   clippy    lints, warnings are errors
   docs      rustdoc, warnings are errors
   api       what a program sees of the crate fanfare is what public-api.txt says
@@ -78,15 +79,7 @@ fn steps() -> Vec<Step> {
         Step::new("packages", packages::install),
         cargo("fmt", &["fmt", "--all", "--check"]),
         Step::new("tidy", tidy::check),
-        // All that fails is told in one run. Most of a test's time goes by in waiting for programs, so
-        // that twice as many as there are processors end a third sooner (555 s and 330 s of the
-        // command line's).
-        Step::new("test", || {
-            step::cargo(
-                &["test", "--workspace", "--features", NATS, "--locked", "--no-fail-fast"],
-                &[("RUST_TEST_THREADS", "4")],
-            )
-        }),
+        Step::new("test", all_tests::run),
         cargo(
             "clippy",
             &[
@@ -305,7 +298,7 @@ fn of_interop(task: &str, options: &[String]) -> ExitCode {
     let mut args = vec!["run", "--quiet", "--locked", "-p", "fanfare-interop", "--", task];
     args.extend(options.iter().map(String::as_str));
     match step::cargo(&args, &[]) {
-        Outcome::Passed => ExitCode::SUCCESS,
+        Outcome::Passed | Outcome::PassedAgain(_) => ExitCode::SUCCESS,
         Outcome::Failed(why) | Outcome::Skipped(why) => {
             eprintln!("error: {why}");
             ExitCode::FAILURE

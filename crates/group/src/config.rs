@@ -39,6 +39,10 @@ pub struct GroupConfig {
     pub frame_max: usize,
     /// Sends nothing at all, only listens (EMCON). Default false.
     pub silent: bool,
+    /// Whether datagrams of one address alone come in, as with source-specific multicast. Then what others tell
+    /// of publishers that are not heard themselves is not heeded, and it says so: publishers that it does
+    /// not hear need not wait for it. Default false.
+    pub one_source: bool,
     /// Whether its own messages go to its own subscriptions, too. Default false.
     pub hears_itself: bool,
     /// Whether the driver must verify a stored message with a hash before it is delivered
@@ -65,6 +69,7 @@ impl Default for GroupConfig {
             announce_max: Duration::from_secs(64),
             frame_max: 1400,
             silent: false,
+            one_source: false,
             hears_itself: false,
             verifies: false,
             monitor: None,

@@ -169,7 +169,11 @@ impl<'a> Sending<'a> {
             self.group.ask_standings()?;
             self.ask = (self.looked + self.ask.1, ASK_MAX.min(self.ask.1 * 2));
         }
-        Ok(self.group.status()?.members.into_iter().map(|(node, _)| node).collect())
+        let status = self.group.status()?;
+        let mut there: BTreeSet<NodeId> =
+            status.members.into_iter().map(|(node, _)| node).collect();
+        status.listeners_elsewhere.iter().for_each(|node| _ = there.remove(node));
+        Ok(there)
     }
 
     /// Shows what happens for so long, and all that has.

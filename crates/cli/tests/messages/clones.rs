@@ -12,55 +12,71 @@ use super::node::{run, text, texts};
 use crate::support::Stage;
 
 /// Groups in an ordinary run; `FANFARE_CLONES` asks for more.
-const GROUPS: usize = 2;
+const GROUPS: usize = KINDS.len();
 
 fn copy(from: &Path, to: &Path) {
     let _ = std::fs::remove_dir_all(to);
     assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
 }
 
+/// What a publisher sends each time: so many lines, of so many bytes, with a key or without.
+#[derive(Clone, Copy)]
+struct Kind {
+    lines: usize,
+    bytes: usize,
+    sealed: bool,
+}
+
+const KINDS: [Kind; 6] = [
+    Kind { lines: 1, bytes: 40, sealed: false },
+    Kind { lines: 1, bytes: 20_000, sealed: false },
+    Kind { lines: 1, bytes: 40, sealed: true },
+    Kind { lines: 20, bytes: 100, sealed: false },
+    Kind { lines: 1, bytes: 20_000, sealed: true },
+    Kind { lines: 20, bytes: 100, sealed: true },
+];
+
 /// Two clones, and one that is set back, publish one after the other under one subscriber.
-fn clones_are_heard(size: u64) {
+fn clones_are_heard(kind: Kind) {
     let stage = Stage::new();
-    let long = |name: &str, seed: u8| {
-        let path = stage.file(name, usize::try_from(size).unwrap());
-        let mut bytes = std::fs::read(&path).unwrap();
-        bytes.iter_mut().for_each(|byte| *byte ^= seed);
-        std::fs::write(&path, bytes).unwrap();
-        text(&path)
+    let content = |seed: u8| {
+        let line = |n: usize| format!("{seed} {n} {}", "x".repeat(kind.bytes));
+        (0..kind.lines).map(line).collect::<Vec<String>>()
+    };
+    let key = text(&stage.path("key"));
+    let sealed: &[&str] = if kind.sealed { &["--key", &key] } else { &[] };
+    if kind.sealed {
+        run(&["key", "new", &key]).end().expect(0);
+    }
+    let publish = |seed: u8, cache: &str, more: &[&str]| {
+        let path = text(&stage.path(&format!("content-{seed}")));
+        std::fs::write(&path, content(seed).join("\n") + "\n").unwrap();
+        let args = ["t/y", &path, "--lines", "--cache-dir", cache];
+        stage.start("pub", &[&args, sealed, more].concat()).end().expect(0);
     };
     let image = stage.path("image");
-    let (content, cache) = (long("first", 1), text(&image));
-    let first = ["t/first", &content, "--one-way", "--cache-dir", &cache];
-    stage.start("pub", &first).end().expect(0);
-    let taken = stage.path("taken");
-    let out = text(&taken);
-    let sub = ["t/y", "--count", "3", "--out", &out, "--create-dirs"];
-    let mut sub = stage.start("sub", &sub);
+    publish(1, &text(&image), &["--one-way"]);
+    let wanted = (3 * kind.lines).to_string();
+    let sub = ["t/y", "--count", &wanted];
+    let mut sub = stage.start("sub", &[&sub, sealed].concat());
     sub.wait_for("start");
-    let mut sent = Vec::new();
     for (place, seed) in [("one", 2), ("two", 3), ("one", 4)] {
         // The second time "one" is set back to what it was when it was cloned.
         copy(&image, &stage.path(place));
-        let content = long(&format!("content-{seed}"), seed);
-        let cache = text(&stage.path(place));
-        stage.start("pub", &["t/y", &content, "--cache-dir", &cache]).end().expect(0);
-        sent.push(std::fs::read(content).unwrap());
+        publish(seed, &text(&stage.path(place)), &[]);
     }
-    let ended = sub.end().expect(0);
-    let paths = ended.all("message").into_iter().map(|message| message["path"].clone());
-    let mut found: Vec<Vec<u8>> =
-        paths.map(|path| std::fs::read(path.as_str().unwrap()).unwrap()).collect();
+    let mut found = texts(&sub.end().expect(0).all("message"));
+    let mut sent: Vec<String> = [2, 3, 4].into_iter().flat_map(content).collect();
     found.sort();
     sent.sort();
-    assert!(found == sent, "what was acknowledged was taken");
+    assert!(found == sent, "what was acknowledged was taken: {found:?}");
 }
 
 #[test]
 fn what_clones_of_a_publisher_are_told_is_held_was_taken() {
     let asked = std::env::var("FANFARE_CLONES").ok().and_then(|count| count.parse().ok());
     for group in 0..asked.unwrap_or(GROUPS) {
-        clones_are_heard(if group % 2 == 0 { 40 } else { 20_000 });
+        clones_are_heard(KINDS[group % KINDS.len()]);
     }
 }
 

@@ -14,4 +14,5 @@ mod monitor;
 mod nats;
 pub(crate) mod node;
 mod node_groups;
+mod one_source;
 mod socket;

@@ -39,8 +39,9 @@ pub(super) struct Flight {
     gone: Option<Time>,
     /// When the last message went.
     last: Time,
-    /// A report tells what became of enough of them.
+    /// A report tells what became of enough of them, and what follows is as fast.
     answered: bool,
+    resumed: bool,
 }
 
 impl Flight {
@@ -58,9 +59,23 @@ impl Flight {
     }
 
     fn of((messages, telling, more): (u32, u32, f64), patience: Duration, rate: f64) -> Self {
-        let (begun, enough, gone, answered) = (None, None, None, false);
+        let (begun, enough, gone) = (None, None, None);
+        let (answered, resumed) = (false, false);
         let (sent, last) = (0, Time::ZERO);
-        Self { messages, telling, more, patience, rate, sent, begun, enough, gone, last, answered }
+        Self {
+            messages,
+            telling,
+            more,
+            patience,
+            rate,
+            sent,
+            begun,
+            enough,
+            gone,
+            last,
+            answered,
+            resumed,
+        }
     }
 
     /// Messages that go in each doubling of the time without an answer.
@@ -98,6 +113,12 @@ impl Flight {
     /// The rate at which it goes, bytes a second, when it has yet to go.
     pub(super) fn to_go(&self) -> Option<f64> {
         self.begun.is_none().then_some(self.rate)
+    }
+
+    /// The rate at which it went, once, when it is answered.
+    pub(super) fn on_resumed(&mut self) -> Option<f64> {
+        let first = self.answered && !core::mem::replace(&mut self.resumed, self.answered);
+        first.then_some(self.rate)
     }
 
     /// Whether a report tells what became of enough of them.

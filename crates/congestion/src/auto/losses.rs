@@ -2,13 +2,17 @@
 //! a full queue drops, or a policer, is not random. [`super::random_loss`] judges by numbers alone.
 
 use super::{
-    Auto, growth,
+    Auto,
+    ceiling::Ceiling,
+    growth,
     random_loss::{RandomLoss, Sent, Verdict},
     seen::Seen,
     view::View,
 };
 use fanfare_units::time::{Duration, Time};
 
+/// While somebody drops what is above a rate, a little less is enough to see whether that ends it.
+const LOWERED_BELOW: f64 = 0.9;
 /// Where loss beyond what is random shows, and how far the rate is lowered to see whether it ends.
 const LOWERED: f64 = 0.6;
 /// And again where it has not ended: to a quarter. Of ten flows each is a tenth of the load, and each
@@ -16,9 +20,6 @@ const LOWERED: f64 = 0.6;
 const LOWERED_AGAIN: f64 = 0.4;
 /// The narrowest link passes so much more than was sent: the path is far from full.
 const FAR: f64 = 2.0;
-/// What drops without a queue is remembered for so long: it may also be chance, and that must not slow
-/// down a whole transfer.
-const POLICED: Duration = Duration::from_secs(10);
 /// A lower rate is tried for so many round trips at most: where it is very low, enough messages would
 /// take a minute.
 const TRIAL_RTTS: u32 = 8;
@@ -37,8 +38,12 @@ pub(super) struct Losses {
     pub(super) from: f64,
     /// When that was found not to have ended it.
     acquitted: Option<Time>,
-    /// When it was found to have ended or lessened it.
-    policed: Option<Time>,
+    /// What passed when a lower rate ended it.
+    pub(super) ceiling: Option<Ceiling>,
+    /// Nobody else was on the link then.
+    alone: bool,
+    /// Bytes a second that arrived when it was lowered.
+    passed: f64,
     /// Until when what a report told of was sent into a full queue.
     overfull: Option<Time>,
 }
@@ -51,7 +56,12 @@ impl Losses {
     /// Somebody drops what is above some rate, as a lower rate has shown of late. That shows no queue, and on
     /// the link nobody else is seen.
     pub(super) fn is_policed(&self, now: Time) -> bool {
-        self.policed.is_some_and(|then| now.since(then) < POLICED)
+        self.ceiling(now).is_some()
+    }
+
+    /// Bytes a second above which somebody drops.
+    pub(super) fn ceiling(&self, now: Time) -> Option<f64> {
+        self.ceiling.and_then(|ceiling| ceiling.rate(now))
     }
 
     /// What was sent until `until` was sent into a full queue, or so soon after it that a report of `span`
@@ -77,25 +87,44 @@ impl Auto {
         let news = self.news(&seen.view);
         let sent = seen.past.rate * seen.past.used.min(1.0);
         let messages = (sent * seen.view.rtt / self.size).max(4.0) * news;
-        if self.starting && !self.losses.random.is_trying() && self.is_far_from_full(seen) {
-            self.losses.random.on_start(messages, seen.view.lost);
-            return Verdict::Known;
-        }
-        let alone = self.has_room(now, seen);
-        let lowered = until > self.losses.lowered + rtt * if alone { 1 } else { 2 };
-        let late = now > self.losses.lowered + rtt * TRIAL_RTTS;
         let first = !self.losses.random.is_trying();
-        let sent = Sent { lowered, late, alone };
-        let verdict = self.losses.random.on_report(messages, seen.view.lost, sent);
+        // So few messages go at a lower rate that they would meet nobody by chance: others would show by a queue.
+        let calm = seen.view.standing <= seen.wanted && seen.view.marked == 0.0;
+        let alone = self.has_room(now, seen) || !first && self.losses.alone && calm;
+        // A report of a round trip may tell of a part of the one before.
+        let lowered = until > self.losses.lowered + rtt * 2;
+        let late = now > self.losses.lowered + rtt * TRIAL_RTTS;
+        let policed = self.losses.ceiling(now).is_some();
+        let passing = sent;
+        let sent = Sent { lowered, late, alone, policed };
+        let verdict = if self.starting && first && self.is_far_from_full(seen) {
+            self.losses.random.on_start(messages, seen.view.lost)
+        } else {
+            self.losses.random.on_report(messages, seen.view.lost, sent)
+        };
+        // Of a trial all is counted, and otherwise what is seen of late.
+        let kept = 1.0 - self.losses.random.before();
+        let arriving = seen.view.delivered.unwrap_or(0.0).max(passing * kept);
         match verdict {
             Verdict::Lower => {
                 self.losses.from = if first { self.rate } else { self.losses.from };
                 self.losses.lowered = now;
+                self.losses.alone = alone;
+                self.losses.passed = arriving;
                 self.learn_room(&seen.view);
             }
-            Verdict::Random => self.losses.acquitted = Some(now),
-            Verdict::Ended => {
-                self.losses.policed = Some(now);
+            Verdict::Random => {
+                self.losses.acquitted = Some(now);
+                // So it was chance that had ended it before.
+                if let Some(ceiling) = self.losses.ceiling.take() {
+                    self.losses.from = self.losses.from.max(ceiling.from);
+                }
+            }
+            Verdict::Ended { over } => {
+                let passed = self.losses.passed;
+                let passed = if over > 0.0 { passed.min(passing * (1.0 - over)) } else { passed };
+                let from = self.losses.ceiling.map_or(self.losses.from, |ceiling| ceiling.from);
+                self.losses.ceiling = Some(Ceiling::new(now, passed, from));
                 self.growth.on_queue(now);
             }
             Verdict::Known => {}
@@ -105,7 +134,10 @@ impl Auto {
 
     /// Nobody else is on the link, and more of it is free than is used.
     fn has_room(&self, now: Time, seen: &Seen) -> bool {
-        !self.losses.is_policed(now) && growth::has_room(&seen.view, seen.past.rate, self.size)
+        // On a short path a queue would be seen, and nothing else tells of others.
+        let empty = self.is_near() && seen.view.marked == 0.0 && !seen.view.queues();
+        !self.losses.is_policed(now)
+            && (empty || growth::has_room(&seen.view, seen.past.rate, self.size))
     }
 
     /// The rate was lowered for loss, and that did not end it: it is given back. Reports of what was sent
@@ -134,9 +166,16 @@ impl Auto {
         !self.is_near() && room && view.standing <= seen.wanted && view.marked == 0.0
     }
 
-    /// What is kept of the rate to see whether loss ends.
-    pub(super) fn lowered_to(&self) -> f64 {
-        if self.losses.random.is_trying_again() { LOWERED_AGAIN } else { LOWERED }
+    /// What is left of a rate to see whether loss ends: no more than arrived.
+    pub(super) fn lowered(&self, now: Time, rate: f64) -> f64 {
+        let again = self.losses.random.is_trying_again();
+        let kept = match self.losses.ceiling(now) {
+            Some(_) => LOWERED_BELOW,
+            None if again => LOWERED_AGAIN,
+            None => LOWERED,
+        };
+        let lowered = kept * rate;
+        lowered.min(self.losses.passed)
     }
 
     /// Too much was lost while messages queued: the queue may hold no more. On a short path the noise is

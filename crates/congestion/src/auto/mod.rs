@@ -7,11 +7,13 @@
 //! - `view`: what a report says; `seen`: what that means; `probes`: what had been sent then.
 //! - `growth`: while there is no queue; `drain`: making one go, so that all see the path's own
 //!   delay; `losses`: what follows loss; `random_loss`: which of it is congestion.
+//! - `ceiling`: the rate above which somebody drops.
 //! - `outstanding`: how much may be on the way; `probe_budget`: how often probes may go.
 //! - `nearness`, `flight`, `capacity`: of short paths, whose noise is longer than their delays.
 //! - `model`: a path in packets, for tests.
 
 mod capacity;
+mod ceiling;
 mod controller;
 mod drain;
 mod flight;

@@ -19,8 +19,6 @@ use fanfare_wire::NodeId;
 use flow::Flow;
 
 pub(super) const SIZE: usize = 1468;
-/// Packets that a policer lets pass at once.
-const BURST: usize = 10;
 
 /// The path that all flows share.
 #[derive(Debug, Clone)]
@@ -34,8 +32,10 @@ pub(super) struct Path {
     pub(super) mark: Option<usize>,
     /// Bytes that a shaper lets pass at once when the link was not used for long (a token bucket).
     pub(super) bucket: usize,
-    /// Drops what is above this rate, but for some packets at once, and delays none of it.
+    /// Drops what is above this rate, but for a burst, and delays none of it.
     pub(super) policer: Option<Bitrate>,
+    /// Packets of [`SIZE`] that it lets pass at once.
+    pub(super) burst: usize,
     /// How busy the processors are that send and receive.
     pub(super) busy: Busy,
     pub(super) clock: ReceiverClock,
@@ -209,7 +209,7 @@ impl Model {
     fn enqueue(&mut self, flow: usize, bytes: usize, probe: Option<u16>) {
         let number = self.numbers[flow];
         self.numbers[flow] += 1;
-        self.seen[flow].sent += 1;
+        self.seen[flow].sent += u64::from(bytes == SIZE);
         if self.queued + bytes > self.path.buffer * SIZE || !self.passes_policer(bytes) {
             self.seen[flow].overflowed += 1;
             return;
@@ -242,7 +242,7 @@ impl Model {
         let Some(rate) = self.path.policer else { return true };
         let (before, then) = self.passes;
         let gained = rate.as_bytes_per_second() * self.now.since(then).as_secs_f64();
-        let allowed = (before + gained).min((BURST * SIZE) as f64);
+        let allowed = (before + gained).min((self.path.burst * SIZE) as f64);
         let passes = allowed >= bytes as f64;
         self.passes = (if passes { allowed - bytes as f64 } else { allowed }, self.now);
         passes

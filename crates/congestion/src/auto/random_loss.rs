@@ -10,9 +10,11 @@ const MEMORY: f64 = 500.0;
 /// No more than this is taken for random: who begins beside others in a full queue loses as much
 /// whatever he does alone.
 const SHARE_MAX: f64 = 0.12;
-/// But this, where nobody else is on the link and it has room: a radio may lose every third packet. More is
+/// But this, where nobody else is on the link and it has room: a radio may lose every second packet. More is
 /// no road but somebody who drops.
-const SHARE_MAX_ALONE: f64 = 0.35;
+const SHARE_MAX_ALONE: f64 = 0.6;
+/// What a trial has proven may be exceeded by this factor, as chance does.
+const PROVEN: f64 = 1.2;
 /// The share may be that much greater than is known, times its root, before it looks like
 /// congestion; and never less than half a percent.
 const MARGIN: f64 = 0.15;
@@ -29,13 +31,28 @@ const PROBATION_AGAIN: f64 = 30.0;
 /// And so many are enough where nobody else is on the link, and it has room: then no second, much lower
 /// rate is tried either, as there is no load of others to end.
 const PROBATION_ALONE: f64 = 30.0;
-/// Loss that is less by so many deviations at a lower rate is not random: of 30 messages, a tenth of which
-/// is lost at random, none is lost in one case of 24.
+/// Loss at a lower rate has ended when it is less than half of what it was, by so many deviations of chance: of 30
+/// messages, three tenths of which are lost at random, two or fewer are in one case of 200.
+const ENDED: f64 = 0.5;
+const ENDED_SURE: f64 = 2.5;
+/// It has become less when it is this many deviations of chance below.
 const LESSENED: f64 = 1.6;
+/// It has not changed when this part of it is left. Between both more messages are waited for, up to so many times
+/// as many.
+const UNCHANGED: f64 = 0.75;
+const UNSURE: f64 = 4.0;
+/// Lost messages that chance seldom makes none of.
+const TELLING: f64 = 6.0;
+/// Less than this part of it is none.
+const RESIDUE: f64 = 0.1;
+/// The rate is lowered so often to what arrives, where more is lost than a road loses: what a bucket has let pass
+/// first makes what arrives look like more. What stays then is random.
+const TIMES: u32 = 3;
 /// So many messages without loss are taken to precede the first ones: one of ten lost is not 10 %.
 const PRIOR: f64 = 50.0;
 /// Messages over which the present loss is averaged.
 const RECENT: f64 = 30.0;
+const MEAN: f64 = 100.0;
 
 /// When what a report tells of was sent.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,10 +63,30 @@ pub(super) struct Sent {
     pub(super) late: bool,
     /// While nobody else was on the link, and it had room.
     pub(super) alone: bool,
+    /// While somebody was known to drop what is above a rate: what is lost is no news of the road.
+    pub(super) policed: bool,
+}
+
+/// Messages, and how many of them were lost.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    messages: f64,
+    lost: f64,
+}
+
+impl Tally {
+    fn add(&mut self, messages: f64, lost: f64) {
+        self.messages += messages;
+        self.lost += messages * lost;
+    }
+
+    fn share(&self) -> f64 {
+        self.lost / self.messages.max(1.0)
+    }
 }
 
 /// What a report's loss means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Verdict {
     /// No more than is known, or it is not known yet.
     Known,
@@ -57,52 +94,83 @@ pub(super) enum Verdict {
     Lower,
     /// The lower rate has not ended it: it is random.
     Random,
-    /// The lower rate has ended it, or lessened it: something drops what is more, without a queue.
-    Ended,
+    /// The lower rate has ended it: something drops what is more, without a queue.
+    Ended {
+        /// The part of the lower rate that is still too much.
+        over: f64,
+    },
 }
 
 /// The share lost at random, and a test of what goes beyond.
 #[derive(Debug, Default)]
 pub(super) struct RandomLoss {
     share: f64,
+    /// The greatest share that a lower rate has not lessened.
+    proven: f64,
     recent: f64,
+    /// The same over more messages: so much is lost by now, and chance changes it little.
+    mean: f64,
     excess: f64,
+    /// What was seen since there is an excess: a mean that chance at its end does not change much.
+    risen: Tally,
     trial: Option<Trial>,
-    /// Messages of the start, and how many of them were lost.
-    begun: (f64, f64),
+    begun: Tally,
 }
 
 /// What is seen at a lower rate.
 #[derive(Debug, Clone, Copy)]
 struct Trial {
-    messages: f64,
-    lost: f64,
+    seen: Tally,
     /// The share that was lost before.
     before: f64,
-    /// The rate was lowered twice.
-    again: bool,
+    /// How often the rate was lowered.
+    times: u32,
 }
 
 impl Trial {
-    fn new(before: f64, again: bool) -> Self {
-        Self { messages: 0.0, lost: 0.0, before, again }
+    fn new(before: f64) -> Self {
+        Self { seen: Tally::default(), before, times: 1 }
     }
 
-    /// Whether what is `left` of the loss is lost whatever the rate: no less than before, but for chance,
-    /// and no more than a road loses. A policer drops less of a lower rate.
-    fn is_random(&self, left: f64) -> bool {
-        let (before, messages) = (self.before, self.messages.max(1.0));
-        let lessened = LESSENED * sqrt(before * (1.0 - before) / messages);
-        left >= before - lessened && left <= SHARE_MAX_ALONE
+    /// The rate is lowered once more, as loss has stayed.
+    fn again(self, before: f64) -> Self {
+        Self { seen: Tally::default(), before, times: self.times + 1 }
     }
 
-    fn is_over(&self, alone: bool) -> bool {
-        let enough = match (self.again, alone) {
+    /// Whether there is too little loss for chance, were it the same at any rate.
+    fn has_ended(&self) -> bool {
+        let expected = self.before * self.seen.messages;
+        let missing = expected - self.seen.lost;
+        let sure = ENDED_SURE * sqrt(expected * (1.0 - self.before));
+        self.seen.share() < ENDED * self.before && missing >= sure
+    }
+
+    /// Whether it has become less, though not gone: the lower rate may still be more than passes.
+    fn has_lessened(&self) -> bool {
+        let expected = self.before * self.seen.messages;
+        let likely = LESSENED * sqrt(expected * (1.0 - self.before));
+        self.seen.share() < UNCHANGED * self.before && expected - self.seen.lost >= likely
+    }
+
+    /// Whether it is so much more than before that something else was seen then: a bucket was not empty yet.
+    fn was_underestimated(&self) -> bool {
+        let expected = self.before * self.seen.messages;
+        self.seen.lost > expected / ENDED + ENDED_SURE * sqrt(expected)
+    }
+
+    /// Whether so much was to be lost that what was left tells something.
+    fn is_telling(&self) -> bool {
+        self.before * self.seen.messages >= TELLING
+    }
+
+    /// How much has been seen, of what is enough.
+    fn progress(&self, alone: bool) -> f64 {
+        let enough = match (self.times > 1, alone) {
             (true, _) => PROBATION_AGAIN,
             (false, true) => PROBATION_ALONE,
             (false, false) => PROBATION,
         };
-        self.messages >= enough
+        self.seen.messages / enough
     }
 }
 
@@ -110,54 +178,94 @@ impl RandomLoss {
     /// Of `messages` a share was lost.
     pub(super) fn on_report(&mut self, messages: f64, lost: f64, sent: Sent) -> Verdict {
         self.recent += (lost - self.recent) * (messages / RECENT).min(1.0);
+        self.mean += (lost - self.mean) * (messages / MEAN).min(1.0);
         if let Some(trial) = &mut self.trial {
             if sent.lowered {
-                trial.messages += messages;
-                trial.lost += messages * lost;
+                trial.seen.add(messages, lost);
                 return self.judge(sent);
             }
             return Verdict::Known;
         }
-        let most = self.most();
-        self.share += (lost - self.share) * (messages / MEMORY).min(1.0);
-        self.share = self.share.min(most);
+        let change = (lost - self.share) * (messages / MEMORY).min(1.0);
+        self.share += if sent.policed { change.min(0.0) } else { change };
+        self.share = self.share.min(self.most());
+        self.proven = self.proven.min(self.share / ENDED);
         let margin = MARGIN_MIN.max(MARGIN * sqrt(self.share));
         self.excess = (self.excess + messages * (lost - self.share - margin)).max(0.0);
+        self.risen.add(messages, lost);
+        if self.excess == 0.0 {
+            self.risen = Tally::default();
+        }
         if self.excess <= SURPRISE {
             return Verdict::Known;
         }
         self.excess = 0.0;
-        self.trial = Some(Trial::new(self.recent, false));
+        self.trial = Some(Trial::new(self.risen.share().max(self.mean)));
+        self.risen = Tally::default();
         Verdict::Lower
     }
 
-    /// A share of `messages` was lost while the path was far from full: that is random.
-    pub(super) fn on_start(&mut self, messages: f64, lost: f64) {
-        let (sent, gone) = (self.begun.0 + messages, self.begun.1 + messages * lost);
-        self.begun = (sent, gone);
-        self.share = self.share.max(gone / (sent + PRIOR)).min(SHARE_MAX);
+    /// A share of `messages` was lost while the path was far from full: that is random, as far as a road loses so
+    /// much.
+    pub(super) fn on_start(&mut self, messages: f64, lost: f64) -> Verdict {
+        self.begun.add(messages, lost);
+        self.mean += (lost - self.mean) * (messages / MEAN).min(1.0);
+        if self.begun.lost > SHARE_MAX * self.begun.messages + SURPRISE {
+            self.trial = Some(Trial::new(self.begun.share().max(self.mean)));
+            self.begun = Tally::default();
+            return Verdict::Lower;
+        }
+        let share = self.begun.lost / (self.begun.messages + PRIOR);
+        self.share = self.share.max(share).min(SHARE_MAX);
+        Verdict::Known
     }
 
     /// What is lost at the lower rate too is random, once enough was seen, or it is late. Where that is
     /// more than was known the rate is lowered again first.
     fn judge(&mut self, sent: Sent) -> Verdict {
-        let over = self.trial.filter(|trial| sent.late || trial.is_over(sent.alone));
-        let Some(trial) = over else { return Verdict::Known };
-        let left = trial.lost / trial.messages;
-        if !trial.again
-            && !sent.alone
-            && left > self.share + chance(LEFT, self.share, trial.messages)
-        {
-            self.trial = Some(Trial::new(trial.before, true));
+        let Some(trial) = self.trial else { return Verdict::Known };
+        let (progress, left) = (trial.progress(sent.alone), trial.seen.share());
+        if !sent.late && progress < 1.0 {
+            return Verdict::Known;
+        }
+        if trial.has_ended() {
+            self.trial = None;
+            // Where a noticeable part is left the lower rate is still more than passes.
+            let over = if left > RESIDUE * trial.before { left } else { 0.0 };
+            return Verdict::Ended { over };
+        }
+        if !sent.late && progress < UNSURE && left < UNCHANGED * trial.before {
+            return Verdict::Known;
+        }
+        let lessened = trial.has_lessened();
+        let unclear = lessened || trial.was_underestimated() || left > SHARE_MAX_ALONE;
+        if unclear && trial.times < TIMES {
+            self.trial = Some(trial.again(left));
+            return Verdict::Lower;
+        }
+        if lessened {
+            self.trial = None;
+            return Verdict::Ended { over: left };
+        }
+        let surprising = left > self.share + chance(LEFT, self.share, trial.seen.messages);
+        if trial.times == 1 && !sent.alone && surprising {
+            self.trial = Some(trial.again(trial.before));
             return Verdict::Lower;
         }
         self.trial = None;
-        if !trial.is_random(left) {
-            return Verdict::Ended;
+        if sent.policed && !trial.is_telling() {
+            return Verdict::Ended { over: 0.0 };
         }
-        let most = if sent.alone { SHARE_MAX_ALONE } else { self.most() };
-        self.share = self.share.max(left).min(most);
+        if sent.alone {
+            self.proven = self.proven.max(left);
+        }
+        self.share = self.share.max(left).min(self.most());
         Verdict::Random
+    }
+
+    /// The share that was lost in a trial's cause, or of late.
+    pub(super) fn before(&self) -> f64 {
+        self.trial.map_or(self.recent, |trial| trial.before)
     }
 
     /// The share that is known to be random.
@@ -167,7 +275,7 @@ impl RandomLoss {
 
     /// Whether the rate was lowered a second time.
     pub(super) fn is_trying_again(&self) -> bool {
-        self.trial.is_some_and(|trial| trial.again)
+        self.trial.is_some_and(|trial| trial.times > 1)
     }
 
     /// Whether a lower rate is being tried.
@@ -177,7 +285,7 @@ impl RandomLoss {
 
     /// The most that is taken for random while others may be there, or as much as is known to be.
     fn most(&self) -> f64 {
-        self.share.max(SHARE_MAX)
+        (self.proven * PROVEN).max(SHARE_MAX).min(SHARE_MAX_ALONE)
     }
 
     /// Whether no more is lost of late than is known to be random, by two deviations of chance.
@@ -202,7 +310,7 @@ mod tests {
     use super::*;
     use fanfare_units::rng::Rng;
 
-    const LATER: Sent = Sent { lowered: true, late: false, alone: false };
+    const LATER: Sent = Sent { lowered: true, late: false, alone: false, policed: false };
 
     /// Reports of ten messages each, of which `loss` is lost by chance; how often it surprised.
     fn surprises(random: &mut RandomLoss, reports: u32, loss: f64, rng: &mut Rng) -> u32 {
@@ -232,8 +340,11 @@ mod tests {
         assert!(!random.is_trying_again());
         assert_eq!(surprises(&mut random, 6, 0.1, &mut rng), 1);
         assert!(random.is_trying_again());
-        surprises(&mut random, 3, 0.1, &mut rng);
-        assert!(!random.is_trying() && random.share > 0.05, "{random:?}");
+        let reports = (1..).take_while(|_| {
+            surprises(&mut random, 1, 0.1, &mut rng);
+            random.is_trying()
+        });
+        assert!(reports.count() < 30 && random.share > 0.05, "{random:?}");
     }
 
     #[test]
@@ -251,7 +362,7 @@ mod tests {
         while random.on_report(10.0, 0.4, LATER) != Verdict::Lower {}
         let alone = Sent { alone: true, ..LATER };
         let verdicts = [0; 3].map(|_| random.on_report(10.0, 0.0, alone));
-        assert_eq!(verdicts[2], Verdict::Ended);
+        assert_eq!(verdicts[2], Verdict::Ended { over: 0.0 });
         assert!(random.share <= SHARE_MAX, "{random:?}");
     }
 

@@ -11,6 +11,9 @@ const START_QUEUE: f64 = 0.125;
 /// A path is full where so much is lost, and no more arrives than this part of what was sent.
 const FULL_LOST: f64 = 0.05;
 const FULL: f64 = 0.9;
+/// It went slower only because nothing was heard of it: where no more of the first flight than this was lost, it goes
+/// on as fast.
+const RESUMED_LOST: f64 = 0.15;
 
 impl Auto {
     /// Bytes a second of the first messages on a path of this round trip.
@@ -67,29 +70,42 @@ impl Auto {
     pub(super) fn start(&mut self, now: Time, seen: &Seen, surprised: bool) {
         let view = &seen.view;
         self.reason = Reason::Start;
+        let trying = self.losses.random.is_trying();
         let queued = view.standing > seen.wanted.max(START_QUEUE * view.rtt);
-        if queued || view.marked > 0.0 || seen.kept < 1.0 {
+        if let Some(ceiling) = self.losses.ceiling(now) {
+            self.end_start(now, view);
+            self.set(now, ceiling);
+        } else if queued || view.marked > 0.0 || seen.kept < 1.0 && !trying {
             self.end_start(now, view);
             let change = law::change(view.standing, seen.wanted, seen.wanted, view.rtt);
-            self.set(now, seen.base * change);
+            let most = if trying { self.rate } else { f64::INFINITY };
+            self.set(now, (seen.base * change).min(most));
         } else if let Some(delivered) = full(seen) {
             self.learn_room(view);
             self.end_start(now, view);
             self.set(now, delivered);
         } else if surprised {
-            self.set(now, seen.base * self.lowered_to());
+            self.set(now, self.lowered(now, seen.base));
         } else if let Some(flight) = self.flight.as_ref().filter(|flight| !flight.is_answered()) {
             // Nothing is known of the path yet.
             if let Some(rate) = flight.to_go() {
                 self.set(now, rate.max(self.rate));
             }
-        } else if seen.used && !self.losses.random.is_trying() {
+        } else if let Some(rate) = self.resumed(view) {
+            self.set(now, rate.max(self.rate));
+        } else if seen.used && !trying {
             let (rate, reached) = growth::at_start(seen.base, view);
             if reached {
                 self.end_start(now, view);
             }
             self.set(now, rate.max(self.rate));
         }
+    }
+
+    /// The rate of the first flight, when a report has just told that nearly all of it has come.
+    fn resumed(&mut self, view: &View) -> Option<f64> {
+        let rate = self.flight.as_mut()?.on_resumed()?;
+        (view.lost <= RESUMED_LOST).then_some(rate)
     }
 
     pub(super) fn end_start(&mut self, now: Time, view: &View) {

@@ -43,7 +43,9 @@ impl Auto {
     pub(super) fn steer(&mut self, now: Time, node: NodeId, sequence: u16, view: View) {
         let Some(seen) = self.see(now, sequence, view) else { return };
         if let Some(delivered) = view.delivered {
-            self.capacity.on_delivered(now, delivered, seen.used, view.rtt());
+            // What is lost at random went over the link, too.
+            let carried = delivered / (1.0 - self.random_of(&view));
+            self.capacity.on_delivered(now, carried, seen.used, view.rtt());
         }
         let verdict = self.count_loss(now, &seen);
         let surprised = verdict == Verdict::Lower;
@@ -74,12 +76,17 @@ impl Auto {
             self.growth.on_queue(now);
         }
         if surprised {
-            rate *= self.lowered_to();
+            rate = self.lowered(now, rate);
         }
         if self.is_given_back(now, &seen) {
             rate = rate.max(growth::capped(self.losses.from, seen.base, &view));
         }
         rate = self.within_capacity(rate, &seen);
+        if let Some(ceiling) = self.losses.ceiling(now) {
+            // What was lowered to see it goes up to it.
+            let shown = matches!(verdict, Verdict::Ended { .. });
+            rate = if shown { ceiling } else { rate.min(ceiling) };
+        }
         if !seen.used {
             // Nor does it grow there past what the narrowest link passes.
             rate = rate.min(self.rate.max(view.bottleneck.unwrap_or(0.0)));
@@ -131,11 +138,16 @@ impl Auto {
         }
         if let Some(delivered) = view.delivered.filter(|_| used && view.standing > wanted) {
             // While messages queue, what arrives is what the link gives.
-            let arrives = delivered / (1.0 - view.lost.min(self.losses.random.share()));
+            let arrives = delivered / (1.0 - self.random_of(&view));
             self.passed = self.passed.min(arrives);
         }
         let base = if used && drained { self.rate * kept } else { self.passed };
         Some(Seen { view, past, wanted, drained, used, base, kept })
+    }
+
+    /// The share that a report says is lost, as far as that is known to be random.
+    fn random_of(&self, view: &View) -> f64 {
+        view.lost.min(self.losses.random.share())
     }
 
     /// Which part of the round trip that a report covers is news. On a short path there are many more

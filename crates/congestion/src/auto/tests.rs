@@ -29,6 +29,7 @@ fn path(bps: f64, rtt: f64, buffer: f64, loss: f64) -> Path {
         mark: None,
         bucket: 0,
         policer: None,
+        burst: 10,
         busy: Busy::default(),
         clock: ReceiverClock::default(),
     }
@@ -346,5 +347,50 @@ fn a_shaper_that_lets_the_first_kilobytes_pass_is_not_filled_with_probes() {
         let of = share(&mut model, &path, (5.0, 65.0))[0];
         let seen = model.seen[0];
         assert!(of > 0.76 && seen.overflowed == 0, "{bps}: {of} of the line, {seen:?}");
+    }
+}
+
+/// A path of this round trip whose link passes `link`; on a short one processes wait now and then.
+fn road(link: f64, rtt: f64) -> Path {
+    let busy = if rtt < 0.01 { IDLE } else { Busy::default() };
+    let one_way = Duration::from_secs_f64(rtt / 2.0);
+    Path { buffer: 680, busy, one_way, ..path(link, 0.001, 1.0, 0.0) }
+}
+
+/// Bits a second that have arrived until then, and how many messages went for each.
+fn so_far(model: &mut Model, until: f64) -> (f64, f64) {
+    model.run(at(until));
+    let seen = model.seen[0];
+    let (sent, delivered) = (seen.sent as f64, seen.delivered as f64);
+    (delivered * SIZE as f64 * 8.0 / until, sent / delivered)
+}
+
+#[test]
+fn below_a_policer_it_stays_whatever_the_link_the_round_trip_and_the_burst_are() {
+    for (link, rtt) in [(1e9, 0.0002), (1e9, 0.02), (1e9, 0.1), (1e8, 0.5)] {
+        for passes in [1e6, 1e7, 1e8] {
+            for burst in [10, 45, 170] {
+                let policer = Some(Bitrate::bps(passes as u64));
+                let mut model = begin(&Path { policer, burst, ..road(link, rtt) }, 1);
+                let (of, sent) = so_far(&mut model, 30.0);
+                let what = std::format!("{link} {rtt} {passes} {burst}: {of} bit/s, sent {sent}");
+                assert!(of > 0.85 * passes, "{what}");
+                // The first round trips, in which it is not known, count here: a far and slow one costs most.
+                let slow = passes < 2e6 && rtt > 0.01;
+                assert!(sent < if slow { 1.5 } else { 1.25 }, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn up_to_half_of_all_may_be_lost_at_random_and_the_link_is_still_used() {
+    for (link, rtt) in [(1e9, 0.0002), (1e8, 0.0002), (1e8, 0.02), (1e7, 0.1), (1e6, 0.5)] {
+        for loss in [0.05, 0.1, 0.2, 0.3, 0.4, 0.5] {
+            let mut model = begin(&Path { loss, ..road(link, rtt) }, 1);
+            let seconds = if link > 5e8 { 3.0 } else { 30.0 };
+            let of = so_far(&mut model, seconds).0 / link / (1.0 - loss);
+            assert!(of > if loss < 0.45 { 0.6 } else { 0.5 }, "{link} {rtt} {loss}: {of}");
+        }
     }
 }

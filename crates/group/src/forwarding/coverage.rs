@@ -96,7 +96,7 @@ impl Members {
         }
         let mut others = Neighbours(
             self.stills(now)
-                .filter(|(node, _)| !senders.contains(node))
+                .filter(|(node, _)| !senders.contains(node) && !self.hears_one_source(*node))
                 .map(|(node, still)| Neighbour {
                     node,
                     lacks: 1.0,

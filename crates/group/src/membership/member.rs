@@ -51,6 +51,8 @@ pub(crate) struct Member {
     pub(crate) silence: Option<Duration>,
     /// Whether it said that it hears us; `None` before it spoke of that.
     pub(crate) hears_us: Option<bool>,
+    /// It takes datagrams of one address alone.
+    pub(crate) one_source: bool,
     /// Whom it says to hear.
     pub(crate) hears: NodeSet,
     /// Whom it names, those of whom it hears little among them.
@@ -88,6 +90,7 @@ impl Member {
             known: None,
             silence,
             hears_us,
+            one_source: false,
             hears,
             names,
             hears_more: false,
@@ -98,6 +101,10 @@ impl Member {
             alone,
             leaves: false,
         }
+    }
+    /// Whether it listens to somebody else, and not to us: it need not say how it stands to what is ours.
+    pub(crate) fn listens_elsewhere(&self) -> bool {
+        self.one_source && self.hears_us == Some(false)
     }
     /// One of its messages, of those that are counted so.
     pub(crate) fn on_sequence(&mut self, (count, sequence): (Count, Sequence)) {

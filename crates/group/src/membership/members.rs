@@ -184,6 +184,18 @@ impl Members {
         self.members.get(&node).is_some_and(|member| member.names_contents == Some(false))
     }
 
+    /// It says whether it takes datagrams of one address alone.
+    pub(crate) fn on_one_source(&mut self, node: NodeId, one_source: bool) {
+        if let Some(member) = self.members.get_mut(&node) {
+            member.one_source = one_source;
+        }
+    }
+
+    /// Whether it is known to listen to somebody else, and not to us.
+    pub(crate) fn listens_elsewhere(&self, node: NodeId) -> bool {
+        self.members.get(&node).is_some_and(Member::listens_elsewhere)
+    }
+
     /// It named the nodes that it hears; `all` of them, or some. Who is not among all is not heard.
     pub(crate) fn on_hears(
         &mut self,
@@ -235,6 +247,11 @@ impl Members {
         self.heard_by.get(&node)
     }
 
+    /// Whether it takes datagrams of one address alone: what others pass on is nothing to it.
+    pub(crate) fn hears_one_source(&self, node: NodeId) -> bool {
+        self.members.get(&node).is_some_and(|member| member.one_source)
+    }
+
     /// Whether it counts on us, and on none of these. On who hears nobody it need not: it may not know that
     /// yet, and what it has told stands until it speaks again.
     pub(crate) fn is_beyond(&self, node: NodeId, senders: &[NodeId]) -> bool {
@@ -251,7 +268,7 @@ impl Members {
                     || half_hears(member, sender)
                     || self.is_new_to(member, sender)
             };
-            let known = !member.hears_more && !senders.contains(&node);
+            let known = !member.hears_more && !member.one_source && !senders.contains(&node);
             known && hears(self.own) && !senders.iter().any(|sender| hears(*sender))
         })
     }
@@ -299,6 +316,8 @@ impl Members {
         let near = self.members.iter().filter(|(_, member)| hears_us(member));
         let mut served: NodeSet = near.clone().map(|(node, _)| *node).collect();
         served.insert(self.own);
+        let elsewhere = self.members.iter().filter(|(_, member)| member.one_source);
+        elsewhere.for_each(|(node, _)| served.insert(*node));
         let mut near = near.filter(|(_, member)| self.is_near(now, member));
         near.any(|(_, member)| member.hears.without(&served).next().is_some())
     }

@@ -3,7 +3,8 @@
 //! asks to announce themselves.
 //!
 //! ```text
-//! flags (8): 01 it requests what it lacks; 02 it names all nodes that it hears; 04 it is short
+//! flags (8): 01 it requests what it lacks; 02 it names all nodes that it hears; 04 it is short;
+//!            08 it hears one source alone
 //! | per node, by id: id less the one before (varint); 0 of an earlier instance of the publisher before
 //! |   how (8): 01 it is heard; 02 it is to announce soon (node ffffffff: all not heard are); 04 it publishes;
 //! |            08 its timing and code are those of the publisher before; 10 there are gaps;
@@ -46,6 +47,7 @@ const CHECK: usize = 4;
 const ASKS: u8 = 0x01;
 const ALL: u8 = 0x02;
 const SHORT: u8 = 0x04;
+const ONE_SOURCE: u8 = 0x08;
 /// Of a node in it.
 const HEARD: u8 = 0x01;
 const CALLED: u8 = 0x02;
@@ -281,6 +283,8 @@ pub(crate) struct State {
     pub(crate) hears: Vec<HeardNode>,
     /// Those counted on in `hears` are all that it hears.
     pub(crate) hears_all: bool,
+    /// Of datagrams it takes those of one address alone.
+    pub(crate) one_source: bool,
     /// These are to announce soon what they hold.
     pub(crate) called: Vec<NodeId>,
     pub(crate) holdings: Vec<Holding>,
@@ -333,7 +337,8 @@ impl State {
         }
         let all = self.hears_all && counted().count() <= HEARD_MAX;
         let flag = |set, bit| if set { bit } else { 0 };
-        out.push(flag(self.asks, ASKS) | flag(all, ALL) | flag(short, SHORT));
+        let one_source = flag(self.one_source, ONE_SOURCE);
+        out.push(flag(self.asks, ASKS) | flag(all, ALL) | flag(short, SHORT) | one_source);
         let told = self.holdings.iter().take(spoken);
         let mut sorted: Vec<&Holding> = told.collect();
         sorted.sort_by_key(|holding| holding.summary.sender);
@@ -377,7 +382,8 @@ impl State {
     ) -> Option<Self> {
         let [flags] = array(&mut bytes)?;
         let (asks, hears_all, short) = (flags & ASKS != 0, flags & ALL != 0, flags & SHORT != 0);
-        let mut state = Self { asks, hears_all, short, ..Self::default() };
+        let one_source = flags & ONE_SOURCE != 0;
+        let mut state = Self { asks, hears_all, short, one_source, ..Self::default() };
         let told = if short { bytes.split_off(bytes.len().checked_sub(CHECK)?..)? } else { &[] };
         let mut last: Option<u32> = None;
         while !bytes.is_empty() {
@@ -424,7 +430,7 @@ impl State {
         if state.unread {
             state.holdings.clear();
         }
-        (flags & !(ASKS | ALL | SHORT) == 0).then_some(state)
+        (flags & !(ASKS | ALL | SHORT | ONE_SOURCE) == 0).then_some(state)
     }
 }
 

@@ -57,7 +57,17 @@ impl GroupNode {
         let counted = hears.iter().filter(|hearing| hearing.counts).count();
         let hears_all = counted < HEARD_MAX;
         self.shorts = if short { self.shorts + 1 } else { 0 };
-        let state = State { asks, hears, hears_all, called, holdings, short, ..State::default() };
+        let one_source = self.config.one_source;
+        let state = State {
+            asks,
+            hears,
+            hears_all,
+            one_source,
+            called,
+            holdings,
+            short,
+            ..State::default()
+        };
         let mut content = Vec::new();
         let spoken = state.append(room, &mut content);
         if let Some(last) = spoken.checked_sub(1).and_then(|last| state.holdings.get(last)) {
@@ -188,6 +198,7 @@ impl GroupNode {
         storage: &mut dyn Storage,
     ) {
         self.stats.states_heard += 1;
+        self.members.on_one_source(from, state.one_source);
         self.members.on_hears(from, (&state.hears, state.hears_all), &mut self.events);
         let is_called = |node: NodeId| state.called.contains(&node);
         let own = self.session.node_id();
@@ -215,7 +226,7 @@ impl GroupNode {
             differs |= self.on_holding(from, holding, state.asks, storage);
             let incarnation = holding.summary.incarnation();
             // Of each node the instance that it is in comes first.
-            if before.replace(incarnation.0) != Some(incarnation.0) {
+            if before.replace(incarnation.0) != Some(incarnation.0) && self.heeds(incarnation.0) {
                 self.session.receiver().hear_of_incarnation(incarnation);
             }
         }
@@ -228,7 +239,8 @@ impl GroupNode {
     /// What it says of this node's own messages, or by saying nothing.
     fn note_standing(&mut self, from: NodeId, state: &State, named: Option<ExtHeld<'_>>) {
         let own = self.own_incarnation();
-        let counts = self.holders.watches() && self.members.knows(from);
+        let is_concerned = self.members.knows(from) && !self.members.listens_elsewhere(from);
+        let counts = self.holders.watches() && is_concerned;
         let Some(log) = self.logs.get(&own).filter(|_| counts) else { return };
         let told = state.holdings.iter().find(|holding| holding.summary.incarnation() == own);
         let of_own = state.holdings.iter().filter(|holding| holding.summary.sender == own.0);
@@ -305,6 +317,9 @@ impl GroupNode {
         storage: &mut dyn Storage,
     ) -> bool {
         let summary = &holding.summary;
+        if !self.heeds(summary.sender) {
+            return false;
+        }
         let ours = self.delivery.asks() && !self.config.silent;
         let Some(log) = self.logs.get(&summary.incarnation()) else {
             return self.on_newer_reported(summary, storage);
@@ -327,7 +342,8 @@ impl GroupNode {
     ) -> bool {
         let incarnation = summary.incarnation();
         let asks = self.delivery.asks() && !self.config.silent;
-        if !asks || incarnation.0 == self.session.node_id() {
+        let own = incarnation.0 == self.session.node_id();
+        if !asks || own || !self.heeds(incarnation.0) {
             return false;
         }
         let Some(log) = self.logs.get(&incarnation) else {
@@ -367,6 +383,8 @@ fn beyond(log: &SourceLog, holding: &Holding, newest: u64) -> Vec<u64> {
 /// Those that have not said how they stand to what is watched: while all are called, also who is heard, and so is not
 /// called with the others, but has said only what plain nodes say, too.
 fn unheard(holders: &Holders, members: &Members, rolls: u32) -> Vec<NodeId> {
-    let is_asked = |node: &NodeId| rolls > 0 || members.is_in_group(*node);
+    let is_asked = |node: &NodeId| {
+        (rolls > 0 || members.is_in_group(*node)) && !members.listens_elsewhere(*node)
+    };
     holders.unheard(members.all().map(|(node, _)| node).filter(is_asked))
 }

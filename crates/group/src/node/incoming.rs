@@ -261,6 +261,11 @@ impl GroupNode {
         }
     }
 
+    /// Whether what others tell of this publisher is heeded: with one source alone only where it is heard itself.
+    pub(super) fn heeds(&self, publisher: NodeId) -> bool {
+        !self.config.one_source || self.members.knows(publisher)
+    }
+
     /// Somebody answers for an origin.
     fn on_repair(&mut self, message: &Message<'_>, storage: &mut dyn Storage) {
         self.stats.repairs_heard += 1;
@@ -268,6 +273,9 @@ impl GroupNode {
         let Some((wanted, symbol)) = piece_of(message) else { return };
         if sender.source_id == self.session.node_id() {
             return self.on_own_repaired(wanted, Some(symbol));
+        }
+        if !self.heeds(sender.source_id) {
+            return;
         }
         let new = self.session.receiver().accept(self.now, message, storage);
         self.take_events(storage);
@@ -301,6 +309,9 @@ impl GroupNode {
             };
             return self.on_own_repaired((key, symbol_of(&sum.data).0), None);
         }
+        if !self.heeds(sender.source_id) {
+            return;
+        }
         let told = (&sum.data, &sum.of);
         let new = self.session.receiver().accept_combination(self.now, told, storage);
         self.take_events(storage);
@@ -329,6 +340,9 @@ impl GroupNode {
             if compact.asked {
                 self.on_own_repaired((key, Part::Info), None);
             }
+            return;
+        }
+        if !self.heeds(summary.sender) {
             return;
         }
         let had = self.is_short(key);

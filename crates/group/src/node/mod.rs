@@ -317,6 +317,13 @@ impl GroupNode {
     pub fn members(&self) -> Vec<(NodeId, Option<bool>)> {
         self.members.all().collect()
     }
+    /// Nodes heard of late that listen to one source alone, which is somebody else: they need not say how
+    /// they stand to what is published here.
+    #[must_use]
+    pub fn listeners_elsewhere(&self) -> Vec<NodeId> {
+        let all = self.members.all().map(|(node, _)| node);
+        all.filter(|node| self.members.listens_elsewhere(*node)).collect()
+    }
     /// Own messages that can still be repaired.
     #[must_use]
     pub fn own_count(&self) -> u64 {

@@ -20,7 +20,6 @@ use crate::{
 const HELP: Help = Help::new(&[
     ("fanfare bench roads --short", "five roads in a minute"),
     ("fanfare bench roads --roads 'tbf-56k-*,lan' --runs 1", "some roads"),
-    ("fanfare bench roads --out results", "all, with a page"),
     ("fanfare bench roads --groups", "messages in place of files"),
 ])
 .exits(&[

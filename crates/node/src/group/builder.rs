@@ -100,6 +100,7 @@ impl Network {
         let now = clock.now();
         let mut config = options.config;
         config.frame_max = config.frame_max.min(usize::from(segment_size));
+        config.one_source = self.endpoint.source.is_some();
         let mut node = GroupNode::new(config, session, seed, now);
         node.set_name(&options.name);
         if let Ok(address) = endpoint.local_addr() {

@@ -85,7 +85,8 @@ impl GroupEngine {
         let node = self.node.session().node_id();
         let (members, own, kept) = (self.node.members(), self.node.own_count(), self.node.kept());
         let (group, session) = (self.node.stats(), self.node.session_stats());
-        GroupStatus { node, members, own, kept, losses: self.losses, group, session }
+        let (listeners_elsewhere, losses) = (self.node.listeners_elsewhere(), self.losses);
+        GroupStatus { node, members, listeners_elsewhere, own, kept, losses, group, session }
     }
 
     fn publish_waiting(&mut self, now: Time) {

@@ -135,6 +135,8 @@ pub struct GroupStatus {
     pub node: NodeId,
     /// Nodes heard of late, and whether they say that they hear this one.
     pub members: Vec<(NodeId, Option<bool>)>,
+    /// Those of them that listen to one source alone, which is not this node: it need not wait for them.
+    pub listeners_elsewhere: Vec<NodeId>,
     /// Own messages that can still be repaired.
     pub own: u64,
     /// Others' objects that are whole here, and their bytes.

@@ -5,6 +5,7 @@
 //! - `sending`: segments as messages, to who wants them
 
 mod encoder;
+mod farewell;
 mod plan;
 mod sending;
 

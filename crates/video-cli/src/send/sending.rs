@@ -15,6 +15,7 @@ use fanfare_video::{About, Demand, Pace, Segment, Want, topics};
 
 use super::{
     encoder::{Encoded, Encoder},
+    farewell::Farewell,
     plan::Plan,
 };
 use crate::lines::{Line, now_ms};
@@ -77,7 +78,7 @@ impl<'a> Sending<'a> {
     /// Until the source has ended, or somebody stops it.
     pub(crate) fn run(mut self, mut encoder: Encoder) -> Result<Exit, Failure> {
         self.group.subscribe(Subscription::new(filter(topics::WANT)?))?;
-        let mut ended = None;
+        let mut ended: Option<Farewell> = None;
         loop {
             if !self.hear()? {
                 return Ok(if interrupt::is_asked() { Exit::Interrupted } else { Exit::Failed });
@@ -93,11 +94,13 @@ impl<'a> Sending<'a> {
             }
             self.catch_up()?;
             if has_ended {
-                ended = Some(Instant::now());
+                ended = Some(Farewell::new(self.plan.stay));
                 self.end();
             }
             self.tell_about()?;
-            if ended.is_some_and(|at| at.elapsed() >= self.plan.stay) {
+            if let Some(farewell) = &mut ended
+                && farewell.is_over(self.group)?
+            {
                 return Ok(Exit::Done);
             }
         }
@@ -192,13 +195,10 @@ impl<'a> Sending<'a> {
                 replaces: true,
                 ..Options::default()
             };
+            // Who is there should know how many segments there are before the sender goes.
+            let watch = if about.last.is_some() { Watch::Holders } else { Watch::Nothing };
             let body = Body::new(about.encode());
-            self.group.publish(
-                topic(&topics::about(&about.name))?,
-                body,
-                options,
-                Watch::Nothing,
-            )?;
+            self.group.publish(topic(&topics::about(&about.name))?, body, options, watch)?;
             (self.about_sent, self.asked) = (Some(Instant::now()), false);
         }
         Ok(())

@@ -14,6 +14,7 @@ mod in_order;
 mod incarnations;
 mod lies;
 mod monitoring;
+mod one_source;
 mod parting;
 mod relaying;
 mod repairing;
