@@ -1,15 +1,28 @@
 //! The rate above which somebody drops, as a policer does: it passes a rate, and the rest is lost without a
 //! queue.
 //!
-//! A lower rate has shown it. From then on the rate stays below, and goes up slowly at first, so that
-//! a policer costs a few messages now and then. What has gone, or was chance, is soon no limit.
+//! A lower rate has shown it. From then on the rate stays below. At first that may have been chance, or somebody
+//! who has gone: the rate doubles in four round trips. When loss begins again where it did, and ends again
+//! at a lower rate, it is a policer, and the rate goes up slowly, so that it costs a few messages now and
+//! then. What has gone is soon no limit.
 
-use fanfare_units::time::Time;
+use fanfare_units::time::{Duration, Time};
+use fanfare_wire::NodeId;
+use libm::exp2;
 
 /// What is sent of what passed: a bucket fills again, and what is repaired has room.
 const BELOW: f64 = 0.97;
-/// It goes up by this part in the first second, and by this part more in each further one.
-const STEP: f64 = 0.05;
+/// Of a policer it goes up by this part in the first second, and by this part more in each further one.
+const STEP: f64 = 0.1;
+/// For so long: where a third more passes by then it has gone.
+const SURE: f64 = 3.0;
+/// Otherwise it doubles in so many round trips, and no sooner than this.
+const DOUBLES_RTTS: u32 = 4;
+const DOUBLES: Duration = Duration::from_millis(500);
+/// Loss that begins again within this factor of where it did has the same cause.
+const SAME: f64 = 1.25;
+/// As long as it is remembered, though the rate may have gone beyond.
+const REMEMBERED: Duration = Duration::from_secs(30);
 /// Above so many times what it was it is forgotten.
 const FORGOTTEN: f64 = 4.0;
 
@@ -18,21 +31,61 @@ const FORGOTTEN: f64 = 4.0;
 pub(super) struct Ceiling {
     passed: f64,
     since: Time,
+    /// The time in which the rate doubles, as long as it is not sure.
+    doubles: Duration,
+    /// Whose path it is.
+    node: NodeId,
+    sure: bool,
     /// The rate from which it was lowered first, bytes a second.
     pub(super) from: f64,
 }
 
+/// What was seen on whose path.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sight {
+    /// Bytes a second that arrived.
+    pub(super) passed: f64,
+    /// The rate that was lowered for it, bytes a second.
+    pub(super) from: f64,
+    pub(super) node: NodeId,
+    pub(super) rtt: Duration,
+}
+
 impl Ceiling {
-    /// So many bytes a second passed when a rate `from` was lowered.
-    pub(super) fn new(now: Time, passed: f64, from: f64) -> Self {
-        Self { passed, since: now, from }
+    /// Loss has ended at a lower rate, perhaps again.
+    pub(super) fn new(now: Time, seen: Sight, before: Option<Self>) -> Self {
+        let before = before.filter(|before| now.since(before.since) < REMEMBERED);
+        let again = before.filter(|before| {
+            let ratio = seen.passed / before.passed.max(1.0);
+            before.node == seen.node && (1.0 / SAME..SAME).contains(&ratio)
+        });
+        Self {
+            passed: seen.passed,
+            since: now,
+            doubles: DOUBLES.max(seen.rtt * DOUBLES_RTTS),
+            node: seen.node,
+            sure: again.is_some(),
+            from: before.map_or(seen.from, |before| before.from.max(seen.from)),
+        }
     }
 
     /// Bytes a second that may be sent, as long as there is a limit.
     pub(super) fn rate(&self, now: Time) -> Option<f64> {
         let seconds = now.since(self.since).as_secs_f64();
-        let grown = 1.0 + STEP * seconds * (1.0 + seconds) / 2.0;
+        let slow = if self.sure { seconds.min(SURE) } else { 0.0 };
+        let grown = (1.0 + STEP * slow * (1.0 + slow) / 2.0)
+            * exp2((seconds - slow) / self.doubles.as_secs_f64());
         (grown < FORGOTTEN).then_some(BELOW * self.passed * grown)
+    }
+
+    /// Whether it is a policer, as far as one can know.
+    pub(super) fn is_sure(&self) -> bool {
+        self.sure
+    }
+
+    /// Whether it is on this path.
+    pub(super) fn is_of(&self, node: NodeId) -> bool {
+        self.node == node
     }
 }
 
@@ -41,12 +94,28 @@ mod tests {
     use super::*;
     use fanfare_units::time::at;
 
+    const SIGHT: Sight =
+        Sight { passed: 1000.0, from: 5000.0, node: NodeId(1), rtt: Duration::from_millis(10) };
+
     #[test]
-    fn a_ceiling_goes_up_by_a_third_in_three_seconds_and_is_gone_after_eleven() {
-        let ceiling = Ceiling::new(at(1000), 1000.0, 5000.0);
+    fn what_was_seen_once_may_be_chance_and_is_gone_after_a_second() {
+        let ceiling = Ceiling::new(at(1000), SIGHT, None);
         assert_eq!(ceiling.rate(at(1000)), Some(970.0));
+        assert_eq!(ceiling.rate(at(1500)), Some(1940.0));
+        assert_eq!((ceiling.rate(at(2000)), ceiling.is_sure()), (None, false));
+    }
+
+    #[test]
+    fn what_is_seen_again_goes_up_by_six_tenths_in_three_seconds_and_is_gone_soon_after() {
+        let first = Ceiling::new(at(0), Sight { from: 9000.0, ..SIGHT }, None);
+        let ceiling = Ceiling::new(at(1000), SIGHT, Some(first));
+        assert!(ceiling.is_sure() && ceiling.from == 9000.0);
         let later = ceiling.rate(at(4000)).unwrap();
-        assert!((later - 970.0 * 1.3).abs() < 1e-6, "{later}");
-        assert!(ceiling.rate(at(11_000)).is_some() && ceiling.rate(at(12_000)).is_none());
+        assert!((later - 970.0 * 1.6).abs() < 1e-6, "{later}");
+        assert!(ceiling.rate(at(4600)).is_some() && ceiling.rate(at(4700)).is_none());
+        let elsewhere = Sight { node: NodeId(2), ..SIGHT };
+        let less = Sight { passed: 500.0, ..SIGHT };
+        assert!(!Ceiling::new(at(1000), elsewhere, Some(first)).is_sure());
+        assert!(!Ceiling::new(at(1000), less, Some(first)).is_sure());
     }
 }

@@ -114,6 +114,7 @@ impl RateController for Auto {
 
     fn on_left(&mut self, _now: Time, node: NodeId) {
         self.candidates.remove(node);
+        self.losses.on_left(node);
     }
 
     fn on_rate_set(&mut self, now: Time, rate: Bitrate) {

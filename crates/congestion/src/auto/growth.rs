@@ -31,6 +31,8 @@ const ALONE_MESSAGES: f64 = 10.0;
 pub(crate) const NOBODY: f64 = 0.1;
 /// As long as so many messages a round trip tell it.
 const NOBODY_MESSAGES: f64 = 4.0;
+/// Or this part of the link is used, which leaves no doubt that there is more.
+const LITTLE: f64 = 0.05;
 /// And no more than this part of the link is used: no queue stands that is our own.
 pub(crate) const ROOM: f64 = 0.9;
 
@@ -91,8 +93,14 @@ pub(super) fn is_alone(view: &View, rate: f64, size: f64) -> bool {
 
 /// Whether nobody else is on the narrowest link, and it has room for more than the `rate` that was sent.
 pub(super) fn has_room(view: &View, rate: f64, size: f64) -> bool {
-    let room = view.marked == 0.0 && view.bottleneck.is_some_and(|link| rate < ROOM * link);
-    room && rate * view.rtt >= NOBODY_MESSAGES * size && is_shorter(view, NOBODY * size)
+    let below = |part| view.bottleneck.is_some_and(|link| rate < part * link);
+    let enough = rate * view.rtt >= NOBODY_MESSAGES * size || below(LITTLE);
+    view.marked == 0.0 && below(ROOM) && enough && is_shorter(view, NOBODY * size)
+}
+
+/// Whether messages wait for less than one of them takes: what is lost then was in no queue.
+pub(super) fn is_queueless(view: &View, size: f64) -> bool {
+    view.marked == 0.0 && is_shorter(view, size)
 }
 
 /// Whether less waits than the narrowest link takes for so many bytes.

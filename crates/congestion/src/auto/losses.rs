@@ -3,13 +3,14 @@
 
 use super::{
     Auto,
-    ceiling::Ceiling,
+    ceiling::{Ceiling, Sight},
     growth,
     random_loss::{RandomLoss, Sent, Verdict},
     seen::Seen,
     view::View,
 };
 use fanfare_units::time::{Duration, Time};
+use fanfare_wire::NodeId;
 
 /// While somebody drops what is above a rate, a little less is enough to see whether that ends it.
 const LOWERED_BELOW: f64 = 0.9;
@@ -20,9 +21,15 @@ const LOWERED: f64 = 0.6;
 const LOWERED_AGAIN: f64 = 0.4;
 /// The narrowest link passes so much more than was sent: the path is far from full.
 const FAR: f64 = 2.0;
+/// What was found to be random is tried again after so long, and each time after twice as long.
+const PROOF: Duration = Duration::from_secs(1);
+const PROOF_RTTS: u32 = 20;
+const PROOF_DOUBLINGS: u32 = 5;
 /// A lower rate is tried for so many round trips at most: where it is very low, enough messages would
 /// take a minute.
 const TRIAL_RTTS: u32 = 8;
+/// For so long after a lower rate has ended loss, nobody counts as alone.
+const ENDED: Duration = Duration::from_secs(10);
 /// A queue that is so much longer than it should be explains what is lost.
 const OVERFULL: f64 = 2.0;
 /// And it is long against the round trip where that is long: what is measured is more than noise.
@@ -38,10 +45,15 @@ pub(super) struct Losses {
     pub(super) from: f64,
     /// When that was found not to have ended it.
     acquitted: Option<Time>,
+    /// How often in a row.
+    proofs: u32,
     /// What passed when a lower rate ended it.
     pub(super) ceiling: Option<Ceiling>,
-    /// Nobody else was on the link then.
+    /// Nobody else was on the link then, and there was no queue.
     alone: bool,
+    queueless: bool,
+    /// When a lower rate ended what a queue may have dropped.
+    ended: Option<Time>,
     /// Bytes a second that arrived when it was lowered.
     passed: f64,
     /// Until when what a report told of was sent into a full queue.
@@ -56,12 +68,29 @@ impl Losses {
     /// Somebody drops what is above some rate, as a lower rate has shown of late. That shows no queue, and on
     /// the link nobody else is seen.
     pub(super) fn is_policed(&self, now: Time) -> bool {
-        self.ceiling(now).is_some()
+        self.ceiling(now).is_some() || self.ended.is_some_and(|then| now.since(then) < ENDED)
+    }
+
+    /// Whether that is a policer, as far as one can know.
+    fn is_sure(&self) -> bool {
+        self.ceiling.is_some_and(|ceiling| ceiling.is_sure())
+    }
+
+    /// This receiver has gone: what drops on its way is no limit.
+    pub(super) fn on_left(&mut self, node: NodeId) {
+        self.ceiling = self.ceiling.filter(|ceiling| !ceiling.is_of(node));
     }
 
     /// Bytes a second above which somebody drops.
     pub(super) fn ceiling(&self, now: Time) -> Option<f64> {
         self.ceiling.and_then(|ceiling| ceiling.rate(now))
+    }
+
+    /// Whether it was long ago that a lower rate did not end the loss: what a bucket has let pass may have hidden a
+    /// policer from the first trials, and a road changes.
+    fn is_expired(&self, now: Time, rtt: Duration) -> bool {
+        let valid = PROOF.max(rtt * PROOF_RTTS) * 2_u32.pow(self.proofs.min(PROOF_DOUBLINGS));
+        self.acquitted.is_some_and(|then| now.since(then) > valid)
     }
 
     /// What was sent until `until` was sent into a full queue, or so soon after it that a report of `span`
@@ -73,7 +102,7 @@ impl Losses {
 
 impl Auto {
     /// Whether there is more loss than is known to be random.
-    pub(super) fn count_loss(&mut self, now: Time, seen: &Seen) -> Verdict {
+    pub(super) fn count_loss(&mut self, now: Time, node: NodeId, seen: &Seen) -> Verdict {
         // The queue is too long, and known to be: what it drops is no news, nor is what it dropped in
         // the round trip of a later report.
         let until = seen.past.until;
@@ -95,8 +124,10 @@ impl Auto {
         let lowered = until > self.losses.lowered + rtt * 2;
         let late = now > self.losses.lowered + rtt * TRIAL_RTTS;
         let policed = self.losses.ceiling(now).is_some();
-        let passing = sent;
-        let sent = Sent { lowered, late, alone, policed };
+        // Where little was to be sent, what arrived says nothing of what would pass.
+        let passing = if seen.used { sent } else { seen.past.rate.max(self.rate) };
+        let expired = self.losses.is_expired(now, rtt);
+        let sent = Sent { lowered, late, alone, policed, expired };
         let verdict = if self.starting && first && self.is_far_from_full(seen) {
             self.losses.random.on_start(messages, seen.view.lost)
         } else {
@@ -110,21 +141,33 @@ impl Auto {
                 self.losses.from = if first { self.rate } else { self.losses.from };
                 self.losses.lowered = now;
                 self.losses.alone = alone;
+                self.losses.queueless = self.is_queueless(&seen.view);
                 self.losses.passed = arriving;
                 self.learn_room(&seen.view);
             }
             Verdict::Random => {
                 self.losses.acquitted = Some(now);
+                self.losses.proofs += 1;
+                self.losses.ended = None;
                 // So it was chance that had ended it before.
                 if let Some(ceiling) = self.losses.ceiling.take() {
                     self.losses.from = self.losses.from.max(ceiling.from);
                 }
             }
             Verdict::Ended { over } => {
+                self.losses.proofs = 0;
                 let passed = self.losses.passed;
-                let passed = if over > 0.0 { passed.min(passing * (1.0 - over)) } else { passed };
-                let from = self.losses.ceiling.map_or(self.losses.from, |ceiling| ceiling.from);
-                self.losses.ceiling = Some(Ceiling::new(now, passed, from));
+                // What arrived of late passes, too: a process that was held up makes a moment look slow.
+                let passed = match over > 0.0 {
+                    true => passed.min(passing * (1.0 - over)),
+                    false => passed.max(self.capacity.rate()),
+                };
+                if self.losses.queueless {
+                    let sight = Sight { passed, from: self.losses.from, node, rtt };
+                    self.losses.ceiling = Some(Ceiling::new(now, sight, self.losses.ceiling));
+                } else {
+                    self.losses.ended = Some(now);
+                }
                 self.growth.on_queue(now);
             }
             Verdict::Known => {}
@@ -135,9 +178,17 @@ impl Auto {
     /// Nobody else is on the link, and more of it is free than is used.
     fn has_room(&self, now: Time, seen: &Seen) -> bool {
         // On a short path a queue would be seen, and nothing else tells of others.
-        let empty = self.is_near() && seen.view.marked == 0.0 && !seen.view.queues();
+        let empty = self.is_near() && self.is_queueless(&seen.view);
         !self.losses.is_policed(now)
             && (empty || growth::has_room(&seen.view, seen.past.rate, self.size))
+    }
+
+    /// What is lost was in no queue.
+    fn is_queueless(&self, view: &View) -> bool {
+        match self.is_near() {
+            true => view.marked == 0.0 && !view.queues(),
+            false => growth::is_queueless(view, self.size),
+        }
     }
 
     /// The rate was lowered for loss, and that did not end it: it is given back. Reports of what was sent
@@ -170,12 +221,12 @@ impl Auto {
     pub(super) fn lowered(&self, now: Time, rate: f64) -> f64 {
         let again = self.losses.random.is_trying_again();
         let kept = match self.losses.ceiling(now) {
-            Some(_) => LOWERED_BELOW,
-            None if again => LOWERED_AGAIN,
-            None => LOWERED,
+            Some(_) if self.losses.is_sure() => LOWERED_BELOW,
+            _ if again => LOWERED_AGAIN,
+            _ => LOWERED,
         };
         let lowered = kept * rate;
-        lowered.min(self.losses.passed)
+        if self.losses.queueless { lowered.min(self.losses.passed) } else { lowered }
     }
 
     /// Too much was lost while messages queued: the queue may hold no more. On a short path the noise is

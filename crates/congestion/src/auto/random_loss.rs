@@ -10,9 +10,9 @@ const MEMORY: f64 = 500.0;
 /// No more than this is taken for random: who begins beside others in a full queue loses as much
 /// whatever he does alone.
 const SHARE_MAX: f64 = 0.12;
-/// But this, where nobody else is on the link and it has room: a radio may lose every second packet. More is
+/// But this, where nobody else is on the link and it has room: a radio may lose two of three packets. More is
 /// no road but somebody who drops.
-const SHARE_MAX_ALONE: f64 = 0.6;
+const SHARE_MAX_ALONE: f64 = 0.75;
 /// What a trial has proven may be exceeded by this factor, as chance does.
 const PROVEN: f64 = 1.2;
 /// The share may be that much greater than is known, times its root, before it looks like
@@ -65,6 +65,8 @@ pub(super) struct Sent {
     pub(super) alone: bool,
     /// While somebody was known to drop what is above a rate: what is lost is no news of the road.
     pub(super) policed: bool,
+    /// Long after the last trial.
+    pub(super) expired: bool,
 }
 
 /// Messages, and how many of them were lost.
@@ -196,7 +198,9 @@ impl RandomLoss {
         if self.excess == 0.0 {
             self.risen = Tally::default();
         }
-        if self.excess <= SURPRISE {
+        // What was proven long ago may not be so any more.
+        let expired = sent.expired && !sent.policed && self.share > SHARE_MAX;
+        if self.excess <= SURPRISE && !expired {
             return Verdict::Known;
         }
         self.excess = 0.0;
@@ -229,23 +233,30 @@ impl RandomLoss {
             return Verdict::Known;
         }
         if trial.has_ended() {
-            self.trial = None;
             // Where a noticeable part is left the lower rate is still more than passes.
-            let over = if left > RESIDUE * trial.before { left } else { 0.0 };
-            return Verdict::Ended { over };
+            return self.end(if left > RESIDUE * trial.before { left } else { 0.0 });
         }
         if !sent.late && progress < UNSURE && left < UNCHANGED * trial.before {
             return Verdict::Known;
         }
+        if sent.policed && !trial.is_telling() {
+            // Too few would have been lost at random to say anything: what is known of a policer stays.
+            if sent.late {
+                self.trial = None;
+            }
+            return Verdict::Known;
+        }
         let lessened = trial.has_lessened();
+        if lessened && left < ENDED * trial.before {
+            return self.end(left);
+        }
         let unclear = lessened || trial.was_underestimated() || left > SHARE_MAX_ALONE;
         if unclear && trial.times < TIMES {
             self.trial = Some(trial.again(left));
             return Verdict::Lower;
         }
         if lessened {
-            self.trial = None;
-            return Verdict::Ended { over: left };
+            return self.end(left);
         }
         let surprising = left > self.share + chance(LEFT, self.share, trial.seen.messages);
         if trial.times == 1 && !sent.alone && surprising {
@@ -253,14 +264,19 @@ impl RandomLoss {
             return Verdict::Lower;
         }
         self.trial = None;
-        if sent.policed && !trial.is_telling() {
-            return Verdict::Ended { over: 0.0 };
-        }
         if sent.alone {
             self.proven = self.proven.max(left);
         }
         self.share = self.share.max(left).min(self.most());
         Verdict::Random
+    }
+
+    /// A lower rate has ended what was lost, but for this: no more is random.
+    fn end(&mut self, over: f64) -> Verdict {
+        self.trial = None;
+        self.share = self.share.min(over);
+        self.proven = self.proven.min(over);
+        Verdict::Ended { over }
     }
 
     /// The share that was lost in a trial's cause, or of late.
@@ -310,7 +326,8 @@ mod tests {
     use super::*;
     use fanfare_units::rng::Rng;
 
-    const LATER: Sent = Sent { lowered: true, late: false, alone: false, policed: false };
+    const LATER: Sent =
+        Sent { lowered: true, late: false, alone: false, policed: false, expired: false };
 
     /// Reports of ten messages each, of which `loss` is lost by chance; how often it surprised.
     fn surprises(random: &mut RandomLoss, reports: u32, loss: f64, rng: &mut Rng) -> u32 {

@@ -86,6 +86,8 @@ impl Auto {
             self.set(now, delivered);
         } else if surprised {
             self.set(now, self.lowered(now, seen.base));
+        } else if self.is_given_back(now, seen) {
+            self.set(now, growth::capped(self.losses.from, seen.base, view).max(self.rate));
         } else if let Some(flight) = self.flight.as_ref().filter(|flight| !flight.is_answered()) {
             // Nothing is known of the path yet.
             if let Some(rate) = flight.to_go() {

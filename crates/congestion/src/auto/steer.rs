@@ -47,7 +47,7 @@ impl Auto {
             let carried = delivered / (1.0 - self.random_of(&view));
             self.capacity.on_delivered(now, carried, seen.used, view.rtt());
         }
-        let verdict = self.count_loss(now, &seen);
+        let verdict = self.count_loss(now, node, &seen);
         let surprised = verdict == Verdict::Lower;
         if self.starting {
             return self.start(now, &seen, surprised);
