@@ -14,6 +14,8 @@ use libm::exp2;
 const BELOW: f64 = 0.97;
 /// Of a policer it goes up by this part in the first second, and by this part more in each further one.
 const STEP: f64 = 0.1;
+/// So often it must have been seen.
+const SURE_TIMES: u32 = 3;
 /// For so long: where a third more passes by then it has gone.
 const SURE: f64 = 3.0;
 /// Otherwise it doubles in so many round trips, and no sooner than this.
@@ -35,7 +37,8 @@ pub(super) struct Ceiling {
     doubles: Duration,
     /// Whose path it is.
     node: NodeId,
-    sure: bool,
+    /// How often in a row loss has begun there.
+    times: u32,
     /// The rate from which it was lowered first, bytes a second.
     pub(super) from: f64,
 }
@@ -64,7 +67,7 @@ impl Ceiling {
             since: now,
             doubles: DOUBLES.max(seen.rtt * DOUBLES_RTTS),
             node: seen.node,
-            sure: again.is_some(),
+            times: again.map_or(1, |again| again.times + 1),
             from: before.map_or(seen.from, |before| before.from.max(seen.from)),
         }
     }
@@ -72,7 +75,7 @@ impl Ceiling {
     /// Bytes a second that may be sent, as long as there is a limit.
     pub(super) fn rate(&self, now: Time) -> Option<f64> {
         let seconds = now.since(self.since).as_secs_f64();
-        let slow = if self.sure { seconds.min(SURE) } else { 0.0 };
+        let slow = if self.is_sure() { seconds.min(SURE) } else { 0.0 };
         let grown = (1.0 + STEP * slow * (1.0 + slow) / 2.0)
             * exp2((seconds - slow) / self.doubles.as_secs_f64());
         (grown < FORGOTTEN).then_some(BELOW * self.passed * grown)
@@ -80,7 +83,7 @@ impl Ceiling {
 
     /// Whether it is a policer, as far as one can know.
     pub(super) fn is_sure(&self) -> bool {
-        self.sure
+        self.times >= SURE_TIMES
     }
 
     /// Whether it is on this path.
@@ -108,14 +111,15 @@ mod tests {
     #[test]
     fn what_is_seen_again_goes_up_by_six_tenths_in_three_seconds_and_is_gone_soon_after() {
         let first = Ceiling::new(at(0), Sight { from: 9000.0, ..SIGHT }, None);
-        let ceiling = Ceiling::new(at(1000), SIGHT, Some(first));
-        assert!(ceiling.is_sure() && ceiling.from == 9000.0);
+        let second = Ceiling::new(at(500), SIGHT, Some(first));
+        let ceiling = Ceiling::new(at(1000), SIGHT, Some(second));
+        assert!(!second.is_sure() && ceiling.is_sure() && ceiling.from == 9000.0);
         let later = ceiling.rate(at(4000)).unwrap();
         assert!((later - 970.0 * 1.6).abs() < 1e-6, "{later}");
         assert!(ceiling.rate(at(4600)).is_some() && ceiling.rate(at(4700)).is_none());
         let elsewhere = Sight { node: NodeId(2), ..SIGHT };
         let less = Sight { passed: 500.0, ..SIGHT };
-        assert!(!Ceiling::new(at(1000), elsewhere, Some(first)).is_sure());
-        assert!(!Ceiling::new(at(1000), less, Some(first)).is_sure());
+        assert!(!Ceiling::new(at(1000), elsewhere, Some(second)).is_sure());
+        assert!(!Ceiling::new(at(1000), less, Some(second)).is_sure());
     }
 }

@@ -377,7 +377,7 @@ fn below_a_policer_it_stays_whatever_the_link_the_round_trip_and_the_burst_are()
                 assert!(of > 0.85 * passes, "{what}");
                 // The first round trips, in which it is not known, count here, and a bucket that hides it for
                 // seconds: where few messages pass in a second that costs most.
-                assert!(sent < if passes < 2e6 { 2.0 } else { 1.5 }, "{what}");
+                assert!(sent < if passes < 2e6 { 2.5 } else { 1.5 }, "{what}");
             }
         }
     }
