@@ -80,7 +80,7 @@ pub(crate) struct RecvArgs {
     /// Write one stream to this file, pipe or block device, and exit
     ///
     /// For 'fanfare send -', block devices and --as-stream. What was there is overwritten. A device
-    /// that is mounted or too small is refused. Beneath /dev no file is made.
+    /// that is mounted or too small is refused. Beneath /dev no file is made, but for /dev/shm.
     #[arg(long, value_name = "PATH", conflicts_with_all = DIRECTORY_ONLY)]
     to: Option<PathBuf>,
     /// Write one stream to standard output, and exit

@@ -73,14 +73,22 @@ fn failure(tally: &Tally, end: End, plan: &Plan) -> Option<Failure> {
             Exit::Partial,
             "partial",
             format!(
-                "nodes ({}): did not say within {} that they hold all that they want. Wait longer \
-                 with --wait, or stay and repair with --stay",
+                "nodes ({}): did not say{} that they hold all that they want. Wait longer with --wait, \
+                 or stay and repair with --stay",
                 names(&lacking),
-                units::seconds(plan.patience())
+                within(plan)
             ),
         ),
     };
     Some(Failure::new(exit, code, text))
+}
+
+/// For how long they had time; nothing where that is more than one number.
+fn within(plan: &Plan) -> String {
+    match plan.stay.is_zero() {
+        true => format!(" within {}", units::seconds(plan.patience())),
+        false => String::new(),
+    }
 }
 
 /// Some of them by id, and how many there are besides.

@@ -82,6 +82,14 @@ impl Progress {
 }
 
 /// Messages on their way.
+/// Nodes that are there, and that the messages concern.
+#[derive(Debug)]
+struct There {
+    all: BTreeSet<NodeId>,
+    /// Those that say what they hold.
+    telling: BTreeSet<NodeId>,
+}
+
 pub(super) struct Sending<'a> {
     group: &'a Group,
     output: &'a Output,
@@ -157,7 +165,7 @@ impl<'a> Sending<'a> {
     }
 
     /// Asks what has become of the messages, and gives who is there.
-    fn look(&mut self) -> Result<BTreeSet<NodeId>, GroupError> {
+    fn look(&mut self) -> Result<There, GroupError> {
         self.looked = Instant::now();
         let seen = self.tally.changes();
         let news = self.tally.on_fates(self.looked, &self.group.fates()?);
@@ -170,10 +178,12 @@ impl<'a> Sending<'a> {
             self.ask = (self.looked + self.ask.1, ASK_MAX.min(self.ask.1 * 2));
         }
         let status = self.group.status()?;
-        let mut there: BTreeSet<NodeId> =
-            status.members.into_iter().map(|(node, _)| node).collect();
-        status.listeners_elsewhere.iter().for_each(|node| _ = there.remove(node));
-        Ok(there)
+        let elsewhere = |node: &NodeId| status.listeners_elsewhere.contains(node);
+        let members = || status.members.iter().filter(|(node, _)| !elsewhere(node));
+        let all = members().map(|(node, _)| *node).collect();
+        // Who has told whom it hears is a group node, and says what it holds; a plain NORM node does not.
+        let telling = members().filter(|(_, hears_us)| hears_us.is_some());
+        Ok(There { all, telling: telling.map(|(node, _)| *node).collect() })
     }
 
     /// Shows what happens for so long, and all that has.
@@ -194,11 +204,11 @@ impl<'a> Sending<'a> {
     pub(super) fn wait(&mut self) -> End {
         let mut progress = Progress::new(self.began);
         loop {
-            let Ok(members) = self.look() else { return End::Interrupted };
-            let now = Instant::now();
-            self.tally.on_members(now, &members);
+            let Ok(there) = self.look() else { return End::Interrupted };
+            let (now, members) = (Instant::now(), &there.all);
+            self.tally.on_members(now, members);
             let done = match self.is_watched() {
-                true => self.tally.is_settled(now, &members),
+                true => self.tally.is_settled(now, members),
                 false => self.tally.is_sent(),
             };
             if done {
@@ -206,6 +216,9 @@ impl<'a> Sending<'a> {
             }
             self.seen().into_iter().for_each(|seen| progress.note(now, seen));
             if progress.is_over(now, self.tally.is_sent(), self.plan.wait) {
+                if self.is_watched() {
+                    self.tally.on_time_up(now, &there.telling);
+                }
                 return End::TimedOut;
             }
             if progress.has_stopped(now, STALL.max(self.plan.wait)) {
@@ -232,9 +245,12 @@ impl<'a> Sending<'a> {
             if left.is_zero() {
                 return true;
             }
-            if self.show_events(left.min(POLL)).is_err() || self.look().is_err() {
+            if self.show_events(left.min(POLL)).is_err() {
                 return false;
             }
+            let Ok(there) = self.look() else { return false };
+            self.tally.on_members(Instant::now(), &there.all);
+            self.tally.on_more_time(Instant::now(), &there.telling);
         }
     }
 

@@ -50,3 +50,43 @@ fn where_nobody_else_is_there_a_publisher_that_is_not_listened_to_says_that_it_w
     elsewhere.interrupt();
     assert_eq!(elsewhere.end().expect(130).all("message").len(), 0);
 }
+
+#[test]
+fn who_comes_to_another_source_while_a_publisher_stays_is_not_waited_for() {
+    let hosts = Hosts::new("ou", 4);
+    let mut there = hosts.start(4, &words(&["sub", "#"]));
+    there.wait_for("start");
+    let publisher = ["pub", "t", "--message", "one", "--stay", "5s"];
+    let publisher = hosts.start(1, &words(&publisher));
+    there.wait_for("message");
+    let mut elsewhere = hosts.start(3, &words(&["sub", "#", "--source", "10.77.0.2"]));
+    elsewhere.wait_for("start");
+    publisher.end().expect(0);
+    for mut one in [there, elsewhere] {
+        one.interrupt();
+        one.end().expect(130);
+    }
+}
+
+#[test]
+fn a_member_that_hears_nothing_of_the_publisher_and_says_nothing_of_the_message_is_named() {
+    let hosts = Hosts::new("ov", 3);
+    let mut there = hosts.start(2, &words(&["sub", "#"]));
+    there.wait_for("start");
+    let mut deaf = hosts.start(3, &words(&["sub", "#"]));
+    let deaf_id = deaf.wait_for("start")["node_id"].clone();
+    hosts.deafen(3);
+    let publisher = ["pub", "t", "--message", "one", "--wait", "4s"];
+    let ended = hosts.start(1, &words(&publisher)).end();
+    let result = ended.result();
+    // Either it was given the message by the other one, or it is named.
+    let lacking = result["lacking"].as_array().cloned().unwrap_or_default();
+    let (exit, holders) = (result["exit"].as_u64(), result["holders"].as_u64());
+    assert!(
+        exit == Some(0) && holders == Some(2) || exit == Some(3) && lacking.contains(&deaf_id),
+        "{result}"
+    );
+    for one in [&mut there, &mut deaf] {
+        one.interrupt();
+    }
+}

@@ -20,7 +20,7 @@ const SURE_TIMES: u32 = 3;
 const SURE: f64 = 3.0;
 /// Otherwise it doubles in so many round trips, and no sooner than this.
 const DOUBLES_RTTS: u32 = 4;
-const DOUBLES: Duration = Duration::from_millis(500);
+const DOUBLES: Duration = Duration::from_millis(300);
 /// Loss that begins again within this factor of where it did has the same cause.
 const SAME: f64 = 1.25;
 /// As long as it is remembered, though the rate may have gone beyond.
@@ -101,11 +101,11 @@ mod tests {
         Sight { passed: 1000.0, from: 5000.0, node: NodeId(1), rtt: Duration::from_millis(10) };
 
     #[test]
-    fn what_was_seen_once_may_be_chance_and_is_gone_after_a_second() {
+    fn what_was_seen_once_may_be_chance_and_is_gone_in_less_than_a_second() {
         let ceiling = Ceiling::new(at(1000), SIGHT, None);
         assert_eq!(ceiling.rate(at(1000)), Some(970.0));
-        assert_eq!(ceiling.rate(at(1500)), Some(1940.0));
-        assert_eq!((ceiling.rate(at(2000)), ceiling.is_sure()), (None, false));
+        assert_eq!(ceiling.rate(at(1300)), Some(1940.0));
+        assert_eq!((ceiling.rate(at(1700)), ceiling.is_sure()), (None, false));
     }
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
         assert!(!second.is_sure() && ceiling.is_sure() && ceiling.from == 9000.0);
         let later = ceiling.rate(at(4000)).unwrap();
         assert!((later - 970.0 * 1.6).abs() < 1e-6, "{later}");
-        assert!(ceiling.rate(at(4600)).is_some() && ceiling.rate(at(4700)).is_none());
+        assert!(ceiling.rate(at(4300)).is_some() && ceiling.rate(at(4500)).is_none());
         let elsewhere = Sight { node: NodeId(2), ..SIGHT };
         let less = Sight { passed: 500.0, ..SIGHT };
         assert!(!Ceiling::new(at(1000), elsewhere, Some(second)).is_sure());

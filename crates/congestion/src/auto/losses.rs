@@ -157,11 +157,7 @@ impl Auto {
             Verdict::Ended { over } => {
                 self.losses.proofs = 0;
                 let passed = self.losses.passed;
-                // What arrived of late passes, too: a process that was held up makes a moment look slow.
-                let passed = match over > 0.0 {
-                    true => passed.min(passing * (1.0 - over)),
-                    false => passed.max(self.capacity.rate()),
-                };
+                let passed = if over > 0.0 { passed.min(passing * (1.0 - over)) } else { passed };
                 if self.losses.queueless {
                     let sight = Sight { passed, from: self.losses.from, node, rtt };
                     self.losses.ceiling = Some(Ceiling::new(now, sight, self.losses.ceiling));

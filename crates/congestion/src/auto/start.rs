@@ -97,6 +97,10 @@ impl Auto {
             self.set(now, rate.max(self.rate));
         } else if seen.used && !trying {
             let (rate, reached) = growth::at_start(seen.base, view);
+            // What is lost did not pass: on a short path, where a report tells of thousands of messages, no more
+            // than twice what did is sent, whatever the reason.
+            let lost = (view.lost - self.losses.random.share()).max(0.0);
+            let rate = if self.is_near() { rate * (1.0 - lost) } else { rate };
             if reached {
                 self.end_start(now, view);
             }

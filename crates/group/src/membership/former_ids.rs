@@ -6,6 +6,8 @@ use fanfare_wire::ext::ExtFormer;
 
 /// Time for which they are named: who comes later has never heard of them.
 const NAMED: Duration = Duration::from_secs(60);
+/// And again, for who comes later and asks.
+const NAMED_AGAIN: Duration = Duration::from_secs(10);
 /// Announcements at the beginning that follow each other soon, since each may be lost, or the answer to it;
 const SOON: u8 = 3;
 /// and by how much.
@@ -30,6 +32,11 @@ impl FormerIds {
             }
         }
         Self { ids: others, until: now + NAMED, soon: SOON }
+    }
+
+    /// Somebody has come who has to know: they are named for a moment more.
+    pub(crate) fn on_newcomer(&mut self, now: Time) {
+        self.until = self.until.max(now + NAMED_AGAIN);
     }
 
     /// Ids to be named in an announcement at `now`.

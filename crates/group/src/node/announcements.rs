@@ -198,6 +198,9 @@ impl GroupNode {
         storage: &mut dyn Storage,
     ) {
         self.stats.states_heard += 1;
+        if state.one_source && !self.members.hears_one_source(from) {
+            self.former_ids.on_newcomer(self.now);
+        }
         self.members.on_one_source(from, state.one_source);
         self.members.on_hears(from, (&state.hears, state.hears_all), &mut self.events);
         let is_called = |node: NodeId| state.called.contains(&node);

@@ -9,6 +9,8 @@ use fanfare_wire::ext::Extensions;
 
 /// Who is said to be gone says within this that it is not.
 const ANSWER: Duration = Duration::from_millis(100);
+/// Earlier lives of others that are remembered.
+const LIVES_MAX: usize = 256;
 
 impl GroupNode {
     /// Tells others for a minute that this node had these ids in earlier lives, the newest first, of which the
@@ -26,6 +28,12 @@ impl GroupNode {
         extensions: &Extensions<'_>,
         state: &State,
     ) {
+        if self.config.one_source {
+            self.earlier_lives.extend(extensions.formers());
+            while self.earlier_lives.len() > LIVES_MAX {
+                self.earlier_lives.pop_first();
+            }
+        }
         // Who is not called on may be there, and silent.
         for former in extensions.formers().filter(|former| state.called.contains(former)) {
             if former == self.session.node_id() {

@@ -261,9 +261,11 @@ impl GroupNode {
         }
     }
 
-    /// Whether what others tell of this publisher is heeded: with one source alone only where it is heard itself.
+    /// Whether what others tell of this publisher is heeded: with one source alone only where it is heard itself, or
+    /// was somebody before who is heard.
     pub(super) fn heeds(&self, publisher: NodeId) -> bool {
-        !self.config.one_source || self.members.knows(publisher)
+        let is_heard = || self.members.knows(publisher) || self.earlier_lives.contains(&publisher);
+        !self.config.one_source || is_heard()
     }
 
     /// Somebody answers for an origin.

@@ -161,6 +161,8 @@ pub struct GroupNode {
     /// What the datagram at hand says of the age of this message.
     told: Option<(ObjectKey, Duration)>,
     former_ids: FormerIds,
+    /// Of nodes that are heard, ids that they had before, where datagrams of one source alone come in.
+    earlier_lives: BTreeSet<NodeId>,
     monitoring: Option<Box<Monitoring>>,
     events: VecDeque<Event>,
     stats: GroupStats,
@@ -241,6 +243,7 @@ impl GroupNode {
             has_twin: false,
             told: None,
             former_ids: FormerIds::default(),
+            earlier_lives: BTreeSet::new(),
             monitoring: config.monitor.map(|config| Monitoring::new(config, node, seed, now)),
             events: VecDeque::new(),
             stats: GroupStats::default(),

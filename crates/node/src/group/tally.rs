@@ -71,6 +71,8 @@ pub struct Tally {
     holders: BTreeSet<NodeId>,
     /// Lacked what can no longer be repaired.
     deprived: BTreeSet<NodeId>,
+    /// Has said nothing of some of them when time was up.
+    silent: BTreeSet<NodeId>,
     messages: u64,
     bytes: u64,
     /// Of those that can no longer be repaired.
@@ -201,6 +203,32 @@ impl Tally {
             && self.courses.values().all(|course| expired(course) || told(course))
     }
 
+    /// Time is up, and these nodes are known to say what they hold: who has said nothing of a message is not known
+    /// to hold it, and counts as lacking it.
+    pub fn on_time_up(&mut self, now: Instant, members: &BTreeSet<NodeId>) {
+        self.silent = members.iter().copied().filter(|node| self.is_silent(now, *node)).collect();
+    }
+
+    /// More time has passed: those who have said it meanwhile, or have gone, lack nothing.
+    pub fn on_more_time(&mut self, now: Instant, members: &BTreeSet<NodeId>) {
+        let mut silent = std::mem::take(&mut self.silent);
+        silent.retain(|node| members.contains(node) && self.is_silent(now, *node));
+        self.silent = silent;
+    }
+
+    fn is_silent(&self, now: Instant, node: NodeId) -> bool {
+        let expired = |course: &Course| course.expires.is_some_and(|end| end <= now);
+        let of_use = |course: &Course| !expired(course) && !self.is_replaced(course);
+        let mut courses = self.courses.values().filter(|course| of_use(course));
+        courses.any(|course| !course.standings.contains_key(&node))
+    }
+
+    /// Whether a newer message has taken its place.
+    fn is_replaced(&self, course: &Course) -> bool {
+        let newest = self.newest.and_then(|(key, _)| self.courses.get(&key));
+        self.replaces && newest.is_some_and(|newest| course.before < newest.before)
+    }
+
     /// Messages, those of them that are held, and those whose place a newer one took before that.
     pub fn counts(&self) -> (u64, u64, u64) {
         let held = self.courses.values().filter(|course| course.is_held());
@@ -222,7 +250,7 @@ impl Tally {
     /// Who wants something and lacks it.
     pub fn lacking(&self) -> BTreeSet<NodeId> {
         let lacking = self.courses.values().flat_map(Course::lacking);
-        lacking.chain(self.deprived.iter().copied()).collect()
+        lacking.chain(self.deprived.union(&self.silent).copied()).collect()
     }
 }
 
@@ -337,5 +365,28 @@ mod tests {
             tally.on_fate(now, &Fate { gone: true, ..fate(object, &[]) });
         }
         assert_eq!((tally.counts(), tally.courses.len()), ((70_000, 70_000, 0), 0));
+    }
+
+    #[test]
+    fn who_has_said_nothing_when_time_is_up_lacks_it_until_it_says_that_it_does_not() {
+        let (mut tally, now) = (Tally::new(None, false), Instant::now());
+        tally.on_published(now, key(0), (1, 10));
+        let holds = |node| Fate {
+            key: key(0),
+            messages: 1,
+            bytes: 10,
+            sent: true,
+            gone: false,
+            standings: vec![(NodeId(node), Standing::Holds)],
+        };
+        tally.on_fates(now, &[holds(7)]);
+        assert!(tally.lacking().is_empty());
+        tally.on_time_up(now, &members(&[7, 8, 9]));
+        assert_eq!(tally.lacking(), members(&[8, 9]));
+        tally.on_fates(now, &[holds(8)]);
+        tally.on_more_time(now, &members(&[7, 8, 9, 10]));
+        assert_eq!(tally.lacking(), members(&[9]), "who comes now had no time");
+        tally.on_more_time(now, &members(&[7, 8]));
+        assert!(tally.lacking().is_empty(), "it has gone");
     }
 }

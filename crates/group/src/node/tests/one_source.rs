@@ -49,3 +49,20 @@ fn who_does_not_hear_a_publisher_and_says_nothing_of_one_source_is_given_all_by_
 fn relays(bus: &Bus) -> u64 {
     bus.nodes.iter().map(|(node, _)| node.stats().relays_sent).sum()
 }
+
+#[test]
+fn who_hears_one_source_is_given_what_that_one_published_in_an_earlier_life() {
+    let mut bus = Bus::new(3);
+    bus.subscribe(1, "#");
+    bus.run(20, &mut none);
+    bus.publish(0, "a", b"early", Options::default());
+    bus.run(20, &mut none);
+    // Node 1 has the message of node 0, which has gone; it was node 0 before, and node 2 was not.
+    let now = bus.now;
+    bus.nodes[1].0.set_former_ids(now, [NodeId(1)]);
+    let late = bus.join();
+    bus.nodes[late].0.config.one_source = true;
+    bus.subscribe(late, "#");
+    bus.run(60, &mut |from, to, _| from == 0 || to == 0 || (from, to) == (2, late));
+    assert_eq!(bus.topics(late), [("a", 0)]);
+}
