@@ -62,7 +62,7 @@ fn who_comes_to_another_source_while_a_publisher_stays_is_not_waited_for() {
     let mut elsewhere = hosts.start(3, &words(&["sub", "#", "--source", "10.77.0.2"]));
     elsewhere.wait_for("start");
     publisher.end().expect(0);
-    for mut one in [there, elsewhere] {
+    for one in [there, elsewhere] {
         one.interrupt();
         one.end().expect(130);
     }

@@ -301,7 +301,7 @@ impl RandomLoss {
 
     /// The most that is taken for random while others may be there, or as much as is known to be.
     fn most(&self) -> f64 {
-        (self.proven * PROVEN).max(SHARE_MAX).min(SHARE_MAX_ALONE)
+        (self.proven * PROVEN).clamp(SHARE_MAX, SHARE_MAX_ALONE)
     }
 
     /// Whether no more is lost of late than is known to be random, by two deviations of chance.
