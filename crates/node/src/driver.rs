@@ -248,6 +248,7 @@ impl<E: Engine> Driver<E> {
             self.engine.obey(now, command);
         }
         if self.stopper.take() {
+            self.sealed.part();
             self.engine.stop(now, &mut self.endpoint);
         }
     }

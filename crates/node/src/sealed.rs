@@ -136,6 +136,13 @@ impl Sealed {
         }
     }
 
+    /// It goes soon: a hello goes ahead of its last messages, as who has just come cannot open them without.
+    pub fn part(&mut self) {
+        if let Kind::Sealed(seal) = &mut self.kind {
+            seal.greet_again();
+        }
+    }
+
     /// What is sent next is another batch than before, whatever became of that.
     pub fn begin(&mut self) {
         (self.taken, self.hello) = (None, None);

@@ -168,6 +168,11 @@ impl Seal {
         self.greeting.begin_anew();
     }
 
+    /// It goes soon: who has just come has to know who we are before our last messages.
+    pub fn greet_again(&mut self) {
+        self.greeting.begin_anew();
+    }
+
     /// Appends the sealed message to `out`.
     pub fn seal(&mut self, at: Moment, plain: &[u8], out: &mut Vec<u8>) {
         self.sealer.seal(at.now, &self.settings.context, plain, out);
