@@ -44,6 +44,8 @@ pub(crate) struct Sending<'a> {
     begun_ms: u64,
     life: u64,
     newest: u32,
+    /// The source has ended: what goes now is waited for before the sender goes.
+    ended: bool,
     wanted: Vec<bool>,
     /// Of each rendition the newest segment, and whether it was published.
     latest: Vec<Option<(Encoded, bool)>>,
@@ -64,6 +66,7 @@ impl<'a> Sending<'a> {
             begun_ms: 0,
             life: now_ms(),
             newest: 0,
+            ended: false,
             wanted: vec![false; plan.ladder.len()],
             latest: plan.ladder.iter().map(|_| None).collect(),
             awaited: Vec::new(),
@@ -84,6 +87,7 @@ impl<'a> Sending<'a> {
                 return Ok(if interrupt::is_asked() { Exit::Interrupted } else { Exit::Failed });
             }
             let has_ended = ended.is_none() && encoder.has_ended()?;
+            self.ended |= has_ended;
             self.describe(&encoder);
             self.withdraw()?;
             self.set_pace()?;
@@ -196,7 +200,7 @@ impl<'a> Sending<'a> {
                 ..Options::default()
             };
             // Who is there should know how many segments there are before the sender goes.
-            let watch = if about.last.is_some() { Watch::Holders } else { Watch::Nothing };
+            let watch = if self.ended { Watch::Holders } else { Watch::Nothing };
             let body = Body::new(about.encode());
             self.group.publish(topic(&topics::about(&about.name))?, body, options, watch)?;
             (self.about_sent, self.asked) = (Some(Instant::now()), false);
@@ -227,7 +231,8 @@ impl<'a> Sending<'a> {
         let body = Body::new(segment.encode(file));
         let bytes = body.len();
         let to = topic(&topics::rendition(&self.plan.name, name))?;
-        self.group.publish(to, body, options, Watch::Nothing)?;
+        let watch = if self.ended { Watch::Holders } else { Watch::Nothing };
+        self.group.publish(to, body, options, watch)?;
         self.output.event(&Line::Segment {
             name: &self.plan.name,
             rendition: name,
