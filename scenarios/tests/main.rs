@@ -7,6 +7,7 @@ mod determinism;
 mod files;
 mod group;
 mod network;
+mod random_roads;
 mod random_worlds;
 mod rate;
 mod transfers;

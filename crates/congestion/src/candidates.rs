@@ -66,7 +66,11 @@ impl Candidates {
         let before = self.list.iter().find(|candidate| candidate.node == report.node);
         let again = |before: &Candidate| before.confirmed || before.sequence != report.sequence;
         let confirmed = report.confirmed || before.is_some_and(again);
-        let report = Candidate { confirmed, ..report };
+        let mut report = Candidate { confirmed, ..report };
+        // Who answers the same probe again has heard nothing since.
+        if let Some(before) = before.filter(|before| before.sequence == report.sequence) {
+            (report.heard, report.probes) = (before.heard, before.probes);
+        }
         self.list.retain(|candidate| candidate.node != report.node);
         let at = match self.list.first() {
             _ if clr == Some(report.node) => 0,

@@ -218,6 +218,10 @@ pub trait RateController: core::fmt::Debug + Send {
         let _ = grtt;
         None
     }
+    /// True when so much was sent since the last probe that one should not wait for its turn.
+    fn wants_probe(&self) -> bool {
+        false
+    }
     /// Whether the two messages after a probe are to go back to back: how far apart they arrive
     /// tells the narrowest link's rate.
     fn pairs(&self) -> bool {

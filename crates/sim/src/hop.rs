@@ -20,13 +20,16 @@ pub struct Hop {
     /// Whether everything waits before the line, as while a terminal changes its satellite: nothing is
     /// lost but what the queue has no room for. Without a rate nothing waits. Default false.
     pub held: bool,
+    /// Bytes that a shaper lets pass at once when the line was not used for long (a token bucket, as Linux's
+    /// tbf). Default 0.
+    pub bucket: u64,
 }
 
 impl From<Link> for Hop {
     /// With the link's own queue: drop-tail in bytes.
     fn from(link: Link) -> Self {
         let queue = Queue::DropTail(Limit::Bytes(link.queue_bytes));
-        Self { link, queue, mtu: MTU, held: false }
+        Self { link, queue, mtu: MTU, held: false, bucket: 0 }
     }
 }
 
@@ -35,6 +38,11 @@ impl Hop {
     #[must_use]
     pub fn queue(self, queue: Queue) -> Self {
         Self { queue, ..self }
+    }
+    /// With a token bucket of so many bytes.
+    #[must_use]
+    pub fn bucket(self, bucket: u64) -> Self {
+        Self { bucket, ..self }
     }
     /// With this largest packet.
     #[must_use]

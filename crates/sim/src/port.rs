@@ -21,6 +21,8 @@ pub(crate) struct Port {
     queue: Box<dyn Discipline>,
     /// The packet on the line.
     sending: Option<Packet>,
+    /// Bytes that the hop's bucket lets pass at once, as of a time.
+    tokens: (f64, Time),
     memory: LinkMemory,
     /// Of its own, so that one hop's losses do not depend on another's traffic.
     rng: Rng,
@@ -51,6 +53,7 @@ impl Port {
             hop,
             queue: built(hop.queue, hop.link.rate),
             sending: None,
+            tokens: (hop.bucket as f64, Time::ZERO),
             memory: LinkMemory::default(),
             rng: Rng::new(seed),
             warm,
@@ -128,9 +131,24 @@ impl Port {
         let packet = self.queue.poll_packet(now)?;
         self.report.on_line(now, &packet, self.warm);
         // A rate taken away while packets waited lets them out at once.
-        let time = self.hop.link.rate.map_or_else(Default::default, |r| r.time_for(packet.bytes));
+        let gone = self.hop.link.rate.map_or(now, |rate| self.gone_at(now, rate, packet.bytes));
         self.sending = Some(packet);
-        Some(now + time)
+        Some(gone)
+    }
+
+    /// The time at which the last of `bytes` that reach the line now will have left.
+    fn gone_at(&mut self, now: Time, rate: Bitrate, bytes: usize) -> Time {
+        if self.hop.bucket == 0 {
+            return now + rate.time_for(bytes);
+        }
+        let (before, then) = self.tokens;
+        let gained = rate.as_bytes_per_second() * now.since(then).as_secs_f64();
+        let tokens = (before + gained).min(self.hop.bucket as f64);
+        let lacking = (bytes as f64 - tokens).max(0.0);
+        let gone = now + rate.time_for(lacking as usize);
+        // What is gained while it waits it takes, too.
+        self.tokens = ((tokens - bytes as f64).max(0.0), gone);
+        gone
     }
 
     /// The last bit of the packet on the line has left.
@@ -222,6 +240,21 @@ mod tests {
         port.on_packet(Time::ZERO, packet(0, 1250, None), &mut out);
         port.change(Hop { link: Link::wire().rate(Bitrate::kbps(500), 0), ..megabit() });
         assert_eq!(port.poll_line(Time::ZERO), Some(Time::ZERO + Duration::from_millis(20)));
+    }
+
+    #[test]
+    fn a_bucket_lets_the_first_bytes_pass_at_once_and_fills_again_at_the_rate() {
+        let mut port = port(megabit().queue(Queue::packets(100)).bucket(2500));
+        let mut gone = |millis: u64, packets: usize| {
+            let mut now = Time::ZERO + Duration::from_millis(millis);
+            (0..packets).for_each(|_| port.on_packet(now, packet(0, 1250, None), &mut Vec::new()));
+            while let Some(at) = port.poll_line(now) {
+                port.on_sent(at, &mut Vec::new());
+                now = at;
+            }
+            now.as_nanos() / 1_000_000
+        };
+        assert_eq!([gone(0, 2), gone(0, 2), gone(30, 2), gone(1000, 3)], [0, 20, 40, 1010]);
     }
 
     #[test]

@@ -31,9 +31,10 @@ pub(crate) struct MemberArgs {
     /// Its name or its address.
     #[arg(long, value_name = "NAME", help_heading = None)]
     interface: Option<String>,
-    /// Upper limit of all that this node sends, for itself and for others
-    #[arg(long, default_value = "10M", value_name = "RATE")]
-    rate: String,
+    /// Upper limit of all that this node sends, for itself and for others [default: what the
+    /// network carries]
+    #[arg(long, value_name = "RATE")]
+    rate: Option<String>,
     /// Upper limit of repairs for other nodes
     #[arg(long, default_value = "4M", value_name = "RATE", hide_short_help = true)]
     repair_rate: String,
@@ -54,7 +55,10 @@ pub(crate) struct MemberArgs {
 impl MemberArgs {
     /// The most that it sends.
     pub(crate) fn rate(&self) -> Result<Bitrate, Failure> {
-        units::rate(&self.rate)
+        match self.rate.as_deref() {
+            None | Some("auto") => Ok(SenderConfig::RATE_MAX),
+            Some(rate) => units::rate(rate),
+        }
     }
     /// How much is kept.
     pub(crate) fn cache(&self) -> Result<u64, Failure> {
@@ -79,7 +83,7 @@ impl MemberArgs {
             network = network.sealed(follow::keys(std::slice::from_ref(path), Form::Long)?);
         }
         let (rate, grtt_initial) = (self.rate()?, GRTT_INITIAL);
-        let sender = SenderConfig { rate, grtt_initial, ..SenderConfig::default() };
+        let sender = SenderConfig { rate, grtt_initial, ..SenderConfig::adaptive() };
         let mut options = GroupOptions::default();
         options.config.repair_rate = units::rate_of("repair rate", &self.repair_rate)?;
         // Players show segments in their order.

@@ -11,13 +11,14 @@ use fanfare_wire::{NodeId, ext::CcFlags};
 
 /// Weight of a new message in the mean size of messages (NRL's value).
 const SIZE_WEIGHT: f64 = 0.01;
+/// A message goes so often at least (RFC 8085 3.1.3).
+const LEAST_INTERVAL: Duration = Duration::from_secs(1);
 /// Two messages go back to back after a probe when so many go between two probes.
 const PAIR_MESSAGES: f64 = 4.0;
-/// A limiting receiver that leaves so many probes unanswered, for so many of its round trips, may
-/// have lost everything: slower, until it speaks (RFC 4654 2.7 reacts after ten round trips).
+/// A limiting receiver that leaves so many probes unanswered, for so many of its round trips, has gone, as long as
+/// others answer (RFC 4654 2.7 reacts after ten round trips).
 const SILENT_PROBES: u32 = 10;
 const SILENT_RTTS: u32 = 10;
-const SILENT_SLOWER: f64 = 0.7;
 /// While others answer the probes the network is not the reason for a silence: the receiver has gone.
 /// It is waited for as long as a busy machine may keep it from its processor, and the next one limits.
 const GONE: Duration = Duration::from_millis(300);
@@ -42,7 +43,13 @@ impl RateController for Auto {
         self.on_limiting(clr.node);
         if let Some(since) = self.probes.sent_since(feedback.cc_sequence) {
             let lost = feedback.path.map_or(feedback.loss, |path| path.loss());
-            self.outstanding.on_report(since, lost);
+            let pace = feedback.path.map_or(1.0, |path| path.to_pace().min(1.0));
+            if self.outstanding.on_report(since, (1.0 - lost) * pace) {
+                let (more, span) = (self.outstanding.is_asked(), clr.rtt + self.interval());
+                if let Some(share) = self.silence.on_report(now, lost, more, span) {
+                    self.begin_anew(now, share);
+                }
+            }
         }
         if let Some(rtt) = feedback.rtt {
             self.nearest = feedback.nearest.unwrap_or(rtt);
@@ -70,6 +77,11 @@ impl RateController for Auto {
         self.budget.on_probe(now);
         self.probes.on_rate(now, self.rate());
         self.probes.on_probe(now, probing.cc_sequence);
+        self.outstanding.on_probe(now);
+        self.silence.on_probe(now, self.outstanding.is_asked());
+        if let Some(flight) = &mut self.flight {
+            flight.on_probe(now);
+        }
         self.grtt = probing.grtt;
         self.candidates.on_probe(now, probing.grtt);
         self.wait_for_flight(now);
@@ -78,9 +90,8 @@ impl RateController for Auto {
         });
         if silent && self.candidates.others_answer() {
             self.candidates.pass_over(now, GONE);
-        } else if silent && probing.sending {
+        } else if self.silence.share(now) < 1.0 {
             self.reason = Reason::NoFeedback;
-            self.set(now, self.rate * SILENT_SLOWER);
         }
     }
 
@@ -115,6 +126,9 @@ impl RateController for Auto {
     fn on_left(&mut self, _now: Time, node: NodeId) {
         self.candidates.remove(node);
         self.losses.on_left(node);
+        if self.candidates.first().is_none() {
+            self.silence.forget();
+        }
     }
 
     fn on_rate_set(&mut self, now: Time, rate: Bitrate) {
@@ -142,8 +156,11 @@ impl RateController for Auto {
     fn rate(&self) -> Bitrate {
         let factor = if self.drain.is_on() { drain::KEEP } else { 1.0 };
         let most = self.within_outstanding().unwrap_or(f64::INFINITY);
-        let rate = Bitrate::from_bytes_per_second((self.rate * factor).min(most));
-        self.limits.clamp(rate)
+        let share = self.silence.share(self.now);
+        // Somebody may be back.
+        let least = self.rate.min(self.limits.segment as f64 / LEAST_INTERVAL.as_secs_f64());
+        let rate = (self.rate * factor * share).min(most).max(least);
+        self.limits.clamp(Bitrate::from_bytes_per_second(rate))
     }
 
     fn outlook(&self, now: Time, feedback: &Feedback) -> Option<f64> {
@@ -162,6 +179,10 @@ impl RateController for Auto {
 
     fn probe_interval(&self, _grtt: Duration) -> Option<Duration> {
         Some(self.interval())
+    }
+
+    fn wants_probe(&self) -> bool {
+        self.bound().is_some_and(|bound| self.outstanding.wants_probe(self.now, bound))
     }
 
     fn pairs(&self) -> bool {

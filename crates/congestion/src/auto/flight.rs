@@ -37,6 +37,8 @@ pub(super) struct Flight {
     enough: Option<Time>,
     /// When the last of them went.
     gone: Option<Time>,
+    /// When the first probe went behind a message of it. Before that nobody can have answered.
+    asked: Option<Time>,
     /// When the last message went.
     last: Time,
     /// A report tells what became of enough of them, and what follows is as fast.
@@ -59,7 +61,7 @@ impl Flight {
     }
 
     fn of((messages, telling, more): (u32, u32, f64), patience: Duration, rate: f64) -> Self {
-        let (begun, enough, gone) = (None, None, None);
+        let (begun, enough, gone, asked) = (None, None, None, None);
         let (answered, resumed) = (false, false);
         let (sent, last) = (0, Time::ZERO);
         Self {
@@ -72,6 +74,7 @@ impl Flight {
             begun,
             enough,
             gone,
+            asked,
             last,
             answered,
             resumed,
@@ -96,6 +99,13 @@ impl Flight {
         }
     }
 
+    /// A probe goes out.
+    pub(super) fn on_probe(&mut self, now: Time) {
+        if self.begun.is_some() {
+            self.asked.get_or_insert(now);
+        }
+    }
+
     /// A report is about what was sent until `until`.
     pub(super) fn on_report(&mut self, until: Time) {
         self.answered |= self.enough.is_some_and(|enough| until >= enough);
@@ -106,7 +116,7 @@ impl Flight {
     /// less to send than tells of the path, the next messages are a first flight again.
     pub(super) fn on_little(&mut self, until: Time) {
         if self.enough.is_none() && self.begun.is_some() && until > self.last {
-            (self.sent, self.begun) = (0, None);
+            (self.sent, self.begun, self.asked) = (0, None, None);
         }
     }
 
@@ -129,7 +139,7 @@ impl Flight {
     /// For how long nothing is heard, though all have gone, or as many as there are to send.
     pub(super) fn unanswered(&self, now: Time) -> Option<Duration> {
         let begun = self.begun.filter(|_| !self.answered)?;
-        let since = now.since(self.gone.unwrap_or(begun));
+        let since = now.since(self.gone.unwrap_or(begun).max(self.asked?));
         (self.gone.is_some() || since > self.patience).then_some(since)
     }
 }
@@ -142,7 +152,9 @@ mod tests {
     #[test]
     fn a_flight_that_has_gone_waits_for_a_report_about_itself() {
         let mut flight = Flight::near(1e6);
-        (0..=NEAR).for_each(|n| flight.on_sent(at(100 + u64::from(n))));
+        flight.on_sent(at(100));
+        flight.on_probe(at(100));
+        (1..=NEAR).for_each(|n| flight.on_sent(at(100 + u64::from(n))));
         flight.on_report(at(108));
         assert_eq!(flight.unanswered(at(219)), Some(Duration::from_millis(100)));
         flight.on_report(at(110));
@@ -161,6 +173,8 @@ mod tests {
         let mut flight = Flight::near(1e6);
         assert_eq!(flight.unanswered(at(900)), None);
         flight.on_sent(at(1000));
+        assert_eq!(flight.unanswered(at(9000)), None, "nobody was asked");
+        flight.on_probe(at(1000));
         assert_eq!(flight.unanswered(at(1100)), None);
         assert_eq!(flight.unanswered(at(1110)), Some(Duration::from_millis(110)));
     }
@@ -169,11 +183,14 @@ mod tests {
     fn fewer_messages_than_a_flight_that_were_all_reported_are_followed_by_a_first_flight() {
         let mut flight = Flight::near(1e6);
         (0..8).for_each(|n| flight.on_sent(at(1000 + n)));
+        flight.on_probe(at(1007));
         flight.on_report(at(1005));
         assert_eq!((flight.to_go(), flight.unanswered(at(1200)).is_some()), (None, true));
         flight.on_report(at(1008));
         assert_eq!((flight.to_go(), flight.unanswered(at(9000))), (Some(1e6), None));
-        (0..10).for_each(|n| flight.on_sent(at(9000 + n)));
+        flight.on_sent(at(9000));
+        flight.on_probe(at(9000));
+        (1..10).for_each(|n| flight.on_sent(at(9000 + n)));
         assert_eq!(flight.unanswered(at(9200)), Some(Duration::from_millis(200)));
         flight.on_report(at(9010));
         assert_eq!((flight.is_answered(), flight.to_go()), (true, None));

@@ -122,12 +122,14 @@ impl Auto {
         let alone = self.has_room(now, seen) || !first && self.losses.alone && calm;
         // A report of a round trip may tell of a part of the one before.
         let lowered = until > self.losses.lowered + rtt * 2;
+        let before = until <= self.losses.lowered;
         let late = now > self.losses.lowered + rtt * TRIAL_RTTS;
         let policed = self.losses.ceiling(now).is_some();
         // Where little was to be sent, what arrived says nothing of what would pass.
         let passing = if seen.used { sent } else { seen.past.rate.max(self.rate) };
         let expired = self.losses.is_expired(now, rtt);
-        let sent = Sent { lowered, late, alone, policed, expired };
+        let near = self.is_near();
+        let sent = Sent { lowered, before, near, late, alone, policed, expired };
         let verdict = if self.starting && first && self.is_far_from_full(seen) {
             self.losses.random.on_start(messages, seen.view.lost)
         } else {

@@ -8,7 +8,7 @@
 //! - `growth`: while there is no queue; `drain`: making one go, so that all see the path's own
 //!   delay; `losses`: what follows loss; `random_loss`: which of it is congestion.
 //! - `ceiling`: the rate above which somebody drops.
-//! - `outstanding`: how much may be on the way; `probe_budget`: how often probes may go.
+//! - `silence`: what follows when nothing new arrives; `outstanding`: how much may be on the way; `probe_budget`: how often probes may go.
 //! - `nearness`, `flight`, `capacity`: of short paths, whose noise is longer than their delays.
 //! - `model`: a path in packets, for tests.
 
@@ -26,6 +26,7 @@ mod probe_budget;
 mod probes;
 mod random_loss;
 mod seen;
+mod silence;
 mod start;
 mod steer;
 mod view;
@@ -52,6 +53,7 @@ use losses::Losses;
 use outstanding::{Bound, Outstanding};
 use probe_budget::ProbeBudget;
 use probes::Probes;
+use silence::Silence;
 use view::View;
 
 /// What is wanted of the room that a short path's buffer is known to have, at most.
@@ -91,6 +93,7 @@ pub struct Auto {
     capacity: Capacity,
     budget: ProbeBudget,
     outstanding: Outstanding,
+    silence: Silence,
     /// When something was heard or sent last.
     now: Time,
     candidates: Candidates,
@@ -131,6 +134,7 @@ impl Auto {
             capacity: Capacity::default(),
             budget: ProbeBudget::new(now),
             outstanding: Outstanding::default(),
+            silence: Silence::default(),
             now,
             candidates: Candidates::default(),
             limiting: None,
@@ -169,18 +173,22 @@ impl Auto {
 
     /// What may be sent, bytes a second, where too much is on the way.
     fn within_outstanding(&self) -> Option<f64> {
+        self.outstanding.most(self.now, self.bound()?)
+    }
+
+    /// The bound on what is on the way, once somebody is known to limit.
+    fn bound(&self) -> Option<Bound> {
         let rtt = self.candidates.first()?.rtt;
         // A report is a round trip old, and the next is as far off.
         let answer = self.nearest * 2 + outstanding::LATE;
         let passed = if self.passed > 0.0 { self.passed } else { self.rate };
-        let bound = Bound {
+        Some(Bound {
             size: self.limits.segment as f64,
             first: self.first_rate(self.limits.rtt) * answer.as_secs_f64(),
             span: rtt + self.interval(),
             passed: (!self.starting).then_some(passed),
             pairs: !self.is_near(),
-        };
-        self.outstanding.most(self.now, bound)
+        })
     }
 
     fn wanted(&self, rate: f64, rtt: f64) -> f64 {
@@ -282,6 +290,20 @@ impl Auto {
         };
         let (least, most) = (self.rate / FOLLOW_MAX, self.rate * FOLLOW_MAX);
         self.set(now, feedback.rate.as_bytes_per_second().clamp(least, most));
+    }
+
+    /// A report tells of something new, after a silence in which `share` of the rate was left. Whatever was believed of
+    /// the path is forgotten, and it is tried as at the start.
+    fn begin_anew(&mut self, now: Time, share: f64) {
+        self.rate *= share;
+        self.starting = true;
+        self.flight = None;
+        self.room = f64::INFINITY;
+        self.capacity = Capacity::default();
+        self.growth.on_other_path();
+        self.losses = Losses::new(now);
+        self.outstanding.begin_anew();
+        self.set(now, self.rate);
     }
 
     /// Another receiver limits now: what was learned of the last one's path is not about its.

@@ -18,6 +18,8 @@ const FACTOR_WITH_ROOM: f64 = 4.0;
 pub(super) const LATE: Duration = Duration::from_millis(250);
 /// So many messages may always be on the way: twice RFC 6928's initial window, as in a first flight.
 const LEAST_MESSAGES: f64 = 20.0;
+/// Part of it that may go without a probe.
+const UNASKED: f64 = 0.5;
 /// Part of the bound that goes in each time as long as nothing has been heard, beyond it.
 const BEYOND: f64 = 0.25;
 
@@ -29,6 +31,9 @@ pub(super) struct Outstanding {
     reported: u64,
     /// Bytes that have arrived.
     arrived: f64,
+    /// All that were sent when the last probe went: what follows was not asked about.
+    asked: u64,
+    probed: Time,
     /// When the first message since the last report went.
     first: Option<Time>,
 }
@@ -55,30 +60,60 @@ impl Outstanding {
         self.first.get_or_insert(now);
     }
 
-    /// A report is about all but the last `since` bytes, of which a share was `lost`.
-    pub(super) fn on_report(&mut self, since: u64, lost: f64) {
+    /// A probe goes out: a report will tell of all before it.
+    pub(super) fn on_probe(&mut self, now: Time) {
+        (self.asked, self.probed) = (self.sent, now);
+    }
+
+    /// A report is about all but the last `since` bytes, of which this part had `arrived` by then. True when it tells
+    /// of some that no other has told of.
+    pub(super) fn on_report(&mut self, since: u64, arrived: f64) -> bool {
         let until = self.sent.saturating_sub(since);
-        if until > self.reported {
-            self.arrived += (until - self.reported) as f64 * (1.0 - lost);
+        let new = until > self.reported;
+        if new {
+            self.arrived += (until - self.reported) as f64 * arrived;
             self.reported = until;
             self.first = None;
         }
+        new
+    }
+
+    /// What has arrived so far says nothing of what will.
+    pub(super) fn begin_anew(&mut self) {
+        self.arrived = 0.0;
+    }
+
+    /// Something went before the last probe that no report has told of.
+    pub(super) fn is_asked(&self) -> bool {
+        self.asked > self.reported
+    }
+
+    /// Bytes that may be on the way.
+    fn allowed(&self, bound: Bound) -> f64 {
+        let span = (bound.span + LATE).as_secs_f64();
+        let factor = if bound.pairs { FACTOR_WITH_ROOM } else { FACTOR };
+        let arrived = bound.passed.map_or(self.arrived, |passed| passed * span);
+        (factor * arrived).max((LEAST_MESSAGES * bound.size).max(bound.first))
+    }
+
+    /// True when the last probe was long ago, and half of what may be on the way was sent since. What somebody sends
+    /// who has a little each second is in no report otherwise, and would have to wait in the end.
+    pub(super) fn wants_probe(&self, now: Time, bound: Bound) -> bool {
+        let late = now.since(self.probed) > bound.span + LATE;
+        let unasked = (self.sent - self.asked) as f64;
+        self.reported > 0 && late && unasked >= UNASKED * self.allowed(bound)
     }
 
     /// The most that may be sent now, bytes a second, where more is on the way than has a right to be. Nothing
-    /// bounds it before the first report.
+    /// bounds it before the first report, nor where nobody has been asked since the last one.
     pub(super) fn most(&self, now: Time, bound: Bound) -> Option<f64> {
         if self.reported == 0 {
             return None;
         }
-        let span = (bound.span + LATE).as_secs_f64();
-        let factor = if bound.pairs { FACTOR_WITH_ROOM } else { FACTOR };
-        let arrived = bound.passed.map_or(self.arrived, |passed| passed * span);
-        let least = (LEAST_MESSAGES * bound.size).max(bound.first);
-        let allowed = (factor * arrived).max(least);
+        let allowed = self.allowed(bound);
         let silent = now.since(self.first?).max(bound.span);
         let beyond = (self.sent - self.reported) as f64 >= allowed;
-        beyond.then(|| BEYOND * allowed / silent.as_secs_f64().max(1e-4))
+        (beyond && self.is_asked()).then(|| BEYOND * allowed / silent.as_secs_f64().max(1e-4))
     }
 }
 
@@ -95,11 +130,14 @@ mod tests {
     fn sent_into_a_hole(bound: Bound, rate: f64, seconds: f64) -> f64 {
         let mut outstanding = Outstanding::default();
         (0..20).for_each(|_| outstanding.on_sent(at(0), 1000));
-        outstanding.on_report(0, 0.0);
+        outstanding.on_report(0, 1.0);
         let (mut time, mut sent) = (0.0, 0.0);
         while time < seconds {
             let now = Time::ZERO + Duration::from_secs_f64(time);
             outstanding.on_sent(now, 1000);
+            if sent <= 1000.0 {
+                outstanding.on_probe(now);
+            }
             sent += 1000.0;
             time += 1000.0 / outstanding.most(now, bound).unwrap_or(rate).min(rate);
         }
@@ -135,9 +173,31 @@ mod tests {
         }
         // Half of 30 have arrived, so that 30 may be on the way.
         (0..10).for_each(|_| outstanding.on_sent(at(60_020), 1000));
+        assert_eq!(outstanding.most(at(60_020), START_BOUND), None, "nobody was asked");
+        outstanding.on_probe(at(60_020));
         let most = outstanding.most(at(60_030), START_BOUND).unwrap();
         assert!((most - 0.25 * 30_000.0 / 0.03).abs() < 1.0, "{most}");
-        outstanding.on_report(9000, 0.0);
+        outstanding.on_report(9000, 1.0);
         assert_eq!(outstanding.most(at(60_030), START_BOUND), None);
+    }
+
+    #[test]
+    fn who_sends_a_little_each_second_is_asked_about_before_it_has_to_wait() {
+        let mut outstanding = Outstanding::default();
+        (0..20).for_each(|_| outstanding.on_sent(at(0), 1000));
+        outstanding.on_report(0, 1.0);
+        let mut probes = 0;
+        for second in 1..60 {
+            for _ in 0..8 {
+                assert_eq!(outstanding.most(at(1000 * second), START_BOUND), None);
+                outstanding.on_sent(at(1000 * second), 1000);
+                if outstanding.wants_probe(at(1000 * second), START_BOUND) {
+                    outstanding.on_probe(at(1000 * second));
+                    outstanding.on_report(0, 1.0);
+                    probes += 1;
+                }
+            }
+        }
+        assert!(probes > 1, "{probes}");
     }
 }

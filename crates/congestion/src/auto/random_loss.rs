@@ -15,6 +15,10 @@ const SHARE_MAX: f64 = 0.12;
 const SHARE_MAX_ALONE: f64 = 0.75;
 /// What a trial has proven may be exceeded by this factor, as chance does.
 const PROVEN: f64 = 1.2;
+/// And what arrives then may be less by this factor: where half is lost, a fifth more is a great deal.
+const PROVEN_ARRIVES: f64 = 1.1;
+/// On a short path more than this is tried twice, the second time at what arrives: while loss rises, what arrives looks like more.
+const DOUBTFUL: f64 = 0.4;
 /// The share may be that much greater than is known, times its root, before it looks like
 /// congestion; and never less than half a percent.
 const MARGIN: f64 = 0.15;
@@ -40,6 +44,9 @@ const LESSENED: f64 = 1.6;
 /// It has not changed when this part of it is left. Between both more messages are waited for, up to so many times
 /// as many.
 const UNCHANGED: f64 = 0.75;
+/// Nor has it when so many times as many arrive. Who passes a quarter of what is sent passes half of it at half the
+/// rate, though then still half is lost.
+const MORE_ARRIVE: f64 = 1.25;
 const UNSURE: f64 = 4.0;
 /// Lost messages that chance seldom makes none of.
 const TELLING: f64 = 6.0;
@@ -59,6 +66,10 @@ const MEAN: f64 = 100.0;
 pub(super) struct Sent {
     /// After the rate was lowered.
     pub(super) lowered: bool,
+    /// Before it was.
+    pub(super) before: bool,
+    /// On a short path.
+    pub(super) near: bool,
     /// The rate has been low for too long already.
     pub(super) late: bool,
     /// While nobody else was on the link, and it had room.
@@ -125,18 +136,32 @@ struct Trial {
     seen: Tally,
     /// The share that was lost before.
     before: f64,
+    /// What later reports tell of the time before: loss may have gone on rising.
+    earlier: f64,
     /// How often the rate was lowered.
     times: u32,
 }
 
 impl Trial {
     fn new(before: f64) -> Self {
-        Self { seen: Tally::default(), before, times: 1 }
+        Self { seen: Tally::default(), before, earlier: before, times: 1 }
     }
 
     /// The rate is lowered once more, as loss has stayed.
     fn again(self, before: f64) -> Self {
-        Self { seen: Tally::default(), before, times: self.times + 1 }
+        Self { times: self.times + 1, ..Self::new(before) }
+    }
+
+    /// A report tells of `messages` that went before the rate was lowered.
+    fn add_earlier(&mut self, messages: f64, lost: f64) {
+        self.earlier += (lost - self.earlier) * (messages / RECENT).min(1.0);
+        self.before = self.before.max(self.earlier);
+    }
+
+    /// Whether about as much is lost as before, in sum or of what arrives.
+    fn is_unchanged(&self) -> bool {
+        let left = self.seen.share();
+        left >= UNCHANGED * self.before && 1.0 - left <= MORE_ARRIVE * (1.0 - self.before)
     }
 
     /// Whether there is too little loss for chance, were it the same at any rate.
@@ -151,7 +176,7 @@ impl Trial {
     fn has_lessened(&self) -> bool {
         let expected = self.before * self.seen.messages;
         let likely = LESSENED * sqrt(expected * (1.0 - self.before));
-        self.seen.share() < UNCHANGED * self.before && expected - self.seen.lost >= likely
+        !self.is_unchanged() && expected - self.seen.lost >= likely
     }
 
     /// Whether it is so much more than before that something else was seen then: a bucket was not empty yet.
@@ -185,6 +210,9 @@ impl RandomLoss {
             if sent.lowered {
                 trial.seen.add(messages, lost);
                 return self.judge(sent);
+            }
+            if sent.before {
+                trial.add_earlier(messages, lost);
             }
             return Verdict::Known;
         }
@@ -236,7 +264,7 @@ impl RandomLoss {
             // Where a noticeable part is left the lower rate is still more than passes.
             return self.end(if left > RESIDUE * trial.before { left } else { 0.0 });
         }
-        if !sent.late && progress < UNSURE && left < UNCHANGED * trial.before {
+        if !sent.late && progress < UNSURE && !trial.is_unchanged() {
             return Verdict::Known;
         }
         if sent.policed && !trial.is_telling() {
@@ -250,7 +278,9 @@ impl RandomLoss {
         if lessened && left < ENDED * trial.before {
             return self.end(left);
         }
-        let unclear = lessened || trial.was_underestimated() || left > SHARE_MAX_ALONE;
+        let first = sent.near && trial.times == 1;
+        let doubtful = left > if first { DOUBTFUL } else { SHARE_MAX_ALONE };
+        let unclear = lessened || trial.was_underestimated() || doubtful;
         if unclear && trial.times < TIMES {
             self.trial = Some(trial.again(left));
             return Verdict::Lower;
@@ -301,7 +331,9 @@ impl RandomLoss {
 
     /// The most that is taken for random while others may be there, or as much as is known to be.
     fn most(&self) -> f64 {
-        (self.proven * PROVEN).clamp(SHARE_MAX, SHARE_MAX_ALONE)
+        let arrives = 1.0 - self.proven;
+        let most = (self.proven * PROVEN).min(1.0 - arrives / PROVEN_ARRIVES);
+        most.clamp(SHARE_MAX, SHARE_MAX_ALONE)
     }
 
     /// Whether no more is lost of late than is known to be random, by two deviations of chance.
@@ -326,8 +358,15 @@ mod tests {
     use super::*;
     use fanfare_units::rng::Rng;
 
-    const LATER: Sent =
-        Sent { lowered: true, late: false, alone: false, policed: false, expired: false };
+    const LATER: Sent = Sent {
+        lowered: true,
+        before: false,
+        near: false,
+        late: false,
+        alone: false,
+        policed: false,
+        expired: false,
+    };
 
     /// Reports of ten messages each, of which `loss` is lost by chance; how often it surprised.
     fn surprises(random: &mut RandomLoss, reports: u32, loss: f64, rng: &mut Rng) -> u32 {

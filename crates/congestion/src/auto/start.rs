@@ -50,7 +50,7 @@ impl Auto {
         let Some(flight) = &self.flight else { return };
         if let Some(since) = flight.unanswered(now) {
             let since = since.max(self.limits.rtt).as_secs_f64();
-            self.set_any(now, flight.more() * self.size / since);
+            self.set_any(now, flight.more() * self.limits.segment as f64 / since);
         }
     }
 

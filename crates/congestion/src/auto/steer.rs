@@ -121,6 +121,9 @@ impl Auto {
         if let Some(flight) = &mut self.flight {
             flight.on_report(past.until);
         }
+        if self.silence.concerns(past.until, rtt) {
+            return None;
+        }
         let wanted = self.wanted(past.rate, view.rtt);
         let pace_max = if view.standing > wanted { PACE_MAX } else { 1.0 };
         let kept = 1.0 - self.losses.random.beyond().min(LOST_MAX);

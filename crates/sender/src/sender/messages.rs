@@ -62,7 +62,7 @@ impl Sender {
                 self.sequence = self.sequence.next();
                 self.messages.on_sent(self.now, 1);
                 self.pacer.on_sent(self.now, out.len() - start, rate);
-                self.controller.on_sent(self.now, out.len() - start);
+                self.note_sent(out.len() - start);
                 if next_message == NextMessage::Probe && self.controller.pairs() {
                     self.pacer.join(PAIR);
                 }
@@ -85,7 +85,15 @@ impl Sender {
         self.now = self.now.max(now);
         let rate = self.rate();
         self.pacer.on_sent(self.now, bytes, rate);
+        self.note_sent(bytes);
+    }
+
+    /// The rate control learns of a message, and may want to know at once what becomes of it.
+    fn note_sent(&mut self, bytes: usize) {
         self.controller.on_sent(self.now, bytes);
+        if self.controller.wants_probe() {
+            self.probe.hasten(self.now, Duration::ZERO);
+        }
     }
 
     /// Whose turn it is. Of a row of parts that go out together nothing but the last can make another

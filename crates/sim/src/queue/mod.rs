@@ -4,6 +4,7 @@
 mod discipline;
 mod drop_tail;
 mod fair;
+mod policer;
 mod red;
 
 pub use discipline::Limit;
@@ -14,6 +15,7 @@ use drop_tail::DropTail;
 use fair::Fair;
 pub(crate) use fair::QUANTUM;
 use fanfare_proto::{Bitrate, Duration};
+use policer::Policer;
 use red::RedQueue;
 
 /// A queue, as a plan describes it.
@@ -30,6 +32,13 @@ pub enum Queue {
         limit: Limit,
         /// Bytes of a turn. With those of one packet, flows alternate packet by packet.
         quantum: u32,
+    },
+    /// None waits for it: what comes faster than `rate` is dropped, but for a burst.
+    Policer {
+        /// What it passes. The line should be faster.
+        rate: Bitrate,
+        /// Bytes that it passes at once, after a pause.
+        burst: u64,
     },
 }
 
@@ -61,6 +70,7 @@ impl Queue {
             Self::DropTail(limit) => Box::new(DropTail::new(limit.room(rate))),
             Self::Red(red) => Box::new(RedQueue::new(red, rate)),
             Self::Fair { limit, quantum } => Box::new(Fair::new(limit.room(rate), quantum)),
+            Self::Policer { rate, burst } => Box::new(Policer::new(rate, burst)),
         }
     }
 }

@@ -83,7 +83,13 @@ pub(super) fn hop(fields: &Fields<'_>, base: Hop, traces: &mut TraceFiles<'_>) -
         let why = "needs a rate: without one nothing waits. Write rate = \"1Mbps\", too";
         fields.get("held").into_iter().for_each(|value| fields.wrong("held", value, why));
     }
-    Hop { link, mtu, queue: queue.unwrap_or(base.queue), held }
+    let bucket = fields.read("bucket", units::size).unwrap_or(base.bucket);
+    if bucket > 0 && link.rate.is_none() {
+        let why =
+            "needs a rate: without one everything passes at once. Write rate = \"1Mbps\", too";
+        fields.get("bucket").into_iter().for_each(|value| fields.wrong("bucket", value, why));
+    }
+    Hop { link, mtu, queue: queue.unwrap_or(base.queue), held, bucket }
 }
 
 /// A path of its own for each pair knows one queue: drop-tail in bytes.
@@ -92,10 +98,9 @@ pub(super) fn pairwise(fields: &Fields<'_>, hop: Hop) -> Hop {
                Name the nodes at both ends, or leave it out";
     match hop.queue {
         Queue::DropTail(Limit::Bytes(queue_bytes)) => {
-            let mtu = fields.get("mtu");
-            mtu.into_iter().for_each(|value| fields.wrong("mtu", value, why));
-            let held = fields.get("held");
-            held.into_iter().for_each(|value| fields.wrong("held", value, why));
+            for key in ["mtu", "held", "bucket"] {
+                fields.get(key).into_iter().for_each(|value| fields.wrong(key, value, why));
+            }
             Hop { link: Link { queue_bytes, ..hop.link }, ..hop }
         }
         _ => {

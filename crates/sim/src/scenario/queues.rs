@@ -17,11 +17,17 @@ enum Kind {
     DropTail,
     Red,
     Fair,
+    Policer,
 }
 
 /// Reads a queue before a link of this one-way delay.
 pub(super) fn read(fields: &Fields<'_>, delay: Duration) -> Option<Queue> {
-    let kinds = [("drop-tail", Kind::DropTail), ("red", Kind::Red), ("fair", Kind::Fair)];
+    let kinds = [
+        ("drop-tail", Kind::DropTail),
+        ("red", Kind::Red),
+        ("fair", Kind::Fair),
+        ("policer", Kind::Policer),
+    ];
     let kind = fields.need("kind", fields.choice("kind", &kinds), "\"drop-tail\"");
     let queue = match kind? {
         Kind::DropTail => Some(Queue::DropTail(limit(fields, delay))),
@@ -30,6 +36,11 @@ pub(super) fn read(fields: &Fields<'_>, delay: Duration) -> Option<Queue> {
             Some(Queue::Fair { limit: limit(fields, delay), quantum })
         }
         Kind::Red => red(fields).map(Queue::Red),
+        Kind::Policer => {
+            let rate = fields.need("rate", fields.read("rate", units::rate), "\"1Mbps\"");
+            let burst = fields.need("burst", fields.read("burst", units::size), "\"64kB\"");
+            rate.zip(burst).map(|(rate, burst)| Queue::Policer { rate, burst })
+        }
     };
     fields.finish();
     queue

@@ -137,6 +137,9 @@ impl Flow {
             let pair = if self.control.pairs() { 2 } else { 0 };
             self.pair = if probe.is_some() { pair } else { self.pair.saturating_sub(1) };
             self.control.on_sent(now, bytes);
+            if self.control.wants_probe() {
+                self.next_probe = now;
+            }
             out.push((bytes, probe));
         }
     }

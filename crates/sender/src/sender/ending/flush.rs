@@ -18,12 +18,14 @@ enum State {
 pub(in crate::sender) struct Flush {
     robust: u32,
     state: State,
+    /// Flushes since something was sent that went before receivers could answer.
+    early: u32,
 }
 
 impl Flush {
     /// A flush of `robust` messages (NORM_ROBUST_FACTOR; at least 1).
     pub(in crate::sender) fn new(robust: u32) -> Self {
-        Self { robust: robust.max(1), state: State::Done }
+        Self { robust: robust.max(1), state: State::Done, early: 0 }
     }
 
     /// So many messages each from now on.
@@ -34,6 +36,7 @@ impl Flush {
     /// DATA or INFO went out: the count starts again, once there is nothing more to send.
     pub(in crate::sender) fn on_sent(&mut self, now: Time) {
         self.state = State::Flushing { left: self.robust, next: now };
+        self.early = 0;
     }
 
     /// The first flush of those to come waits until `until`: more may follow before.
@@ -82,10 +85,10 @@ impl Flush {
         }
     }
 
-    /// Flushes since something was sent.
+    /// Flushes since something was sent, whether they count or not.
     pub(in crate::sender) fn sent(&self) -> u32 {
         match self.state {
-            State::Flushing { left, .. } => self.robust.saturating_sub(left),
+            State::Flushing { left, .. } => self.robust.saturating_sub(left) + self.early,
             State::Done | State::Lingering { .. } => self.robust,
         }
     }
@@ -100,6 +103,7 @@ impl Flush {
     ) {
         let State::Flushing { left, .. } = self.state else { return };
         let next = now + interval;
+        self.early += u32::from(now < answerable_from);
         self.state = match left {
             _ if now < answerable_from => State::Flushing { left, next },
             0 | 1 => State::Lingering { until: next },
@@ -144,6 +148,15 @@ mod tests {
             count += 1;
         }
         (count, now)
+    }
+
+    #[test]
+    fn a_flush_that_goes_before_anybody_can_answer_does_not_count_but_is_told() {
+        let (mut flush, later) = (Flush::new(3), Time::ZERO + INTERVAL);
+        flush.on_sent(Time::ZERO);
+        flush.on_flushed(Time::ZERO, INTERVAL, later);
+        assert_eq!(flush.sent(), 1);
+        assert_eq!(run(&mut flush, later).0, 3);
     }
 
     #[test]
