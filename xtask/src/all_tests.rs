@@ -54,7 +54,7 @@ pub(crate) fn run() -> Outcome {
     Outcome::PassedAgain(format!("failed beside others, passed alone: {}", all.join(", ")))
 }
 
-/// Whether all passed, and what was printed, which a reader has seen as it came.
+/// True if all passed, with what was printed, which a reader has seen as it came.
 fn tested(chosen: &[&str], rest: &[&str], threads: &str) -> io::Result<(bool, String)> {
     let (mut reader, writer) = io::pipe()?;
     let mut command = Command::new("cargo");
@@ -123,7 +123,7 @@ fn chooses(program: &str) -> Vec<String> {
     }
 }
 
-/// How many passed, by the lines at the end of each program.
+/// Number of tests that passed, by the lines at the end of each program.
 fn passed(printed: &str) -> usize {
     let ends = printed.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
     ends.filter_map(|end| end.split(' ').next()?.parse::<usize>().ok()).sum()

@@ -30,7 +30,7 @@ impl Fault {
     }
 }
 
-/// How it ends with both streams at fault; ended by SIGINT where it goes on for long.
+/// Exit status with both streams at fault; ended by SIGINT where it goes on for long.
 fn end(args: &[&str], fault: Fault) -> ExitStatus {
     let mut child = Command::new(crate::PROGRAM)
         .args(args)

@@ -83,7 +83,7 @@ impl TermLike for ErrorTerminal {
     }
 }
 
-/// Where bars are drawn; nowhere where standard error is no terminal, or a dumb one.
+/// Terminal on which bars are drawn; none where standard error is no terminal, or a dumb one.
 pub(crate) fn target() -> ProgressDrawTarget {
     let usual = ProgressDrawTarget::stderr();
     // Older consoles of Windows know no control sequences.

@@ -307,7 +307,7 @@ impl Announcement {
         info
     }
 
-    /// Whose signature stands below this NORM_INFO, if it is right, and is for this session: what was signed
+    /// Signer of this NORM_INFO, if the signature below it is right, and is for this session. What was signed
     /// for another one, and is sent here by somebody else, is signed by nobody.
     #[must_use]
     pub fn signer(info: &[u8], session: &str) -> Option<PublicKey> {

@@ -1,4 +1,4 @@
-//! What a sender says when it calls the roll: CBOR map {0: version, 1: name, 2: objects, 3: bytes,
+//! Invitation that a sender makes when it calls the roll: CBOR map {0: version, 1: name, 2: objects, 3: bytes,
 //! 4: name of the stream, 5: [chain, place]}. The last two are left out where there are none.
 
 use minicbor::{Decode, Encode};

@@ -39,9 +39,9 @@ pub struct GroupConfig {
     pub frame_max: usize,
     /// Sends nothing at all, only listens (EMCON). Default false.
     pub silent: bool,
-    /// Whether datagrams of one address alone come in, as with source-specific multicast. Then what others tell
-    /// of publishers that are not heard themselves is not heeded, and it says so: publishers that it does
-    /// not hear need not wait for it. Default false.
+    /// True if datagrams of one address alone come in, as with source-specific multicast. Then it does not heed what
+    /// others tell of publishers that it does not hear itself. It says so: publishers that it does not hear need not
+    /// wait for it. Default false.
     pub one_source: bool,
     /// Whether its own messages go to its own subscriptions, too. Default false.
     pub hears_itself: bool,

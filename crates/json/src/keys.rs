@@ -74,11 +74,11 @@ impl SignedLine {
     }
 }
 
-/// What became of a receipt that was verified: what its signature covers, and nothing else of its line.
+/// Result for a receipt that was verified: what its signature covers, and nothing else of its line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifiedLine {
-    /// Where it stands in the file of receipts.
+    /// Line in the file of receipts.
     pub line: u64,
     pub result: String,
     pub id: u32,
@@ -88,6 +88,6 @@ pub struct VerifiedLine {
     pub sender: Option<u32>,
     pub instance: Option<u16>,
     pub key: Option<String>,
-    /// Whose key it is, by the list of those that are believed.
+    /// Owner of the key, by the list of those that are believed.
     pub name: Option<String>,
 }

@@ -89,7 +89,7 @@ fn tell(line: &VerifiedLine, output: &Output) {
     output.event(&Line::Verified(line.clone()));
 }
 
-/// What is signed, for people. Names of files, sizes and times are not signed, and not shown.
+/// Shows what is signed, for people. Names of files, sizes and times are not signed, and not shown.
 fn shown(line: &VerifiedLine) -> String {
     let VerifiedLine { line, result, id, object, hash, sender, instance, key, name } = line;
     let who = name.as_ref().map_or_else(String::new, |name| format!(" {name},"));
@@ -256,7 +256,7 @@ mod tests {
         }
     }
 
-    /// What is told of a file of receipts, for people and as JSON.
+    /// Output about a file of receipts, for people and as JSON.
     fn told(text: &str, trusted: Option<&Trusted>) -> Vec<(String, String)> {
         let mut all = Vec::new();
         let _ = verify(text, trusted, &mut |line| {

@@ -44,7 +44,7 @@ struct Host {
     address: SocketAddr,
     /// By which the receiver tells itself from others.
     nonce: u64,
-    /// When it was heard last.
+    /// Time at which it was heard last.
     heard: Time,
     by_group: Option<Time>,
     /// Since when it is heard, but not by the group.
@@ -94,7 +94,7 @@ pub(crate) struct Fanout {
 }
 
 impl Fanout {
-    /// What `sender` sends; `multicast`: to the group's own address, too.
+    /// Fans out what `sender` sends; `multicast`: to the group's own address, too.
     pub(crate) fn new(group: SocketAddr, sender: u32, multicast: bool) -> Self {
         Self {
             group,
@@ -134,7 +134,7 @@ impl Fanout {
         self.begins
     }
 
-    /// Whether there is nobody to send to yet.
+    /// True if there is nobody to send to yet.
     pub(crate) fn waits(&mut self, now: Time) -> bool {
         let alone = self.caller.as_ref().is_some_and(Caller::is_alone);
         self.begins = self.begins.filter(|until| now < *until && alone);

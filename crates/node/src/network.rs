@@ -70,7 +70,7 @@ pub struct Network {
     multicast_only: bool,
     /// The one sender that is listened to.
     only_sender: Option<NodeId>,
-    /// What is sent to this machine alone counts by whichever interface it comes.
+    /// Datagrams to this machine alone count by whichever interface they come.
     direct_anywhere: bool,
     only_address: Option<IpAddr>,
 }
@@ -342,8 +342,8 @@ impl Network {
         self
     }
 
-    /// How to send; its instance id is chosen by the node. Default: [`SenderConfig::adaptive`], which finds its
-    /// rate by itself. A sender that nobody answers sends at the rate of [`SenderConfig::default`].
+    /// Settings of the sender; its instance id is chosen by the node. Default: [`SenderConfig::adaptive`], which finds
+    /// its rate by itself. A sender that nobody answers sends at the rate of [`SenderConfig::default`].
     #[must_use]
     pub fn sender_config(mut self, config: SenderConfig) -> Self {
         self.sender = config;

@@ -33,7 +33,7 @@ pub(crate) struct Serving {
     told: BTreeSet<IpAddr>,
 }
 
-/// What becomes of a run.
+/// Fate of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taken {
     /// It is for the engine.
@@ -128,7 +128,7 @@ impl Serving {
         self.stranger.take()
     }
 
-    /// Who calls this host by its name, and is not answered since this receiver is silent: once.
+    /// Host that calls this one by its name, and is not answered since this receiver is silent: once.
     pub(crate) fn poll_unanswered(&mut self) -> Option<IpAddr> {
         self.member.as_mut()?.poll_unanswered()
     }
@@ -221,7 +221,7 @@ fn answer(now: Time, (endpoint, sealed): (&Endpoint, &mut Sealed), to: SocketAdd
     });
 }
 
-/// Whether a run is what senders send by NORM: INFO, DATA or CMD (RFC 5740 4.1, types 1 to 3), of version 1.
+/// True if a run is what senders send by NORM: INFO, DATA or CMD (RFC 5740 4.1, types 1 to 3), of version 1.
 fn is_of_sender(run: &[u8]) -> bool {
     run.first().is_some_and(|first| first >> 4 == 1 && (1..=3).contains(&(first & 0x0f)))
 }

@@ -1,9 +1,9 @@
-//! What a path for a disk leads to: whether a device is in use, whether names there are those of devices,
+//! Paths for a disk: whether a device is in use, whether names there are those of devices,
 //! and whether a pipe's reader has taken everything. Only Linux tells; elsewhere nothing is known.
 
 use std::{fs::File, io, path::Path};
 
-/// Where a device, or a part of it, is mounted.
+/// Mount of a device, or of a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mounted {
     /// The directory.
@@ -37,7 +37,7 @@ mod linux {
     const OF_PROGRAMS: &str = "/dev/shm";
     /// The same file systems at another place.
     const KINDS: [&str; 3] = ["devtmpfs", "proc", "sysfs"];
-    /// How often it is looked whether a pipe has been read.
+    /// Time between two looks at whether a pipe has been read.
     const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
     /// A disk, its partitions, and volumes over volumes: deeper nothing is looked for.
     const DEPTH: usize = 8;
@@ -89,7 +89,7 @@ mod linux {
         all
     }
 
-    /// Where this device, a partition of it or a volume on it is mounted. Empty for anything else.
+    /// Mounts of this device, of a partition of it or of a volume on it. Empty for anything else.
     #[must_use]
     pub fn mounts(device: &File) -> Vec<Mounted> {
         let meta = device.metadata().ok().filter(|meta| meta.file_type().is_block_device());
@@ -123,7 +123,7 @@ mod linux {
         })
     }
 
-    /// Whether what has a name in this directory is a device, or part of the kernel: a file there is a
+    /// True if what has a name in this directory is a device, or part of the kernel: a file there has a
     /// mistyped name. The path has no links in it.
     #[must_use]
     pub fn is_for_devices(directory: &Path) -> bool {

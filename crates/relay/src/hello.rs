@@ -103,7 +103,7 @@ impl Hello {
         Some(Self { relay, ways, groups })
     }
 
-    /// Whether it has joined one of these groups, too.
+    /// True if it has joined one of these groups, too.
     pub(crate) fn shares(&self, groups: &[SocketAddr]) -> bool {
         let same = |one: &SocketAddr, other: &SocketAddr| {
             (one.ip(), one.port()) == (other.ip(), other.port())

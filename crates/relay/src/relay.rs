@@ -55,7 +55,7 @@ pub struct Relay {
     cache: Cache,
     ledger: Ledger,
     refused: Vec<IpAddr>,
-    /// Where peers have said hello from last, by their own sockets.
+    /// Addresses from which peers have said hello last, by their own sockets.
     spoken: BTreeMap<IpAddr, SocketAddr>,
     /// Relays that have joined none of the groups of this one, which was told.
     apart: BTreeSet<IpAddr>,
@@ -132,7 +132,7 @@ impl Relay {
         self.config.peers.iter().position(|peer| peer.ip() == address.ip())
     }
 
-    /// Whether who speaks there may send to this machine alone. Who may not is told of, once.
+    /// True if the one that speaks there may send to this machine alone. One that may not is told of, once.
     pub fn may_send(&mut self, from: From) -> bool {
         self.side_of(from).is_some()
     }

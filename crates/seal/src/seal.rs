@@ -328,7 +328,7 @@ pub struct Keyless {
 }
 
 impl Keyless {
-    /// Whether a datagram that went to all hosts is sealed: it may be for others, and nobody is told.
+    /// True if a datagram that went to all hosts is sealed: it may be for others, and nobody is told.
     #[must_use]
     pub fn is_sealed_call(datagram: &[u8]) -> bool {
         crate::packet::is_sealed(datagram)

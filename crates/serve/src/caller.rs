@@ -52,7 +52,7 @@ struct Named {
 /// A host that has shown that it is there and has joined the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
-    /// Where it takes what is sent to it alone.
+    /// Address at which it takes what is sent to it alone.
     pub address: SocketAddr,
     /// The address by which it was named, if it was.
     pub named: Option<SocketAddr>,
@@ -235,7 +235,7 @@ impl Caller {
         self.named.iter().map(|named| named.next).chain(all).min()
     }
 
-    /// Whether a host was named, and none has answered yet.
+    /// True if a host was named, and none has answered yet.
     #[must_use]
     pub fn is_alone(&self) -> bool {
         !self.named.is_empty() && self.named.iter().all(|named| !named.found)

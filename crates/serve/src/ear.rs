@@ -46,14 +46,14 @@ impl Joined {
         Self { session, source: None, sender: None, address: None }
     }
 
-    /// Whether a call is for who has joined so. A host may be named with the port that it listens at, or with
-    /// one that a router leads to that.
+    /// True if a call is for a receiver that has joined so. A host may be named with the port that it listens at, or
+    /// with one that a router leads to that.
     fn takes(&self, caller: Speaker, session: SessionName, call: Called) -> bool {
         let named = call.host != ALL_HOSTS && self.session == session.at_port(call.port);
         (self.session == session || named) && self.listens_to(caller)
     }
 
-    /// Whether it takes something from this sender.
+    /// True if it takes something from this sender.
     fn listens_to(&self, caller: Speaker) -> bool {
         let is_there = |one: Option<IpAddr>| one.is_none_or(|ip| ip == caller.address.ip());
         is_there(self.source)
@@ -69,7 +69,7 @@ pub(crate) struct Speaker {
     pub(crate) id: u32,
 }
 
-/// What a call says beside its session.
+/// Content of a call beside its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Called {
     pub(crate) messages: u32,
@@ -77,7 +77,7 @@ pub(crate) struct Called {
     pub(crate) port: u16,
 }
 
-/// Where somebody sends from, and by which door it comes.
+/// Address that somebody sends from, and the door by which it comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Admitted {
     pub(crate) address: SocketAddr,
@@ -99,8 +99,8 @@ struct Caller {
     cookie: u64,
     /// The number of this host in the last call.
     host: u16,
-    /// Where it sends from to this host alone, and by which door, once it has given a cookie; and when
-    /// something came so last.
+    /// Address that it sends from to this host alone, and the door, once it has given a cookie; and the time
+    /// at which something came so last.
     admitted: Option<Admitted>,
     served: Option<Time>,
 }
@@ -119,7 +119,7 @@ impl Ear {
         Self { joined, callers: Vec::new(), foreign: 0 }
     }
 
-    /// Whether everybody may send it something, and pass it on: no one source was chosen.
+    /// True if everybody may send it something, and pass it on: no one source was chosen.
     pub(crate) fn takes_from_all(&self) -> bool {
         self.joined.source.is_none()
     }
@@ -138,7 +138,7 @@ impl Ear {
         }
     }
 
-    /// Whether what comes so may be sent to this host alone: the call was answered.
+    /// True if what comes so may be sent to this host alone: the call was answered.
     pub(crate) fn is_admitted(&self, one: Admitted) -> bool {
         self.callers.iter().any(|caller| caller.admitted == Some(one))
     }
@@ -151,7 +151,7 @@ impl Ear {
         }
     }
 
-    /// Whether a call is to this host by its name, and for the session that was joined.
+    /// True if a call is to this host by its name, and for the session that was joined.
     pub(crate) fn is_meant(&self, speaker: Speaker, session: SessionName, call: Called) -> bool {
         call.host != ALL_HOSTS && self.joined.takes(speaker, session, call)
     }

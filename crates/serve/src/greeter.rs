@@ -16,9 +16,9 @@ const REPLIES_MAX: usize = 64;
 /// A message of a member's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// Where it goes.
+    /// Address that it goes to.
     pub to: SocketAddr,
-    /// What it says.
+    /// Content of the message.
     pub bytes: Vec<u8>,
     /// It goes out by the socket of the machine, where it can.
     pub by_machine: bool,

@@ -76,7 +76,7 @@ pub struct Member<M> {
     accusations: VecDeque<Accusation>,
     /// It is in one more transfer, which was not told yet.
     joined: bool,
-    /// Who has called this host by its name, and was not answered since this receiver is silent: to be
+    /// Host that has called this one by its name, and was not answered since this receiver is silent: to be
     /// told once.
     unanswered: Option<IpAddr>,
     told_unanswered: bool,
@@ -274,7 +274,7 @@ impl<M: Copy> Member<M> {
         std::mem::take(&mut self.joined)
     }
 
-    /// Who calls this host by its name, and is not answered since this receiver is silent. Once.
+    /// Host that calls this one by its name, and is not answered since this receiver is silent. Once.
     pub fn poll_unanswered(&mut self) -> Option<IpAddr> {
         self.unanswered.take()
     }
@@ -292,7 +292,7 @@ impl<M: Copy> Member<M> {
     }
 }
 
-/// Whether a run is what receivers tell senders by NORM of version 1: NACK, ACK or REPORT (RFC 5740 4.1,
+/// True if a run is what receivers tell senders by NORM of version 1: NACK, ACK or REPORT (RFC 5740 4.1,
 /// types 4 to 6).
 fn is_feedback(run: &[u8]) -> bool {
     run.first().is_some_and(|first| first >> 4 == 1 && (4..=6).contains(&(first & 0x0f)))

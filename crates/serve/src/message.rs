@@ -160,13 +160,13 @@ pub enum Message {
     },
 }
 
-/// What stands behind the header and the magic.
+/// Content behind the header and the magic.
 fn content(bytes: &[u8]) -> Option<&[u8]> {
     bytes.strip_prefix(&Report::FROM_NOBODY)?.strip_prefix(&MAGIC)
 }
 
 impl Message {
-    /// Whether it is one of these messages, and not NORM.
+    /// True if it is one of these messages, and not NORM.
     #[must_use]
     pub fn is_one(bytes: &[u8]) -> bool {
         content(bytes).is_some()

@@ -34,7 +34,7 @@ struct Receiver {
     own: SocketAddr,
 }
 
-/// Who finds hosts, and how.
+/// Hosts that a sender finds, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Reach {
     GroupOnly,
@@ -127,7 +127,7 @@ impl Draw {
         receiver.interface.unwrap_or(self.links[receiver.host as usize][0])
     }
 
-    /// Whether the kernel gives a receiver what a sender sends to its group.
+    /// True if the kernel gives a receiver what a sender sends to its group.
     fn hears_group(&self, receiver: &Receiver, sender: &Sender) -> bool {
         receiver.group == sender.group
             && self.joined_on(receiver) == sender.link
@@ -135,7 +135,7 @@ impl Draw {
             && receiver.source.is_none_or(|source| source == sender.own.ip())
     }
 
-    /// Whether the socket of the machine gives a receiver what a sender sends to it, or to all, on a link.
+    /// True if the socket of the machine gives a receiver what a sender sends to it, or to all, on a link.
     fn hears_machine(&self, receiver: &Receiver, sender: &Sender, link: u64, port: u16) -> bool {
         receiver.group.port() == port
             && self.is_on(receiver.host, link)
@@ -143,7 +143,7 @@ impl Draw {
             && receiver.source.is_none_or(|source| source == sender.own.ip())
     }
 
-    /// Who is to have what a sender sends.
+    /// True if a receiver is to have what a sender sends.
     fn is_for(&self, receiver: &Receiver, sender: &Sender) -> bool {
         let port = sender.group.port();
         let joined = receiver.group == sender.group

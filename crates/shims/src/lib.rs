@@ -62,7 +62,7 @@ mod tests {
         words.join(" ")
     }
 
-    /// What a sender without options about its start has.
+    /// Options of a sender without options about its start.
     const FOREVER: &str = "--wait 30s --first-wait forever --start-wait forever";
 
     fn sent(line: &str) -> String {
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(received(line), "recv --stdout --group 239.1.2.3:63100 --ttl 32");
     }
 
-    /// What udpcast 20120424 takes and means nothing else here.
+    /// Options that udpcast 20120424 takes, and that mean nothing else here.
     #[test]
     fn options_that_ask_for_nothing_else_are_taken() {
         for line in [

@@ -17,12 +17,12 @@ pub(super) struct Shim {
     pub(super) chain: Option<ChainOf>,
 }
 
-/// What tells one image of a chain from another.
+/// Mark that tells one image of a chain from another.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ChainOf {
     pub(super) role: Role,
     pub(super) group: String,
-    /// What is sent, or where it goes; standard input and output where there is none.
+    /// File that is sent, or the place where it goes; standard input and output where there is none.
     pub(super) file: Option<String>,
 }
 

@@ -12,7 +12,7 @@ use super::{
 const GROUP: &str = "239.255.42.1";
 /// Theirs.
 const PORT: u64 = 9000;
-/// How long a receiver may be silent that was there at the start, unless --retries-until-drop says
+/// Time that a receiver may be silent that was there at the start, unless --retries-until-drop says
 /// otherwise: what `fanfare send --expect` has.
 const SILENCE: u64 = 30;
 /// udpcast asks a silent receiver about once a second, and so drops it after about as many seconds as
@@ -200,8 +200,8 @@ impl Both {
         Ok(true)
     }
 
-    /// Where they meet. With a single host's address, which is where FOG's receivers look for their
-    /// sender, they meet in the default group: the sender's own line does not have it.
+    /// Address at which they meet. With a single host's address they meet in the default group. FOG's receivers look for
+    /// their sender there, and the sender's own line does not have it.
     fn group(&self) -> [String; 2] {
         let is_host = |text: &&str| text.parse::<IpAddr>().is_ok_and(|ip| !ip.is_multicast());
         let group = self.group.as_deref().filter(|text| !is_host(text));
@@ -214,7 +214,7 @@ impl Both {
     }
 }
 
-/// When a sender starts.
+/// Start of a sender.
 #[derive(Default)]
 struct Start {
     receivers: u64,

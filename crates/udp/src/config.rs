@@ -49,7 +49,7 @@ pub struct EndpointConfig {
     /// group's port, from neighbours and private networks. Of several on one machine all hear it.
     /// Without effect for a unicast address. Default false.
     pub hears_direct: bool,
-    /// Whether what is sent to this machine's own addresses counts only where it comes in by
+    /// True if what is sent to this machine's own addresses counts only where it comes in by
     /// `interface`: somebody chose that interface. Default false.
     pub only_interface: bool,
     /// Number that tells this endpoint from others of the machine: random. Default 0.

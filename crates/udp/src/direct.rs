@@ -96,7 +96,7 @@ impl DirectSocket {
     }
 }
 
-/// Whether a datagram is for who listens to this interface and this source, if they are given. What a
+/// True if a datagram is for one that listens to this interface and this source, if they are given. What a
 /// program of this machine sends to an address of the interface comes in by the loopback interface.
 pub(crate) fn hears(
     interface: Option<&Interface>,

@@ -362,7 +362,7 @@ impl Endpoint {
 pub struct ChosenInterface(Option<Interface>);
 
 impl ChosenInterface {
-    /// Whether the route to this address leaves by it; true where none was chosen. Costs a few system
+    /// True if the route to this address leaves by it, and where none was chosen. Costs a few system
     /// calls.
     #[must_use]
     pub fn leads_to(&self, address: IpAddr) -> bool {
@@ -373,7 +373,7 @@ impl ChosenInterface {
     }
 }
 
-/// What is not refused here of its own the session drops: it only costs.
+/// Refuses datagrams of its own in the kernel. The session drops what is not refused here: it only costs.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn refuse_own(
     config: &EndpointConfig,

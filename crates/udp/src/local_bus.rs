@@ -29,7 +29,7 @@ const LONGEST: usize = 256;
 /// outside is not to become one inside.
 const EACH_SECOND: u32 = 256;
 
-/// Whether it is one of these datagrams.
+/// True if it is one of these datagrams.
 pub(crate) fn is_one(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
@@ -37,7 +37,7 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
 /// A datagram that another program of this machine has passed on.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PassedOn<'a> {
-    /// Where it came from.
+    /// Address that it came from.
     pub(crate) source: SocketAddr,
     /// The address of this machine that it was sent to.
     pub(crate) destination: IpAddr,
@@ -52,7 +52,7 @@ pub(crate) struct LocalBus {
     pub(crate) socket: Socket,
     port: u16,
     token: u64,
-    /// When the present second began, and what was passed on in it.
+    /// Time at which the present second began, and what was passed on in it.
     second: Instant,
     passed: u32,
     /// Datagrams that were not passed on because there were too many.

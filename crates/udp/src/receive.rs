@@ -59,14 +59,14 @@ pub struct RecvMeta {
 }
 
 impl RecvMeta {
-    /// Whether it went to all hosts of the link, of whatever group they are.
+    /// True if it went to all hosts of the link, of whatever group they are.
     #[must_use]
     pub fn is_to_all_hosts(&self) -> bool {
         self.via == Via::Direct && self.destination.is_some_and(|to| !is_one_host(to))
     }
 }
 
-/// Whether a datagram that went there has reached one socket alone.
+/// True if a datagram that went there has reached one socket alone.
 pub(crate) fn is_one_host(destination: IpAddr) -> bool {
     match destination {
         IpAddr::V4(ip) => !ip.is_multicast() && !ip.is_broadcast() && ip.octets()[3] != 255,

@@ -14,7 +14,7 @@ use fanfare_watch::{
 use super::watch::page_at;
 use crate::{monitoring::MonitorPlan, watching::WatchPlan};
 
-/// What a channel is taken to carry where nobody has said. Monitors take a share of it that a slow LAN bears.
+/// Rate that a channel is taken to carry where nobody has said. Monitors take a share of it that a slow LAN bears.
 const CHANNEL: Bitrate = Bitrate::mbps(10);
 
 /// Options of a member that has a monitor.

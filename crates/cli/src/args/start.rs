@@ -1,4 +1,4 @@
-//! When a sender starts, and its stream's place among others.
+//! Start of a sender, and its stream's place among others.
 
 use std::{path::PathBuf, time::Duration};
 

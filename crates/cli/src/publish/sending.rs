@@ -49,7 +49,7 @@ struct Progress {
     begun: Instant,
     at: Instant,
     seen: u64,
-    /// When everything had been sent once.
+    /// Time at which everything had been sent once.
     sent: Option<Instant>,
 }
 
@@ -65,12 +65,12 @@ impl Progress {
         }
     }
 
-    /// Whether it has been no more for so long.
+    /// True if nothing has been sent or become known for so long.
     fn has_stopped(&self, now: Instant, limit: Duration) -> bool {
         now.saturating_duration_since(self.at) >= limit
     }
 
-    /// Whether `wait` is over, which begins when everything `is_sent`, and again with each repair.
+    /// True if `wait` is over. It begins when everything `is_sent`, and again with each repair.
     fn is_over(&mut self, now: Instant, is_sent: bool, wait: Duration) -> bool {
         if !is_sent {
             return false;
@@ -230,7 +230,7 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// What was sent, and what became known.
+    /// Number of messages sent, and of changes that became known.
     fn seen(&self) -> Option<u64> {
         let session = self.group.status().ok()?.session;
         let repairs = session.parity_repair_sent + session.explicit_repair_sent;

@@ -24,7 +24,7 @@ impl Place {
         Self { dir, target: target.cloned() }
     }
 
-    /// Where it goes, and what becomes of what is there. To be asked before it is opened.
+    /// Place that it goes to, and what becomes of what is there. To be asked before it is opened.
     pub(super) fn in_full(&self) -> String {
         let Some(target) = &self.target else { return self.to_string() };
         let size =
@@ -45,7 +45,7 @@ impl Place {
         }
     }
 
-    /// What stands in the way of a file's own name, and what to do about it.
+    /// Reason why a file does not get its own name, and what to do about it.
     pub(super) fn obstacle(&self, wanted: &SafeName) -> String {
         let path = wanted.below(&self.dir);
         let mut above: Vec<&Path> = path.ancestors().skip(1).take(wanted.split().0.len()).collect();

@@ -21,7 +21,7 @@ pub(crate) struct ReceivePlan {
     pub(crate) signing: Signing,
     /// As it was given.
     pub(crate) timeout: String,
-    /// Where it is noted that all of it has come, for the next of a chain.
+    /// File in which it is noted that all of it has come, for the next of a chain.
     pub(crate) record: Option<PathBuf>,
     /// A page for browsers.
     pub(crate) watch: Option<WatchPlan>,

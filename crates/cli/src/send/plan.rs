@@ -51,7 +51,7 @@ pub(crate) struct SendPlan {
     pub(crate) doubtful: Vec<String>,
     /// How receivers are met that have a code, before all that.
     pub(crate) hosting: Option<Hosting>,
-    /// Where it is noted that it has ended, for the next of a chain.
+    /// File in which it is noted that it has ended, for the next of a chain.
     pub(crate) record: Option<PathBuf>,
     /// A page for browsers.
     pub(crate) watch: Option<WatchPlan>,

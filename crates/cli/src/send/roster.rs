@@ -48,7 +48,7 @@ impl Roster {
         Some(format!("receiver {}{at}{free}", view.label()))
     }
 
-    /// Whether what is sent does not fit there.
+    /// Bytes that are sent and bytes that fit there, if that is too little.
     fn shortage(&self, view: &ReceiverView) -> Option<String> {
         let (needed, room) = self.needed.zip(view.free).filter(|(needed, room)| needed > room)?;
         let (all, here) = (units::size(needed), units::size(room));

@@ -19,7 +19,7 @@ fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
 }
 
-/// What a publisher sends each time: so many lines, of so many bytes, with a key or without. All that a subscriber
+/// Output of a publisher each time: so many lines, of so many bytes, with a key or without. All that a subscriber
 /// prints fits into a pipe.
 #[derive(Clone, Copy)]
 struct Kind {

@@ -1,8 +1,8 @@
-//! Who must have what a sender sends, who must have nothing of it, and where both are right.
+//! Rules of who must have what a sender sends, who must have nothing of it, and where both are right.
 
 use super::draw::{FromChoice, JobKind, ReceiverPlan, SendWay, SenderPlan, SessionDraw, address};
 
-/// What becomes of a sender's bytes at a receiver.
+/// Fate of a sender's bytes at a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ShareRule {
     /// It did not join: not one byte, name or receipt, and nothing is deleted.
@@ -42,7 +42,7 @@ impl SessionDraw {
         if one && rivals.count() > 0 { rule.min(Perhaps) } else { rule }
     }
 
-    /// Whether this is a sender that the receiver was told to listen to.
+    /// True if this is a sender that the receiver was told to listen to.
     fn listens_to(&self, to: &ReceiverPlan, sender: usize) -> bool {
         let there = |number: usize| {
             let one = &self.senders[number];
@@ -100,7 +100,7 @@ impl SessionDraw {
         hosts.contains(&to.host).then_some(rule)
     }
 
-    /// Whoever listens at the other link of a relay.
+    /// Rule for a receiver that listens at the other link of a relay.
     fn by_relay(&self, to: &ReceiverPlan, by: &SenderPlan) -> ShareRule {
         let Some(relay) = self.relay else { return Nothing };
         let joined = &self.senders[0];
@@ -132,12 +132,12 @@ impl SessionDraw {
         all.filter(|receiver| self.rule(*receiver, sender) == Everything).collect()
     }
 
-    /// Whether somebody may have it who need not.
+    /// True if somebody may have it who need not.
     pub(super) fn some_perhaps(&self, sender: usize) -> bool {
         (0..self.receivers.len()).any(|receiver| self.rule(receiver, sender) == Perhaps)
     }
 
-    /// Whether nodes of the sender's group, with its key, need not have what it sends.
+    /// True if nodes of the sender's group, with its key, need not have what it sends.
     pub(super) fn group_has_others(&self, sender: usize) -> bool {
         let by = &self.senders[sender];
         let mut all = self.receivers.iter().enumerate();
@@ -146,7 +146,7 @@ impl SessionDraw {
         })
     }
 
-    /// Whether each host that is named has a receiver that must have everything.
+    /// True if each host that is named has a receiver that must have everything.
     pub(super) fn hosts_are_right(&self, sender: usize) -> bool {
         let whole = self.whole(sender);
         match &self.senders[sender].way {
@@ -157,7 +157,7 @@ impl SessionDraw {
         }
     }
 
-    /// Whether a receiver of a mirror has to say that it deletes nothing.
+    /// True if a receiver of a mirror has to say that it deletes nothing.
     pub(super) fn is_refused(&self, sender: usize) -> bool {
         let all = self.whole(sender);
         self.senders[sender].mirror && all.iter().any(|one| !self.receivers[*one].deletes)

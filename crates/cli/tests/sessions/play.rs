@@ -171,7 +171,7 @@ impl<'a> PlayedDraw<'a> {
         Self { draw, dir, program, relay, world, told, faults }
     }
 
-    /// What was wrong, and all commands with what became of them if something was.
+    /// Returns what was wrong, and then all commands with what became of them.
     pub(super) fn play(mut self) -> Option<String> {
         self.prepare();
         let draw = self.draw;

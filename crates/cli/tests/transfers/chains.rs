@@ -27,7 +27,7 @@ const IMAGE: usize = 1_500_000;
 const RATE: &str = "4m";
 /// A scenario that lasts longer hangs: three partitions, the longest pauses, and a silent receiver each.
 const LIMIT: Duration = Duration::from_secs(500);
-/// When nothing has happened for so long, and for the longest pause, somebody switches everything off:
+/// Time without news, beyond the longest pause, after which somebody switches everything off:
 /// receivers may wait for images that no sender has any more, and a sender for receivers.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Scenarios at a time.
@@ -43,7 +43,7 @@ enum Script {
     Clonezilla,
 }
 
-/// What the first client does.
+/// Stage of the first client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Moment {
     /// Its receiver runs, and nothing has come.
@@ -69,7 +69,7 @@ struct Room {
     hosts: Hosts,
     scenario: Scenario,
     running: Vec<(u8, Child)>,
-    /// How often each machine has been started.
+    /// Number of times that each machine has been started.
     lives: [u8; 4],
 }
 
@@ -93,7 +93,7 @@ impl Room {
         self.stage.path("")
     }
 
-    /// What the server runs. Silent receivers are dropped sooner, so that the test does not last.
+    /// Script of the server. Silent receivers are dropped sooner, so that the test does not last.
     fn server(&self) -> String {
         let dir = self.dir().display().to_string();
         let sender = format!("{dir}udp-sender --interface eth0 --max-bitrate {RATE} -R 5");
@@ -123,7 +123,7 @@ impl Room {
         }
     }
 
-    /// What a client runs. Where a machine does not go on without an image, it ends.
+    /// Script of a client. Where a machine does not go on without an image, it ends.
     fn client(&self, n: u8, life: u8) -> String {
         let dir = self.dir().display().to_string();
         let pause = self.scenario.pauses[usize::from(n - CLIENTS[0])];
@@ -273,7 +273,7 @@ impl Room {
         wrong
     }
 
-    /// What a client has, and what it was told.
+    /// Judges what a client has, and what it was told.
     fn judge(&self, n: u8) -> Vec<String> {
         let ends = fs::read_to_string(self.stage.path(&format!("ends{n}"))).unwrap_or_default();
         let mut wrong = Vec::new();

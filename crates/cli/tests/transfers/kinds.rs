@@ -1,4 +1,4 @@
-//! Where a mirror has a directory in the place of a file or a link, or the other way round.
+//! Mirrors that have a directory in the place of a file or a link, or the other way round.
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
@@ -19,7 +19,7 @@ fn make_tree(stage: &Stage) {
     fs::hard_link(stage.path("out/t/file"), stage.path("out/t/other-name")).unwrap();
 }
 
-/// What has another kind at the receiver: directories in the place of files and links, a file and
+/// Makes names that have another kind at the receiver: directories in the place of files and links, a file and
 /// a link in the place of directories. Eighteen names that are not at the sender.
 fn make_others(stage: &Stage, dir: &str) {
     for name in ["file", "one", "two", "link", "other-name"] {

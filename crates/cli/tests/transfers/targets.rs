@@ -1,5 +1,5 @@
-//! Where `recv --to`, `--stdout` and `recv DIR` are told to write, by chance: never exit 0, never a receipt,
-//! unless the bytes are there.
+//! Targets that `recv --to`, `--stdout` and `recv DIR` are told to write to, by chance: never exit 0, never a
+//! receipt, unless the bytes are there.
 //!
 //! FANFARE_TARGETS=1000 tries so many, FANFARE_SEED=N begins with that seed.
 
@@ -77,7 +77,7 @@ impl Drop for Mounted {
     }
 }
 
-/// What a target is.
+/// Kind of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     NewFile,
@@ -141,7 +141,7 @@ const KINDS: [Kind; 26] = [
 #[derive(Default)]
 struct Scene {
     args: Vec<String>,
-    /// Where the bytes are in the end, if they are anywhere.
+    /// Path at which the bytes are in the end, if they are anywhere.
     result: Option<PathBuf>,
     /// The receiver ends before anything is sent, with this code.
     at_once: Option<i32>,
@@ -328,7 +328,7 @@ fn read(from: impl std::io::Read, most: usize, into: &Path) {
     let _ = std::io::copy(&mut from, &mut file);
 }
 
-/// What is wrong with this target; empty: nothing.
+/// Looks for what is wrong with this target; empty: nothing.
 fn attempt(seed: u64) -> Result<Option<Kind>, String> {
     let mut chance = Chance(seed);
     let kind = KINDS[chance.draw(KINDS.len() as u64) as usize];

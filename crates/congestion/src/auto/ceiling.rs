@@ -10,7 +10,7 @@ use fanfare_units::time::{Duration, Time};
 use fanfare_wire::NodeId;
 use libm::exp2;
 
-/// What is sent of what passed: a bucket fills again, and what is repaired has room.
+/// Share of what passed that is sent: a bucket fills again, and what is repaired has room.
 const BELOW: f64 = 0.97;
 /// Of a policer it goes up by this part in the first second, and by this part more in each further one.
 const STEP: f64 = 0.1;
@@ -28,22 +28,22 @@ const REMEMBERED: Duration = Duration::from_secs(30);
 /// Above so many times what it was it is forgotten.
 const FORGOTTEN: f64 = 4.0;
 
-/// What passed, and when that was seen.
+/// Rate that passed, and when that was seen.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ceiling {
     passed: f64,
     since: Time,
     /// The time in which the rate doubles, as long as it is not sure.
     doubles: Duration,
-    /// Whose path it is.
+    /// Receiver whose path it is.
     node: NodeId,
-    /// How often in a row loss has begun there.
+    /// Number of times in a row that loss has begun there.
     times: u32,
     /// The rate from which it was lowered first, bytes a second.
     pub(super) from: f64,
 }
 
-/// What was seen on whose path.
+/// Sample of what arrived on a receiver's path.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sight {
     /// Bytes a second that arrived.
@@ -81,12 +81,12 @@ impl Ceiling {
         (grown < FORGOTTEN).then_some(BELOW * self.passed * grown)
     }
 
-    /// Whether it is a policer, as far as one can know.
+    /// True if it is a policer, as far as one can know.
     pub(super) fn is_sure(&self) -> bool {
         self.times >= SURE_TIMES
     }
 
-    /// Whether it is on this path.
+    /// True if it is on this path.
     pub(super) fn is_of(&self, node: NodeId) -> bool {
         self.node == node
     }

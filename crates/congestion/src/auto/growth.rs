@@ -98,7 +98,7 @@ pub(super) fn has_room(view: &View, rate: f64, size: f64) -> bool {
     view.marked == 0.0 && below(ROOM) && enough && is_shorter(view, NOBODY * size)
 }
 
-/// Whether messages wait for less than one of them takes: what is lost then was in no queue.
+/// True if messages wait for less than one of them takes: what is lost then was in no queue.
 pub(super) fn is_queueless(view: &View, size: f64) -> bool {
     view.marked == 0.0 && is_shorter(view, size)
 }

@@ -21,7 +21,7 @@ const LOWERED: f64 = 0.6;
 const LOWERED_AGAIN: f64 = 0.4;
 /// The narrowest link passes so much more than was sent: the path is far from full.
 const FAR: f64 = 2.0;
-/// What was found to be random is tried again after so long, and each time after twice as long.
+/// Time after which loss that was found to be random is tried again; each time twice as long.
 const PROOF: Duration = Duration::from_secs(1);
 const PROOF_RTTS: u32 = 20;
 const PROOF_DOUBLINGS: u32 = 5;
@@ -45,14 +45,14 @@ pub(super) struct Losses {
     pub(super) from: f64,
     /// When that was found not to have ended it.
     acquitted: Option<Time>,
-    /// How often in a row.
+    /// Number of times in a row.
     proofs: u32,
-    /// What passed when a lower rate ended it.
+    /// Rate that passed when a lower rate ended it.
     pub(super) ceiling: Option<Ceiling>,
     /// Nobody else was on the link then, and there was no queue.
     alone: bool,
     queueless: bool,
-    /// When a lower rate ended what a queue may have dropped.
+    /// Time at which a lower rate ended what a queue may have dropped.
     ended: Option<Time>,
     /// Bytes a second that arrived when it was lowered.
     passed: f64,
@@ -71,7 +71,7 @@ impl Losses {
         self.ceiling(now).is_some() || self.ended.is_some_and(|then| now.since(then) < ENDED)
     }
 
-    /// Whether that is a policer, as far as one can know.
+    /// True if that is a policer, as far as one can know.
     fn is_sure(&self) -> bool {
         self.ceiling.is_some_and(|ceiling| ceiling.is_sure())
     }
@@ -86,7 +86,7 @@ impl Losses {
         self.ceiling.and_then(|ceiling| ceiling.rate(now))
     }
 
-    /// Whether it was long ago that a lower rate did not end the loss: what a bucket has let pass may have hidden a
+    /// True if it was long ago that a lower rate did not end the loss. What a bucket has let pass may have hidden a
     /// policer from the first trials, and a road changes.
     fn is_expired(&self, now: Time, rtt: Duration) -> bool {
         let valid = PROOF.max(rtt * PROOF_RTTS) * 2_u32.pow(self.proofs.min(PROOF_DOUBLINGS));
@@ -181,7 +181,7 @@ impl Auto {
             && (empty || growth::has_room(&seen.view, seen.past.rate, self.size))
     }
 
-    /// What is lost was in no queue.
+    /// True if what is lost was in no queue.
     fn is_queueless(&self, view: &View) -> bool {
         match self.is_near() {
             true => view.marked == 0.0 && !view.queues(),
@@ -215,7 +215,7 @@ impl Auto {
         !self.is_near() && room && view.standing <= seen.wanted && view.marked == 0.0
     }
 
-    /// What is left of a rate to see whether loss ends: no more than arrived.
+    /// Lowers a rate to see whether loss ends: to no more than arrived.
     pub(super) fn lowered(&self, now: Time, rate: f64) -> f64 {
         let again = self.losses.random.is_trying_again();
         let kept = match self.losses.ceiling(now) {

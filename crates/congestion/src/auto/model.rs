@@ -223,7 +223,7 @@ impl Model {
         }
     }
 
-    /// When the packet at the head of the queue has left.
+    /// Time at which the packet at the head of the queue has left.
     fn leaves_at(&mut self, bytes: usize) -> Time {
         if self.path.bucket == 0 {
             return self.now + self.path.rate.time_for(bytes);

@@ -11,16 +11,16 @@ use super::{
 };
 use crate::receipt::Reason;
 
-/// What may be cleared away.
+/// Limits of what may be cleared away, and what is gone.
 #[derive(Debug)]
 pub(crate) struct Clearing<'a> {
     /// So many names at most.
     pub(crate) max: u64,
-    /// What has changed since then stays.
+    /// Time since which no change is cleared away: what has changed since then stays.
     pub(crate) since: Moment,
     /// Somebody wants it to end.
     pub(crate) stop: &'a AtomicBool,
-    /// What is gone.
+    /// Files that are gone.
     pub(crate) deleted: Vec<Deleted>,
 }
 

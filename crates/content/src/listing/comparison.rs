@@ -32,14 +32,14 @@ pub(super) struct Comparison<'a, R> {
     bounds: Bounds<'a>,
     /// Files that a conflict has given a number stay beside the one whose name they have.
     keep_numbered: bool,
-    /// What is kept aside, because something else has its name.
+    /// Files that are kept aside, because something else has their names.
     instead: &'a Instead,
     /// What is here and not listed.
     extras: &'a mut dyn Extras,
     found: Found,
 }
 
-/// What one way through both has shown.
+/// Result of one way through both.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
     /// Directories that are listed, at the top.

@@ -61,9 +61,9 @@ type Inode = (u64, u64);
 pub(super) struct Bounds<'a> {
     /// The only file system that is touched.
     pub(super) device: u64,
-    /// What has been changed since is somebody's who is at work here now: it stays. The clock of a file
-    /// system ticks in milliseconds: what has changed in the same tick was changed before, such as a file
-    /// of which we have replaced another name a moment ago.
+    /// Time at which the work began. Whatever was changed since is somebody's who is at work here now: it stays. The
+    /// clock of a file system ticks in milliseconds. What has changed in the same tick was changed before, such as a
+    /// file of which we have replaced another name a moment ago.
     pub(super) since: Moment,
     /// Somebody wants it to end.
     pub(super) stop: &'a AtomicBool,

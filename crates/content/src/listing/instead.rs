@@ -26,12 +26,12 @@ impl Instead {
         Self { files: files.filter_map(named).collect(), may_be_placed }
     }
 
-    /// Whether something else may go for what is kept aside.
+    /// True if something else may go for what is kept aside.
     pub(super) fn may_be_placed(&self) -> bool {
         self.may_be_placed
     }
 
-    /// Whether the file of this name is kept aside, and something else may go for it.
+    /// True if the file of this name is kept aside, and something else may go for it.
     pub(super) fn holds(&self, name: &str) -> bool {
         self.may_be_placed && self.files.contains_key(name)
     }

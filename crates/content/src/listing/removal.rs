@@ -86,7 +86,7 @@ pub struct Removal {
     pub root: [u8; 32],
     /// What may be removed.
     pub limits: Limits,
-    /// What is kept aside until something else has made room for it.
+    /// Files that are kept aside until something else has made room for them.
     pub instead: Instead,
 }
 
@@ -201,7 +201,7 @@ impl Removal {
     }
 }
 
-/// What time it is by the file system's clock: a change of a file's permissions sets it. `file` is one of ours.
+/// Time by the file system's clock: a change of a file's permissions sets it. `file` is one of ours.
 pub(crate) fn now(file: &dyn FileHandle) -> Result<Moment, Errno> {
     file.set_properties(Mode::RUSR | Mode::WUSR, None)?;
     let [.., seconds, nanoseconds] = file.metadata()?.times;

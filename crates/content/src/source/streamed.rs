@@ -55,7 +55,7 @@ impl Sources {
         self.stream.as_ref().and_then(|stream| stream.size)
     }
 
-    /// Where the device that is read, or a part of it, is mounted.
+    /// Directories at which the device that is read, or a part of it, is mounted.
     #[must_use]
     pub fn mounts(&self) -> Vec<Mounted> {
         self.stream.as_ref().map(|stream| device::mounts(&stream.input)).unwrap_or_default()
@@ -68,7 +68,7 @@ impl Sources {
     }
 }
 
-/// What is left of a file or a device; nothing is known of a pipe.
+/// Bytes that are left of a file or a device; nothing is known of a pipe.
 fn size_of(mut input: &File) -> Option<u64> {
     let meta = input.metadata().ok()?;
     if !meta.is_file() && !meta.file_type().is_block_device() {

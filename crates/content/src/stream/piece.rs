@@ -29,7 +29,7 @@ pub struct Piece {
     /// The name of the stream; said with the first and the last piece.
     #[n(5)]
     pub name: Option<String>,
-    /// How long the stream will be, as far as its sender knows; said with the first piece. Older
+    /// Length of the stream, as far as its sender knows; said with the first piece. Older
     /// senders do not say it, older receivers do not read it.
     #[n(6)]
     pub size: Option<u64>,

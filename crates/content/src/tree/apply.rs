@@ -35,7 +35,7 @@ const TOLD_MAX: usize = 1000;
 pub(super) struct Applier<'a> {
     directory: &'a Directory,
     rules: Rules,
-    /// What may go for a link.
+    /// Limits of what may go for a link.
     clearing: Option<Clearing<'a>>,
     /// What the sender carries and this receiver takes.
     carried: Carried,

@@ -48,7 +48,7 @@ impl New<'_> {
     }
 }
 
-/// Where a link is to be.
+/// Place of a link.
 pub(super) struct Room<'a> {
     /// The receiver's directory.
     pub(super) top: &'a Directory,

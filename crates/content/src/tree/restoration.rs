@@ -42,7 +42,7 @@ pub struct Restored {
     pub links: u64,
     /// Other names of files that are there.
     pub hard_links: u64,
-    /// What has gone with directories that stood where links are now.
+    /// Entries that have gone with directories that stood where links are now.
     pub deleted: Vec<Deleted>,
     /// Links met, whatever became of them.
     pub(super) met: u64,

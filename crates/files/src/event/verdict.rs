@@ -1,6 +1,6 @@
 //! Decisions about slow receivers.
 
-/// What has been decided about a receiver.
+/// Decision about a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlowVerdict {
     /// It is served after the others.

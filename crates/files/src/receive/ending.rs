@@ -78,7 +78,7 @@ impl ReceiveJob {
         self.records.values().any(Record::has_begun)
     }
 
-    /// When it is over because nothing new has come, or nothing at all.
+    /// Time at which it is over because nothing new has come, or nothing at all.
     fn timeout_at(&self) -> Option<Time> {
         let start = self.options.start_timeout.filter(|_| !self.has_begun());
         let start = start.map(|timeout| self.begun + timeout);

@@ -49,7 +49,7 @@ impl SenderFilter {
     }
 }
 
-/// Which stream of a chain is wanted.
+/// Choice of a stream of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainWanted {
     /// Its place; the first is 1.

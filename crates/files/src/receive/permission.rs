@@ -54,7 +54,7 @@ impl ReceiveJob {
         self.permission.session = session;
     }
 
-    /// Who has signed an announcement, for this session.
+    /// Signer of an announcement, for this session.
     pub(super) fn signer_of(&self, info: &[u8]) -> Option<PublicKey> {
         let session = &self.permission.session;
         Announcement::signer(info, session).or_else(|| Head::signer(info, session))

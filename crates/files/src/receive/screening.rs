@@ -1,4 +1,4 @@
-//! Which stream is taken, decided by what its sender says when it calls the roll: before it is
+//! Choice of the stream that is taken, by what its sender says when it calls the roll: before it is
 //! heard, and before it counts this receiver.
 
 use std::net::IpAddr;
@@ -8,29 +8,29 @@ use fanfare_proto::{InstanceId, NodeId, OnlyFrom, Session};
 
 use super::{ChainWanted, ReceiveJob, ReceiveOptions, SenderFilter, Until};
 
-/// What is done about a sender that is not heard yet.
+/// Decision about a sender that is not heard yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Screened {
     /// It is heard, and no other.
     Taken,
     /// It is not the one that is waited for.
     Passed,
-    /// What is waited for will not come.
+    /// The stream that is waited for will not come.
     TooLate,
 }
 
 impl ReceiveOptions {
-    /// Whether a sender is heard only when it has called the roll and said what it sends.
+    /// True if a sender is heard only when it has called the roll and said what it sends.
     pub(super) fn screens(&self) -> bool {
         matches!(self.from, SenderFilter::Name(_)) || self.screens_streams()
     }
 
-    /// Whether it depends on the stream which life of a sender is heard.
+    /// True if it depends on the stream which life of a sender is heard.
     pub(super) fn screens_streams(&self) -> bool {
         self.stream.is_some() || self.chain.is_some()
     }
 
-    /// What is done about this sender, at this address, that has called the roll.
+    /// Decides about this sender, at this address, that has called the roll.
     pub(super) fn screen(
         &self,
         sender: NodeId,

@@ -37,7 +37,7 @@ impl Expect {
     }
 }
 
-/// How long a start waits for whom, where the first receiver is waited for apart from the others.
+/// Times to wait at the start, where the first receiver is waited for apart from the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StartWait {
     /// For the first receiver; `None`: without limit.
@@ -64,7 +64,7 @@ pub(super) struct Gathering {
     wait: StartWait,
     /// The first receiver counts from the beginning, and not from when it answers.
     is_one_wait: bool,
-    /// When the first one answered.
+    /// Time at which the first one answered.
     first: Option<Time>,
     /// The least time from then on has passed.
     gathered: bool,
@@ -98,7 +98,7 @@ impl Gathering {
         }
     }
 
-    /// When waiting is over, whoever is there by then.
+    /// Time at which waiting is over, whoever is there by then.
     fn until(&self) -> Option<Time> {
         match self.first.filter(|_| !self.is_one_wait) {
             Some(first) => self.wait.others.map(|others| first + others),

@@ -23,10 +23,10 @@ const SIGNATURE: usize = 64;
 pub struct SendOptions {
     /// Who must get everything. Default anyone who answers.
     pub expect: Expect,
-    /// How long a receiver may be silent; and how long to wait for receivers at the start, unless `start`
+    /// Time that a receiver may be silent. Also the time to wait for receivers at the start, unless `start`
     /// says otherwise. Default 10 s.
     pub wait: Duration,
-    /// How long the start waits for whom. Default for all of them as long as `wait`, from the beginning.
+    /// Times to wait at the start, and for whom. Default for all of them as long as `wait`, from the beginning.
     pub start: Option<StartWait>,
     /// The place of this stream in a chain of streams: a receiver that wants another one does not take it.
     /// Default none.

@@ -26,7 +26,7 @@ pub enum Slow {
     /// All are waited for.
     #[default]
     Keep,
-    /// Who gets less than `min_rate` is served when the others have everything. Without a rate: less
+    /// Receivers that get less than `min_rate` are served when the others have everything. Without a rate: less
     /// than half of what the middle one of all receivers gets.
     Tail {
         /// Slow is what is below it.

@@ -93,7 +93,7 @@ fn hand_over(sender: &SyncSender<io::Result<Fed>>, waker: &Waker, fed: io::Resul
 /// Cuts what is read into pieces.
 struct Cutter {
     name: String,
-    /// How much will come, as far as it is known.
+    /// Bytes that will come, as far as that is known.
     size: Option<u64>,
     hasher: blake3::Hasher,
     number: u64,

@@ -1,4 +1,4 @@
-//! Where a target's path leads, and what is there before it is opened.
+//! Path of a target: where it leads, and what is there before it is opened.
 
 use std::{
     fs::{self, File, FileType, Metadata},
@@ -14,10 +14,10 @@ use super::target::TargetError;
 const LINKS_MAX: usize = 40;
 /// Disks named where one is mistyped.
 const SIMILAR_MAX: usize = 4;
-/// What statistics count blocks by (stat(2)).
+/// Unit in which statistics count blocks (stat(2)).
 const BLOCK_BYTES: u64 = 512;
 
-/// What a target is before it is opened.
+/// Kind of a target before it is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TargetKind {
     /// Nothing is there: a file is made.
@@ -40,7 +40,7 @@ impl TargetKind {
         }
     }
 
-    /// How much fits there, as far as that is known.
+    /// Bytes that fit there, as far as that is known.
     pub(crate) fn room(self, path: &Path) -> Option<u64> {
         match self {
             Self::Pipe => None,
@@ -66,7 +66,7 @@ fn taken(meta: &Metadata) -> u64 {
     blocks * BLOCK_BYTES
 }
 
-/// What stands at a path.
+/// Kind of what stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     Nothing,
@@ -113,7 +113,7 @@ impl Resolved {
         Ok(Self { real, found })
     }
 
-    /// Where a file would be made, through links that lead to nothing.
+    /// Follows links that lead to nothing, to where a file would be made.
     fn new(path: &Path) -> Result<Self, TargetError> {
         let refused = |error| TargetError::Open(path.to_owned(), error);
         let mut real = path.to_owned();

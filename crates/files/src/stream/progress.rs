@@ -36,7 +36,7 @@ pub(crate) struct Written {
     pub(crate) key: ObjectKey,
     /// With the last piece comes what the stream has become.
     pub(crate) result: Result<Option<Placed>, Reason>,
-    /// Why, where the target is too small.
+    /// Bytes needed and bytes free, where the target is too small.
     pub(crate) shortage: Option<Shortage>,
 }
 

@@ -126,7 +126,7 @@ impl fmt::Display for TargetError {
 impl std::error::Error for TargetError {}
 
 impl StreamTarget {
-    /// What it is before anything is opened, for people.
+    /// Describes it for people, before anything is opened.
     #[must_use]
     pub fn kind(&self) -> TargetKind {
         self.path.as_deref().map_or(TargetKind::Pipe, TargetKind::of)
@@ -208,7 +208,7 @@ impl StreamTarget {
     }
 }
 
-/// Where this device, or a part of it, is mounted.
+/// Directories at which this device, or a part of it, is mounted.
 fn mounted(path: &Path) -> Vec<String> {
     let mounts = File::open(path).map(|file| device::mounts(&file)).unwrap_or_default();
     mounts.into_iter().map(|mounted| mounted.at).collect()
@@ -429,8 +429,8 @@ impl Drop for Raw {
     }
 }
 
-/// What was written to a pipe counts when its reader has taken it; standard output may be a file or a
-/// device, where it counts when it is on disk.
+/// Waits until everything written counts: what a pipe holds, when its reader has taken it. Standard output may be a
+/// file or a device, where it counts when it is on disk.
 fn settle(file: &File) -> io::Result<()> {
     let kind = file.metadata()?.file_type();
     if kind.is_file() || kind.is_block_device() {

@@ -63,9 +63,9 @@ pub(crate) struct Member {
     pub(crate) in_group: bool,
     /// It has said whom it hears, and when.
     pub(crate) told: Option<Time>,
-    /// Whether its long announcements say by content what it holds; `None` before the first.
+    /// True if its long announcements say by content what it holds; `None` before the first.
     pub(crate) names_contents: Option<bool>,
-    /// How often it was called on.
+    /// Number of times that it was called on.
     pub(crate) called: u8,
     /// It says to hear nobody.
     pub(crate) alone: bool,
@@ -102,7 +102,7 @@ impl Member {
             leaves: false,
         }
     }
-    /// Whether it listens to somebody else, and not to us: it need not say how it stands to what is ours.
+    /// True if it listens to somebody else, and not to us: it need not say how it stands to what is ours.
     pub(crate) fn listens_elsewhere(&self) -> bool {
         self.one_source && self.hears_us == Some(false)
     }

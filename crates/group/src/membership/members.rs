@@ -24,7 +24,7 @@ const HEARD_MAX: usize = 128;
 const NEW_FEW: usize = 4;
 /// Who said good-bye has left when it has said nothing more for so long: its good-bye is repeated.
 const GOODBYE: Duration = Duration::from_secs(10);
-/// Who is said to have been the node that says so, has left when it says nothing for so long: it is called on three times,
+/// Silence after which a node has left that is said to have been the node that says so. It is called on three times,
 /// a second from each other, and answers within a second.
 const SUCCESSOR_ALONE: Duration = Duration::from_millis(3500);
 /// Calls of which one will have come: where a tenth of all messages is lost, of a thousand times three one is lost whole.
@@ -179,7 +179,7 @@ impl Members {
         }
     }
 
-    /// Whether it does not say by content what it holds, as versions before do not.
+    /// True if it does not say by content what it holds, as versions before do not.
     pub(crate) fn names_numbers_alone(&self, node: NodeId) -> bool {
         self.members.get(&node).is_some_and(|member| member.names_contents == Some(false))
     }
@@ -191,7 +191,7 @@ impl Members {
         }
     }
 
-    /// Whether it is known to listen to somebody else, and not to us.
+    /// True if it is known to listen to somebody else, and not to us.
     pub(crate) fn listens_elsewhere(&self, node: NodeId) -> bool {
         self.members.get(&node).is_some_and(Member::listens_elsewhere)
     }
@@ -247,7 +247,7 @@ impl Members {
         self.heard_by.get(&node)
     }
 
-    /// Whether it takes datagrams of one address alone: what others pass on is nothing to it.
+    /// True if it takes datagrams of one address alone: what others pass on is nothing to it.
     pub(crate) fn hears_one_source(&self, node: NodeId) -> bool {
         self.members.get(&node).is_some_and(|member| member.one_source)
     }

@@ -370,7 +370,7 @@ impl State {
         spoken
     }
 
-    /// Whether what was written is short.
+    /// True if the announcement that was written is short.
     pub(crate) fn is_short(bytes: &[u8]) -> bool {
         bytes.first().is_some_and(|flags| flags & SHORT != 0)
     }

@@ -92,7 +92,7 @@ impl GroupNode {
         true
     }
 
-    /// What is held of those that called on this node, by content: of what is said of them in this announcement.
+    /// Digests of what those hold that called on this node: of what this announcement says of them.
     fn digests(&self, announcement: &[u8]) -> Vec<(NodeId, u32)> {
         if self.callers.is_empty() {
             return Vec::new();

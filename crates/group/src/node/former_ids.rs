@@ -7,7 +7,7 @@ use crate::membership::{former_ids::FormerIds, state::State};
 use fanfare_proto::{Duration, NodeId, Time};
 use fanfare_wire::ext::Extensions;
 
-/// Who is said to be gone says within this that it is not.
+/// Time within which a node says that it is not gone, if others say that it is.
 const ANSWER: Duration = Duration::from_millis(100);
 /// Earlier lives of others that are remembered.
 const LIVES_MAX: usize = 256;

@@ -261,8 +261,8 @@ impl GroupNode {
         }
     }
 
-    /// Whether what others tell of this publisher is heeded: with one source alone only where it is heard itself, or
-    /// was somebody before who is heard.
+    /// True if what others tell of this publisher is heeded. With one source alone it is only where the publisher is
+    /// heard itself, or was somebody before who is heard.
     pub(super) fn heeds(&self, publisher: NodeId) -> bool {
         let is_heard = || self.members.knows(publisher) || self.earlier_lives.contains(&publisher);
         !self.config.one_source || is_heard()

@@ -164,7 +164,7 @@ fn conclude(rows: &[RoadRow], output: &Output) {
     output.data(&table::rows(rows).to_string());
 }
 
-/// What a short check came to: a sentence for each road that falls short.
+/// Prints the result of a short check: a sentence for each road that falls short.
 fn judge(rows: &[RoadRow], shortfalls: &[String], output: &Output) -> Exit {
     let exit = if shortfalls.is_empty() { Exit::Done } else { Exit::Failed };
     output.clear();

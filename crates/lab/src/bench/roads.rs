@@ -38,26 +38,26 @@ use transfer::Range;
 /// The name of the files that are written.
 const NAME: &str = "roads";
 
-/// What is to be measured.
+/// Plan of what is to be measured.
 #[derive(Debug, Clone)]
 pub struct RoadBench {
     /// The roads, one after another.
     pub roads: Vec<Road>,
-    /// Who sends on each.
+    /// Senders that are measured on each.
     pub controls: Vec<RoadControl>,
-    /// How often each sends.
+    /// Number of times that each sends.
     pub runs: u32,
-    /// Where `roads.md` and `roads.csv` go, if they are wanted.
+    /// Directory for `roads.md` and `roads.csv`, if they are wanted.
     pub out: Option<PathBuf>,
-    /// What the page says of the run: which build it is, and what ran beside it.
+    /// Note on the page about the run: which build it is, and what ran beside it.
     pub note: String,
-    /// Where files are while they are sent, better in memory.
+    /// Directory of the files while they are sent, better in memory.
     pub directory: PathBuf,
     /// The program that is measured.
     pub fanfare: PathBuf,
 }
 
-/// What is the same for all roads.
+/// Setting that is the same for all roads.
 struct Setup<'a> {
     bench: &'a RoadBench,
     fanfare: Box<dyn Peer>,

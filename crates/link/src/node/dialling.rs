@@ -93,7 +93,7 @@ impl Node {
     }
 }
 
-/// Why there is no connection.
+/// Reason why there is no connection.
 enum Unconnected {
     /// One end does not accept the other's key.
     Key(&'static str),
@@ -101,7 +101,7 @@ enum Unconnected {
 }
 
 impl Unconnected {
-    /// What is told of it.
+    /// Event that tells of it.
     fn event(self, to: SocketAddr) -> Event {
         match self {
             Self::Key(why) => Event::Refused(format!("{to}: {why}")),
@@ -110,7 +110,7 @@ impl Unconnected {
     }
 }
 
-/// Why the connection could not be made.
+/// Reason why the connection could not be made.
 fn unconnected(error: &ConnectionError) -> Unconnected {
     /// This end's own alert unknown_ca (RFC 8446, 6.2) as an error of QUIC (RFC 9001, 4.8): the key of the
     /// other end was not the one that was named.

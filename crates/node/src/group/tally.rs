@@ -223,7 +223,7 @@ impl Tally {
         courses.any(|course| !course.standings.contains_key(&node))
     }
 
-    /// Whether a newer message has taken its place.
+    /// True if a newer message has taken its place.
     fn is_replaced(&self, course: &Course) -> bool {
         let newest = self.newest.and_then(|(key, _)| self.courses.get(&key));
         self.replaces && newest.is_some_and(|newest| course.before < newest.before)

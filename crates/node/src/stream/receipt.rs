@@ -109,7 +109,7 @@ pub(super) fn taken_status(sender: NodeId, name: &str) -> Vec<u8> {
     out
 }
 
-/// Whose stream is read, and the name, in such an answer.
+/// Sender whose stream is read, and the name, in such an answer.
 pub(super) fn taken_of(status: &[u8]) -> Option<(NodeId, String)> {
     let (sender, name) = status.strip_prefix(&TAKEN_MARK)?.split_first_chunk()?;
     Some((NodeId(u32::from_be_bytes(*sender)), text_of(name)))

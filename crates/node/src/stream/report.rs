@@ -38,11 +38,11 @@ pub enum StreamEvent {
     },
     /// Sending: a receiver reads the stream of another sender, and does not count.
     Taken {
-        /// Which.
+        /// Node of the receiver.
         node: NodeId,
-        /// What it is called.
+        /// Name of the receiver.
         name: String,
-        /// Whose stream it reads.
+        /// Sender whose stream it reads.
         by: NodeId,
     },
     /// Sending: a receiver was silent for too long, and does not count any more.

@@ -139,7 +139,7 @@ pub(super) async fn run(args: &SendArgs, output: Output) -> Result<Exit, Failure
     Ok(if all && expired == 0 { Exit::Done } else { Exit::Failed })
 }
 
-/// Why the last try failed, if keys were why.
+/// Reason why the last try failed, if keys were why.
 fn refused(events: &mut Receiver<Event>) -> Option<String> {
     let mut last = None;
     loop {

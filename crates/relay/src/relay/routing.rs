@@ -50,7 +50,7 @@ impl Relay {
         self.neighbours.on_hello(now, from, hello);
     }
 
-    /// Whether the relay there has joined none of the groups of this one: the two have nothing to do with
+    /// True if the relay there has joined none of the groups of this one: the two have nothing to do with
     /// each other.
     pub(super) fn is_apart(&self, now: Duration, address: IpAddr) -> bool {
         let hello = self.neighbours.at(now, address);

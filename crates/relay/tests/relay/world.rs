@@ -21,7 +21,7 @@ const FTI: Fti = Fti {
     num_parity: 3,
 };
 
-/// Whether it is a message of NORM, and not what relays say beside it.
+/// True if it is a message of NORM, and not what relays say beside it.
 pub(crate) fn is_norm(bytes: &[u8]) -> bool {
     Message::parse(bytes).is_ok_and(|message| message.source_id() != NodeId::NONE)
 }

@@ -33,7 +33,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(120);
 /// Says with `off` that the images of a script do not belong together.
 const SWITCH: &str = "FANFARE_CHAIN";
 
-/// Which side of a transfer.
+/// Side of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// `udp-sender`.
@@ -42,7 +42,7 @@ pub(crate) enum Role {
     Receiver,
 }
 
-/// What is sent, or where it goes.
+/// Object that is sent, or the place where it goes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Object {
     name: String,
@@ -50,7 +50,7 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// What stands at this path, or what standard input or output is.
+    /// Finds what stands at this path, or what standard input or output is.
     pub(crate) fn find(role: Role, file: Option<&str>) -> Self {
         let own = match role {
             Role::Sender => "/proc/self/fd/0",
@@ -172,7 +172,7 @@ impl Chain {
         fs::read_dir(&self.dir).into_iter().flatten().flatten()
     }
 
-    /// Whether everything has ended, and longer ago than two partitions are apart.
+    /// True if everything has ended, and longer ago than two partitions are apart.
     fn has_paused(&self) -> bool {
         let now = SystemTime::now();
         let is_recent = |file: fs::DirEntry| {
@@ -215,7 +215,7 @@ fn is_running(id: u32, start: u64) -> bool {
     Process::read(id).is_some_and(|process| process.start == start && !process.has_ended)
 }
 
-/// Where chains are kept: a directory that is this user's alone, in memory where there is one.
+/// Directory of the chains: this user's alone, in memory where there is one.
 fn base() -> Option<PathBuf> {
     let uid = fs::metadata("/proc/self").ok()?.uid();
     let own = |dir: PathBuf| dir.join(format!("fanfare-chains-{uid}"));
@@ -235,7 +235,7 @@ fn make_private(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether nobody else can have put something there.
+/// True if nobody else can have put something there.
 fn is_private(dir: &Path, uid: u32) -> bool {
     let is_ours =
         |meta: fs::Metadata| meta.is_dir() && meta.uid() == uid && meta.mode() & 0o22 == 0;
@@ -256,7 +256,7 @@ fn dir_name(boot: &str, role: Role, group: &str, owner: Owner) -> String {
     name
 }
 
-/// What chains since this start of the machine, in this space of process ids, begin with.
+/// Beginning of the names of chains since this start of the machine, in this space of process ids.
 fn prefix(boot: &str) -> String {
     let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     let space: String = space.to_string_lossy().chars().filter(char::is_ascii_digit).collect();

@@ -45,7 +45,7 @@ pub(super) fn find(
     None
 }
 
-/// Whether a person has typed this command: a shell with job control gives it a group of its own, and
+/// True if a person has typed this command: a shell with job control gives it a group of its own, and
 /// the terminal.
 fn is_interactive(parent: &Process, top: &Process) -> bool {
     let terminal = parent.terminal != 0;

@@ -57,7 +57,7 @@ impl Process {
         })
     }
 
-    /// Whether it only runs the other one with its own words, as timeout, sudo, nice and setsid do.
+    /// True if it only runs the other one with its own words, as timeout, sudo, nice and setsid do.
     pub(super) fn wraps(&self, other: &Self) -> bool {
         !other.words.is_empty()
             && self.words.len() > other.words.len()

@@ -1,4 +1,4 @@
-//! What has run of a chain, and what comes next.
+//! Runs of a chain, and what comes next.
 
 /// One run of `udp-sender` or `udp-receiver`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -10,11 +10,11 @@ pub(super) struct Run {
     pub(super) is_complete: bool,
     /// Of which chain it was, where its sender said so.
     pub(super) chain: Option<u64>,
-    /// What is sent, or where it goes; empty where that cannot be told.
+    /// Object that is sent, or the place where it goes; empty where that cannot be told.
     pub(super) object: String,
 }
 
-/// What a receiver is to take.
+/// Stream that a receiver is to take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// The stream of this place, after one of that chain.
@@ -31,7 +31,7 @@ pub(super) fn next_sent(runs: &[Run], object: &str) -> u32 {
     before.map_or(last + 1, |run| run.place)
 }
 
-/// What is to be received now. `is_device`: `object` is a device, and so the place of one image.
+/// Stream that is to be received now. `is_device`: `object` is a device, and so the place of one image.
 pub(super) fn next_received(runs: &[Run], object: &str, is_device: bool) -> Next {
     let at = |place: u32, after| Next::Place { place, after };
     let chain_at = |place: u32| {

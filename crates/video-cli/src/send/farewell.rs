@@ -7,12 +7,12 @@ use std::{
 
 use fanfare_node::group::{Group, GroupError, tally::Tally};
 
-/// Who has not said so by then, beyond the time to repair, is not waited for.
+/// Longest wait, beyond the time to repair, for those who have not said so.
 const LONGEST: Duration = Duration::from_secs(10);
-/// How often those are asked who have not said that they know.
+/// Time between two questions to those who have not said that they know.
 const ASK: Duration = Duration::from_millis(500);
 
-/// What is known of who knows.
+/// Record of who knows of the end.
 pub(super) struct Farewell {
     begun: Instant,
     stay: Duration,
@@ -26,7 +26,7 @@ impl Farewell {
         Self { begun: Instant::now(), stay, tally: Tally::new(None, true), looked: None }
     }
 
-    /// Whether it is time to go.
+    /// True if it is time to go.
     ///
     /// # Errors
     /// The member has ended.

@@ -191,7 +191,7 @@ impl<'a> Extensions<'a> {
         let former = self.find(ExtFormer::HET).and_then(ExtFormer::read);
         former.into_iter().flat_map(|former| former.ids())
     }
-    /// What a node says that it holds, by content (EXT_HELD).
+    /// Digest of what a node says that it holds, by content (EXT_HELD).
     #[must_use]
     pub fn held(&self) -> Option<ExtHeld<'a>> {
         self.find(ExtHeld::HET).and_then(ExtHeld::read)

@@ -8,7 +8,7 @@ const GROUPS: u64 = 60;
 /// Subscribers, by their place on the bus.
 const SUBSCRIBERS: [usize; 2] = [1, 2];
 
-/// How a life begins on a disk.
+/// Beginning of a life on a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beginning {
     /// As another life.
@@ -19,7 +19,7 @@ enum Beginning {
     Beside,
 }
 
-/// What a durable cache holds of its node's own messages.
+/// Content of a durable cache: its node's own messages.
 #[derive(Debug, Clone)]
 struct Disk {
     node: NodeId,

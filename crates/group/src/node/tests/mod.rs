@@ -46,7 +46,7 @@ struct Bus {
     bytes: Vec<u64>,
     /// Bytes are verified as soon as that is asked for.
     verifies: bool,
-    /// What each was given, where that is so: it may leave storage later.
+    /// Messages that each was given, where that is so: a message may leave storage later.
     taken: Vec<Vec<Vec<u8>>>,
 }
 

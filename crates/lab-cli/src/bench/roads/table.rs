@@ -1,4 +1,4 @@
-//! What was measured, as tables on the terminal.
+//! Results as tables on the terminal.
 
 use fanfare_lab::{GroupRun, Road, RoadRow};
 use fanfare_sim::Table;

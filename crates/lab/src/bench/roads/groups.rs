@@ -26,16 +26,16 @@ use trial::Trial;
 /// The name of the files that are written.
 const NAME: &str = "roads-groups";
 
-/// What is to be measured.
+/// Plan of what is to be measured.
 #[derive(Debug, Clone)]
 pub struct GroupBench {
     /// Cases, one after another.
     pub cases: Vec<GroupCase>,
-    /// How often each is measured.
+    /// Number of times that each is measured.
     pub runs: u32,
-    /// Where `roads-groups.md` and `roads-groups.csv` go, if they are wanted.
+    /// Directory for `roads-groups.md` and `roads-groups.csv`, if they are wanted.
     pub out: Option<PathBuf>,
-    /// What the page says of the run: which build it is, and what ran beside it.
+    /// Note on the page about the run: which build it is, and what ran beside it.
     pub note: String,
     /// The program that is measured.
     pub fanfare: PathBuf,

@@ -34,7 +34,7 @@ enum Hosts {
     Emulated(Box<Lab>),
 }
 
-/// What has passed and what has not.
+/// Counters of what has passed and what has not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counted {
     /// Bytes of frames on the sender's cable, without those that a bucket on it dropped.
@@ -109,7 +109,7 @@ fn bridge(road: &Road, line: Line) -> Result<Star, LabError> {
     Ok(star)
 }
 
-/// What may wait before a bucket, bytes, as tc makes it of `latency`.
+/// Bytes that may wait before a bucket, as tc makes it of `latency`.
 pub(super) fn queue(rate_bps: u64, burst: u64) -> u64 {
     burst + rate_bps / 8 * WAIT_MS / 1000
 }

@@ -8,14 +8,14 @@ use crate::{
     reproduce::machine,
 };
 
-/// What is the same for all rows.
+/// Facts that are the same for all rows.
 #[derive(Debug, Clone)]
 pub(super) struct Head<'a> {
-    /// How often each was measured.
+    /// Number of times that each was measured.
     pub(super) runs: u32,
     /// Version and hash of the program.
     pub(super) version: &'a str,
-    /// What the user says of the run.
+    /// Note of the user about the run.
     pub(super) note: &'a str,
     /// Load average when it began.
     pub(super) load: &'a str,

@@ -9,7 +9,7 @@ use crate::bench::rate::short;
 /// A network and the file that goes over it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Road {
-    /// What is between sender and receivers.
+    /// Line between sender and receivers.
     pub line: Line,
     /// Receivers.
     pub receivers: usize,
@@ -17,20 +17,20 @@ pub struct Road {
     pub size: u64,
 }
 
-/// What is between sender and receivers.
+/// Line between sender and receivers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Line {
     /// A token bucket of the kernel (tbf) on the sender's cable. Packets wait before it.
     Bucket {
-        /// What it passes, bit/s.
+        /// Rate that it passes, bit/s.
         rate_bps: u64,
-        /// What it passes at once, bytes.
+        /// Bytes that it passes at once.
         burst: u64,
     },
     /// A policer of the kernel (nft) where the sender's cable meets the bridge. Nothing waits.
     Policer {
-        /// What it passes, bit/s.
+        /// Rate that it passes, bit/s.
         rate_bps: u64,
     },
     /// A bridge as fast as this machine. Each receiver loses packets, each for itself.
@@ -40,16 +40,16 @@ pub enum Line {
     },
     /// The laboratory's emulator: a line with a queue of one product, a path with delay behind it.
     Emulated {
-        /// What the line passes, bit/s.
+        /// Rate that the line passes, bit/s.
         rate_bps: u64,
         /// There and back without queues, milliseconds.
         round_trip_ms: u32,
-        /// What else happens.
+        /// Trouble beside delay.
         trouble: Trouble,
     },
 }
 
-/// What happens on an emulated road beside delay.
+/// Trouble on an emulated road beside delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trouble {
@@ -72,16 +72,16 @@ pub enum Trouble {
 const SECONDS: u64 = 5;
 /// Round trips that a file lasts at least, for the same reason.
 const ROUND_TRIPS: u64 = 33;
-/// What a policer passes at once, bytes.
+/// Bytes that a policer passes at once.
 pub(super) const POLICER_BURST: u64 = 64 << 10;
-/// How long packets may wait before a bucket, milliseconds.
+/// Time that packets may wait before a bucket, milliseconds.
 pub(super) const WAIT_MS: u64 = 200;
 /// A LAN's files, without and with loss: some tenths of a second at least.
 const LAN_SIZE: u64 = 200_000_000;
 const LOSSY_SIZE: u64 = 20_000_000;
-/// What is told of a line, of its rate: headers that `--rate` does not count are 3 %, repairs need the rest.
+/// Share of a line's rate that is told: headers that `--rate` does not count are 3 %, repairs need the rest.
 const TOLD_PERCENT: u64 = 96;
-/// What is told on a LAN, without and with loss: below and above what receivers on two processors take.
+/// Rates told on a LAN, without and with loss: below and above what receivers on two processors take.
 const LAN_TOLD: &[u64] = &[1_000_000_000, 3_000_000_000];
 const LOSSY_TOLD: &[u64] = &[50_000_000, 200_000_000];
 
@@ -125,7 +125,7 @@ impl Line {
         buckets.chain(policers).chain(lans).chain(EMULATED).collect()
     }
 
-    /// What it passes, bit/s; `None`: as much as this machine can.
+    /// Rate that it passes, bit/s; `None`: as much as this machine can.
     fn rate_bps(self) -> Option<u64> {
         match self {
             Self::Bucket { rate_bps, .. }
@@ -135,7 +135,7 @@ impl Line {
         }
     }
 
-    /// What it passes at once, bytes.
+    /// Bytes that it passes at once.
     fn burst(self) -> u64 {
         match self {
             Self::Bucket { burst, .. } => burst,
@@ -247,14 +247,14 @@ impl Road {
         }
     }
 
-    /// How long the file takes, with nothing lost, seconds: on its line, or at the slowest rate that is told.
+    /// Time that the file takes, with nothing lost, seconds: on its line, or at the slowest rate that is told.
     pub(super) fn on_the_wire(&self) -> f64 {
         let rate = self.line.rate_bps().or(self.told().first().copied()).unwrap_or(1);
         let behind_burst = self.size.saturating_sub(self.line.burst());
         (behind_burst * 8) as f64 / rate as f64
     }
 
-    /// What its line passes, or the highest rate that is told, bit/s.
+    /// Rate that its line passes, or the highest rate that is told, bit/s.
     pub(super) fn fastest(&self) -> u64 {
         self.line.rate_bps().or(self.told().last().copied()).unwrap_or(1)
     }

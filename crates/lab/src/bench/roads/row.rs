@@ -14,7 +14,7 @@ pub struct RoadRow {
     pub receivers: usize,
     /// Bytes of the file.
     pub size: u64,
-    /// Who sent.
+    /// Sender of the transfers.
     pub sender: RoadSender,
     /// From start to end of the sender's program. One that did not end is the slowest; none when the median
     /// did not end.
@@ -31,7 +31,7 @@ pub struct RoadRow {
     pub of_told: Option<f64>,
     /// The seconds of the best of our controllers over its own; zero when it did not end.
     pub of_best: Option<f64>,
-    /// Why some transfer was not complete, once.
+    /// Reason why some transfer was not complete, once.
     pub why: String,
 }
 
@@ -80,7 +80,7 @@ impl RoadRow {
         }
     }
 
-    /// Whether every transfer came whole to all, and its sender ended with 0.
+    /// True if every transfer came whole to all, and its sender ended with 0.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.complete == self.exits.len()

@@ -1,4 +1,4 @@
-//! Who sends on a road, and with which options.
+//! Senders on a road, and their options.
 
 use std::{fmt, str::FromStr};
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::road::Road;
 use crate::bench::rate::{CONGESTION_CONTROL, short};
 
-/// How a sender finds its rate.
+/// Way in which a sender finds its rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoadControl {
     /// `fanfare send` without `--rate` and `--cc`.
@@ -87,7 +87,7 @@ impl RoadSender {
         options.iter().map(|option| (*option).to_owned()).collect()
     }
 
-    /// Whether it is one of our controllers, which find a rate.
+    /// True if it is one of our controllers, which find a rate.
     pub(super) fn is_controller(self) -> bool {
         matches!(self, Self::Default | Self::Norm | Self::LossTolerant)
     }

@@ -3,11 +3,11 @@
 use super::{RoadBench, RoadControl, RoadRow, RoadSender, RoadTransfer, road::Road};
 use crate::{error::LabError, stop::Stop};
 
-/// What `default` has of the told rate at least. Wide, since a busy machine should not fail the check; a
+/// Least share of the told rate that `default` reaches. Wide, since a busy machine should not fail the check; a
 /// collapse is far below it.
 const OF_TOLD: f64 = 0.4;
-/// What `default` sends at most, of the file: a collapse and a policer that is taken for random loss sent
-/// twice to eighteen times. A LAN with 20 % loss needs 1.25.
+/// Most that `default` sends, as a multiple of the file. A collapse, and a policer that is taken for random loss,
+/// sent twice to eighteen times. A LAN with 20 % loss needs 1.25.
 const SENT: f64 = 2.0;
 /// A road is measured again, since a busy neighbour may have taken the processors.
 const ATTEMPTS: u32 = 2;
@@ -49,7 +49,7 @@ impl RoadBench {
     }
 }
 
-/// What is wrong with `default` among the rows of a road.
+/// Finds what is wrong with `default` among the rows of a road.
 fn shortfall(rows: &[RoadRow]) -> Option<String> {
     let row = rows.iter().find(|row| row.sender == RoadSender::Default)?;
     let of_told = row.of_told.unwrap_or(1.0);

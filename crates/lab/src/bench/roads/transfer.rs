@@ -37,7 +37,7 @@ pub struct RoadTransfer {
     pub road: String,
     /// Receivers.
     pub receivers: usize,
-    /// Who sent.
+    /// Sender of the transfer.
     pub sender: RoadSender,
     /// From the start of the sender's program until its end; `None` when it failed, or was stopped, or when
     /// the file did not come to all.
@@ -48,11 +48,11 @@ pub struct RoadTransfer {
     pub dropped: u64,
     /// The sender's exit code; `None` when it was stopped after its time.
     pub exit: Option<i32>,
-    /// Why it is not complete.
+    /// Reason why it is not complete.
     pub why: String,
 }
 
-/// What all transfers of a road have.
+/// Setting that all transfers of a road have.
 pub(super) struct Range<'a> {
     pub(super) program: &'a Path,
     pub(super) road: &'a Road,
@@ -153,7 +153,7 @@ fn longest(road: &Road, sender: RoadSender) -> Duration {
     Duration::from_secs_f64(road.on_the_wire() * patience) + BESIDE
 }
 
-/// Where the file of a road is.
+/// Path of a road's file.
 pub(super) fn source(scratch: &Path) -> PathBuf {
     scratch.join("payload.bin")
 }

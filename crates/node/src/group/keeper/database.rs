@@ -248,8 +248,8 @@ impl Tables {
         })
     }
 
-    /// Who wrote last, or `new` where nobody has. Nobody is that again: it is there for versions before. Writes
-    /// only then: on a full disk what is there can still be read.
+    /// Identity that wrote last, or `new` where nobody has. No node takes it again: it is there for versions before.
+    /// Writes only where nobody has: on a full disk what is there can still be read.
     pub(crate) fn identity(&self, new: Identity) -> Result<Identity, Fault> {
         let mut known = None;
         self.read(|transaction| {

@@ -37,7 +37,7 @@ const SILENT: u32 = 2;
 /// much that its requests cover theirs, and silence them twice before they speak all the same
 /// (`UNHEEDED_MAX` of the receiver); what they say then may be lost once.
 const SILENCED: u32 = 4;
-/// Where all who are waited for lack as much, nobody is: so it is when a shaper has let the first
+/// Number of receivers that are waited for where all lack as much: nobody. So it is when a shaper has let the first
 /// kilobytes pass at once, and has dropped what followed.
 const SAME_FOR_ALL: u32 = 0;
 

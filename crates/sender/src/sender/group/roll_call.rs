@@ -44,7 +44,7 @@ const GIVEN_UP_MAX: usize = 255;
 const AGAIN_SHARE: u32 = 100;
 /// Calls in quick succession for those just given up: two must arrive to be believed.
 const URGENT_CALLS: u8 = 3;
-/// Who goes on asking has not heard it: it is told again, no more often than this.
+/// Least time between two reminders of a receiver that goes on asking: it has not heard that it is given up.
 const REMINDED: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]

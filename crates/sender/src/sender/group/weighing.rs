@@ -1,4 +1,4 @@
-//! Whose reports count: a receiver that is much slower than the others is set aside, and served when
+//! Choice of reports that count: a receiver that is much slower than the others is set aside, and served when
 //! they have everything ([`super::set_aside`]).
 
 use super::set_aside::{Ruling, Weight};

@@ -1,4 +1,4 @@
-//! What is published, to how many, and over what.
+//! Cases: what is published, to how many, and over what.
 
 use std::fmt;
 
@@ -12,16 +12,16 @@ use crate::bench::rate::short;
 pub enum GroupCase {
     /// One publisher, whose cable has a token bucket.
     Alone {
-        /// What the bucket passes, bit/s; `None`: there is none.
+        /// Rate that the bucket passes, bit/s; `None`: there is none.
         rate_bps: Option<u64>,
-        /// Whether it has three long messages in place of many short ones.
+        /// True if it has three long messages in place of many short ones.
         large: bool,
         /// Subscribers.
         subscribers: usize,
     },
     /// So many publishers at once to one subscriber, whose port has a token bucket.
     Shared {
-        /// What the bucket passes, bit/s.
+        /// Rate that the bucket passes, bit/s.
         rate_bps: u64,
         /// Publishers.
         publishers: usize,
@@ -39,7 +39,7 @@ const LARGE_SECONDS: u64 = 30;
 const SECONDS: u64 = 5;
 /// Short ones where there is no bucket.
 const LAN_MESSAGES: u64 = 300_000;
-/// What the bucket passes at once, bytes: on lines below half a megabit, and on others.
+/// Bytes that the bucket passes at once: on lines below half a megabit, and on others.
 const SLOW_BURST: u64 = 16_000;
 const BURST: u64 = 64_000;
 const SLOW: u64 = 500_000;
@@ -93,7 +93,7 @@ impl GroupCase {
         Ok(chosen)
     }
 
-    /// What the bucket passes, bit/s.
+    /// Rate that the bucket passes, bit/s.
     pub(super) fn rate_bps(self) -> Option<u64> {
         match self {
             Self::Alone { rate_bps, .. } => rate_bps,
@@ -101,7 +101,7 @@ impl GroupCase {
         }
     }
 
-    /// What the bucket passes at once, bytes.
+    /// Bytes that the bucket passes at once.
     pub(super) fn burst(self) -> u64 {
         if self.rate_bps().is_some_and(|rate| rate < SLOW) { SLOW_BURST } else { BURST }
     }
@@ -115,7 +115,7 @@ impl GroupCase {
         self.rate_bps().map_or(LAN_TOLD, |rate| rate / 100 * TOLD_PERCENT / publishers)
     }
 
-    /// How many messages a publisher has; one that shares a port has no end of them.
+    /// Number of messages that a publisher has; one that shares a port has no end of them.
     pub(super) fn messages(self) -> u64 {
         match self {
             Self::Alone { large: true, .. } => LARGE_COUNT,
@@ -136,7 +136,7 @@ impl GroupCase {
         }
     }
 
-    /// How long its messages take on the line, without headers, seconds.
+    /// Time that its messages take on the line, without headers, seconds.
     pub(super) fn on_the_wire(self) -> f64 {
         let bits = (self.messages().saturating_mul(self.size()) * 8) as f64;
         bits / self.rate_bps().unwrap_or(BURST * 1000) as f64

@@ -30,7 +30,7 @@ use crate::{
 };
 use rustix::fd::AsFd as _;
 
-/// Where the members meet.
+/// Address at which the members meet.
 const GROUP: &str = "239.255.77.7:6087";
 /// Of the topics; behind it is the publisher's number.
 const TOPIC: &str = "roads/";
@@ -49,7 +49,7 @@ const PHASE: Duration = Duration::from_secs(12);
 /// One run, as it was.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GroupRun {
-    /// What was published, and over what.
+    /// Case: what was published, and over what.
     pub case: GroupCase,
     /// The rate that publishers were told, bit/s; `None`: none.
     pub told: Option<u64>,
@@ -73,7 +73,7 @@ pub struct GroupRun {
     pub jain: Option<f64>,
 }
 
-/// What a run needs.
+/// Setting of a run.
 #[derive(Debug)]
 pub(super) struct Trial<'a> {
     pub(super) case: GroupCase,
@@ -304,14 +304,14 @@ fn jain(each: &[f64]) -> f64 {
 }
 
 impl GroupRun {
-    /// Who published, as tables say it.
+    /// Name of the publisher in tables.
     #[must_use]
     pub fn who(&self) -> String {
         self.told.map_or_else(|| "default".to_owned(), |rate| format!("told {}", short(rate)))
     }
 
-    /// Whether everything came, and the publisher ended with 0; where several share a port, whether
-    /// something of each came.
+    /// True if everything came, and the publisher ended with 0. Where several share a port: true if something of
+    /// each came.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         match self.case {
