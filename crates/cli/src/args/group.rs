@@ -24,7 +24,7 @@ pub(crate) struct MemberArgs {
     /// network carries]
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, hide_short_help = true)]
     rate: Option<String>,
-    /// How the rate follows the network
+    /// Congestion control of what this node sends
     #[arg(long, value_name = "CC", default_value = "auto", hide_short_help = true)]
     cc: FlatCc,
     /// Upper limit of repairs for messages of other nodes

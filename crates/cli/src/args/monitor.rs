@@ -37,7 +37,7 @@ pub(crate) struct MonitorArgs {
     /// Share of the channel for what all monitors say together
     #[arg(long, default_value = "2%", value_name = "PERCENT", hide_short_help = true)]
     monitor_share: String,
-    /// What the channel carries [default: --rate, or 10M]
+    /// Rate that the channel carries [default: --rate, or 10M]
     #[arg(long, value_name = "RATE", hide_short_help = true)]
     monitor_capacity: Option<String>,
     /// Show the page only to those who have the token in this file

@@ -101,7 +101,7 @@ pub(crate) struct RecvArgs {
     /// Receive only this stream of a chain, as udp-receiver finds it
     #[arg(long, value_name = "PLACE[:CHAIN]", hide = true)]
     chain: Option<String>,
-    /// Where udp-receiver keeps what it has received of a chain
+    /// File in which udp-receiver keeps what it has received of a chain
     #[arg(long, value_name = "FILE", requires = "chain", hide = true)]
     chain_record: Option<PathBuf>,
     /// Read everything back in the end, and compare
@@ -212,7 +212,7 @@ pub(crate) struct RecvArgs {
     /// Exit if no transfer begins in this time
     #[arg(long, value_name = "TIME", help_heading = "When to exit", hide_short_help = true)]
     start_timeout: Option<String>,
-    /// How long the sender may be silent in the middle of the one transfer [default: 60s]
+    /// Time that the sender may be silent in the middle of the one transfer [default: 60s]
     ///
     /// With --once, --to and --stdout. Then the command exits with code 3, and keeps what has come.
     #[arg(long, value_name = "TIME", help_heading = "When to exit", hide_short_help = true)]

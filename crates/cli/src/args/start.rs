@@ -9,7 +9,7 @@ use fanfare_files::{ChainWanted, StartWait, invitation::ChainPlace};
 /// Times that a sender waits for receivers before it starts.
 #[derive(Debug, Args)]
 pub(crate) struct StartArgs {
-    /// How long to wait for the first receiver, or 'forever' [default: --wait]
+    /// Time to wait for the first receiver, or 'forever' [default: --wait]
     #[arg(
         long,
         value_name = "TIME",
@@ -18,7 +18,7 @@ pub(crate) struct StartArgs {
         hide_short_help = true
     )]
     first_wait: Option<String>,
-    /// How long to wait for the others once the first receiver is there, or 'forever' [default: --wait]
+    /// Time to wait for the others once the first receiver is there, or 'forever' [default: --wait]
     ///
     /// Then the transfer starts with the receivers that are there.
     #[arg(
@@ -43,7 +43,7 @@ pub(crate) struct StartArgs {
     /// The stream's place in a chain, as udp-sender finds it
     #[arg(long, value_name = "PLACE:CHAIN", requires = "as_stream", hide = true)]
     chain: Option<String>,
-    /// Where udp-sender keeps what it has sent of a chain
+    /// File in which udp-sender keeps what it has sent of a chain
     #[arg(long = "chain-record", value_name = "FILE", requires = "chain", hide = true)]
     pub(super) record: Option<PathBuf>,
 }

@@ -62,7 +62,7 @@ pub(super) struct RoadsArgs {
         conflicts_with = "groups"
     )]
     senders: Vec<RoadControl>,
-    /// How often each is measured
+    /// Number of times that each is measured
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
     /// Measure messages of groups in place of files
@@ -77,7 +77,7 @@ pub(super) struct RoadsArgs {
     /// Write roads.md and roads.csv, or roads-groups.md and .csv, to this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What the page says of the run: which build it is, and what ran beside it
+    /// Note on the page about the run: which build it is, and what ran beside it
     #[arg(
         long,
         value_name = "TEXT",
