@@ -194,12 +194,16 @@ impl TransferBuilder {
         let (to_application, events) = sync_channel(EVENTS);
         let mut outbox = Outbox::new(to_application);
         let session_name = self.network.session_name();
-        let start_sending = |(sources, mut options): (Sources, SendOptions)| {
+        let mut start_sending = |sources: Sources, mut options: SendOptions| {
             let signer = options.identity.as_ref();
             options.identity = signer.map(|one| Arc::new(one.in_session(&session_name)));
             SendJob::start(now, &mut session, &mut storage, sources, options, about, &mut outbox)
         };
-        let mut send = self.send.map(start_sending).transpose().map_err(TransferError::Enqueue)?;
+        let mut send = self
+            .send
+            .map(|(sources, options)| start_sending(sources, options))
+            .transpose()
+            .map_err(TransferError::Enqueue)?;
         if let Some(send) = &mut send {
             send.start_feed(waker.clone())?;
         }

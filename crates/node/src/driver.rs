@@ -117,7 +117,7 @@ impl<E: Engine> Driver<E> {
     fn serve(&mut self, now: Time) {
         let Self { engine, endpoint, sealed, serving, outgoing, outbox, .. } = self;
         while let Some((to, message)) = outgoing.fanout.poll_message(now) {
-            serving::say(now, (endpoint, sealed), to, &message);
+            serving::say(now, endpoint, sealed, to, &message);
         }
         if outgoing.fanout.take_begun() {
             engine.on_other_ways();
@@ -144,7 +144,7 @@ impl<E: Engine> Driver<E> {
             );
             outbox.push(Trouble::Reach { code: "reach.silent", text }.into());
         }
-        while let Some(host) = serving.advance(now, (endpoint, sealed), engine) {
+        while let Some(host) = serving.advance(now, endpoint, sealed, engine) {
             let text =
                 format!("host {host} has passed on wrong bytes: nothing more is taken from it");
             outbox.push(Trouble::Reach { code: "serve.wrong", text }.into());
@@ -211,10 +211,10 @@ impl<E: Engine> Driver<E> {
             let whom = if told.is_to_all_hosts() { For::AllHosts } else { For::Group };
             outgoing.fanout.on_heard(now, told.source, !meta.unicast);
             test_drop.leave(run, stride, |bytes| {
-                sealed.open_for(whom, now, told.source, (bytes, stride), |bytes, stride| {
+                sealed.open_for(whom, now, told.source, bytes, stride, |bytes, stride| {
                     heard = true;
                     let told_here = outgoing.fanout.take(now, told.source, bytes, stride);
-                    let taken = serving.take(now, told.via, meta, (bytes, stride), engine);
+                    let taken = serving.take(now, told.via, meta, bytes, stride, engine);
                     if taken == Taken::Yes || told_here {
                         return;
                     }
@@ -300,10 +300,10 @@ impl<E: Engine> Driver<E> {
                     mark(all, transmit.segment_size, fanout.is_given(to));
                 }
                 let bytes = self.outgoing.buffer.get(start..end).unwrap_or_default();
-                let (now, each) = (self.clock.now(), (to, transmit.segment_size));
+                let (now, size) = (self.clock.now(), transmit.segment_size);
                 let sent = match bytes.is_empty() {
                     true => Ok(0),
-                    false => self.sealed.send(now, &self.endpoint, each, ecn, bytes),
+                    false => self.sealed.send(now, &self.endpoint, to, size, ecn, bytes),
                 };
                 match sent {
                     Ok(sent) if sent < bytes.len() => {

@@ -172,7 +172,7 @@ impl Network {
             sender: self.only_sender.map(|id| id.0),
             address: self.only_address,
         };
-        let serving = Serving::new(self.endpoint.hears_direct.then_some((serves, joined)));
+        let serving = Serving::new(serves, self.endpoint.hears_direct.then_some(joined));
         let copies_only = self.copies_only;
         let finds_deaf = self.finds_deaf;
         let (node, most) = (self.node_id.map_or(0, |id| id.0), self.sender.rate);

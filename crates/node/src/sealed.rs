@@ -157,7 +157,8 @@ impl Sealed {
         &mut self,
         now: Time,
         endpoint: &Endpoint,
-        (to, size): (SocketAddr, usize),
+        to: SocketAddr,
+        size: usize,
         ecn: Option<Ecn>,
         bytes: &[u8],
     ) -> io::Result<usize> {
@@ -208,10 +209,11 @@ impl Sealed {
         &mut self,
         now: Time,
         source: SocketAddr,
-        run: (&[u8], usize),
+        run: &[u8],
+        stride: usize,
         each: impl FnMut(&[u8], usize),
     ) {
-        self.open_for(For::Group, now, source, run, each);
+        self.open_for(For::Group, now, source, run, stride, each);
     }
 
     /// The same. What goes to all hosts may be for those of another group, with another key.
@@ -220,7 +222,8 @@ impl Sealed {
         whom: For,
         now: Time,
         source: SocketAddr,
-        (run, stride): (&[u8], usize),
+        run: &[u8],
+        stride: usize,
         mut each: impl FnMut(&[u8], usize),
     ) {
         let seal = match &mut self.kind {
@@ -331,14 +334,14 @@ mod tests {
         let messages: Vec<u8> = (0..95).collect();
         let Kind::Sealed(seal) = &mut one.kind else { panic!("sealed") };
         let hello = seal.hello(moment(Time::ZERO), None);
-        let sent = one.send(Time::ZERO, &endpoint, (to, 10), None, &messages);
+        let sent = one.send(Time::ZERO, &endpoint, to, 10, None, &messages);
         assert_eq!(sent.unwrap(), 95);
-        other.open(Time::ZERO, source, (&hello, hello.len()), |_, _| panic!("nothing in it"));
+        other.open(Time::ZERO, source, &hello, hello.len(), |_, _| panic!("nothing in it"));
         let mut run = one.sealed.clone();
         assert_eq!(run.len(), 9 * 34 + 29);
         run[2 * 34 + 20] ^= 1;
         let mut pieces = Vec::new();
-        other.open(Time::ZERO, source, (&run, 34), |run, stride| {
+        other.open(Time::ZERO, source, &run, 34, |run, stride| {
             pieces.push((run.to_vec(), stride));
         });
         let left: Vec<u8> = (0..95).filter(|n| !(20..30).contains(n)).collect();
@@ -356,9 +359,11 @@ mod tests {
             let mut ours = sealed(1);
             let mut clear = Sealed::new(None, source, false).unwrap();
             for datagram in &others {
-                let run = (&datagram[..], datagram.len());
-                ours.open_for(whom, Time::ZERO, source, run, |_, _| panic!("of another key"));
-                clear.open_for(whom, Time::ZERO, source, run, |opened, _| {
+                let (run, stride) = (&datagram[..], datagram.len());
+                ours.open_for(whom, Time::ZERO, source, run, stride, |_, _| {
+                    panic!("of another key")
+                });
+                clear.open_for(whom, Time::ZERO, source, run, stride, |opened, _| {
                     assert_eq!(opened, [0x12; 60]);
                 });
             }
@@ -407,10 +412,10 @@ mod tests {
     fn without_a_key_what_is_sealed_is_left_out_and_told() {
         let source = SocketAddr::from(([10, 0, 0, 2], 1));
         let mut clear = Sealed::new(None, source, false).unwrap();
-        clear.open(Time::ZERO, source, (&[0x08; 60], 60), |_, _| panic!("sealed"));
+        clear.open(Time::ZERO, source, &[0x08; 60], 60, |_, _| panic!("sealed"));
         assert_eq!(clear.poll_notice(Time::ZERO), Some(Notice::NoKey(1)));
         let mut came = 0;
-        clear.open(Time::ZERO, source, (&[0x12; 60], 60), |run, _| came += run.len());
+        clear.open(Time::ZERO, source, &[0x12; 60], 60, |run, _| came += run.len());
         assert_eq!((came, clear.poll_notice(Time::ZERO)), (60, None));
     }
 }

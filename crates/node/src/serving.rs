@@ -7,7 +7,7 @@ use std::{
 };
 
 use fanfare_proto::{RecvMeta, Time};
-use fanfare_serve::{Door, Joined, Member, Settings, Way};
+use fanfare_serve::{Door, IncomingRun, Joined, Member, Settings, Way};
 use fanfare_udp::{ChosenInterface, Endpoint, Via};
 
 use crate::{chance::random, engine::Engine, sealed::Sealed};
@@ -43,9 +43,10 @@ pub(crate) enum Taken {
 }
 
 impl Serving {
-    /// `member`: how a receiver takes part in what is sent to hosts alone, and in which session.
-    pub(crate) fn new(member: Option<(Settings, Joined)>) -> Self {
-        let member = member.map(|(settings, joined)| {
+    /// `settings`: how a receiver takes part in what is sent to hosts alone. `joined`: in which session, if
+    /// it does.
+    pub(crate) fn new(settings: Settings, joined: Option<Joined>) -> Self {
+        let member = joined.map(|joined| {
             let mut secret = [0; 32];
             for part in secret.chunks_exact_mut(8) {
                 part.copy_from_slice(&random().to_ne_bytes());
@@ -79,7 +80,8 @@ impl Serving {
         now: Time,
         via: Via,
         meta: RecvMeta,
-        run: (&[u8], usize),
+        run: &[u8],
+        stride: usize,
         engine: &mut E,
     ) -> Taken {
         let door = match via {
@@ -90,16 +92,17 @@ impl Serving {
             Via::Direct => Door::Machine,
         };
         let Some(member) = &mut self.member else {
-            if self.multicast && door == Door::Own && is_of_sender(run.0) {
+            if self.multicast && door == Door::Own && is_of_sender(run) {
                 self.refuse(meta.source.ip());
                 return Taken::Yes;
             }
             return Taken::No;
         };
-        let (from, chosen) = ((meta.source, door), &self.chosen);
+        let chosen = &self.chosen;
+        let arrived = now.before(meta.waited);
+        let incoming = IncomingRun { from: meta.source, door, arrived, run, stride };
         let way = |source| RecvMeta { source, ..meta };
-        let times = (now, now.before(meta.waited));
-        let way = member.on_run(times, from, run, way, |ip| chosen.leads_to(ip));
+        let way = member.on_run(now, incoming, way, |ip| chosen.leads_to(ip));
         match way {
             Way::Other => return Taken::No,
             Way::Refused if self.multicast => {
@@ -138,7 +141,8 @@ impl Serving {
     pub(crate) fn advance<E: Engine>(
         &mut self,
         now: Time,
-        (endpoint, sealed): (&Endpoint, &mut Sealed),
+        endpoint: &Endpoint,
+        sealed: &mut Sealed,
         engine: &mut E,
     ) -> Option<IpAddr> {
         let member = self.member.as_mut()?;
@@ -148,8 +152,8 @@ impl Serving {
         }
         while let Some(reply) = member.poll_message(now) {
             match reply.by_machine {
-                true => answer(now, (endpoint, sealed), reply.to, &reply.bytes),
-                false => say(now, (endpoint, sealed), reply.to, &reply.bytes),
+                true => answer(now, endpoint, sealed, reply.to, &reply.bytes),
+                false => say(now, endpoint, sealed, reply.to, &reply.bytes),
             }
         }
         self.full = pass(now, member, endpoint, sealed);
@@ -187,7 +191,7 @@ fn pass(
     for _ in 0..PASSES_PER_TURN {
         let Some((to, stride, run)) = member.poll_pass(now) else { return false };
         sealed.begin();
-        let sent = sealed.send(now, endpoint, (to, stride), None, run);
+        let sent = sealed.send(now, endpoint, to, stride, None, run);
         sealed.begin();
         match sent {
             Ok(sent) => member.on_passed(sent),
@@ -205,17 +209,18 @@ fn pass(
 /// Sends one message of those that pass on. A lost one is said again.
 pub(crate) fn say(
     now: Time,
-    (endpoint, sealed): (&Endpoint, &mut Sealed),
+    endpoint: &Endpoint,
+    sealed: &mut Sealed,
     to: SocketAddr,
     message: &[u8],
 ) {
     sealed.begin();
-    let _ = sealed.send(now, endpoint, (to, message.len()), None, message);
+    let _ = sealed.send(now, endpoint, to, message.len(), None, message);
     sealed.begin();
 }
 
 /// Sends one message by the socket of the machine, from the port that a call came to.
-fn answer(now: Time, (endpoint, sealed): (&Endpoint, &mut Sealed), to: SocketAddr, message: &[u8]) {
+fn answer(now: Time, endpoint: &Endpoint, sealed: &mut Sealed, to: SocketAddr, message: &[u8]) {
     sealed.seal_one(now, to, message, |datagram| {
         endpoint.answer(to, datagram);
     });

@@ -154,7 +154,7 @@ impl Daemon {
                     Via::Direct => Door::Machine,
                 };
                 let now = clock.now();
-                sealed.open(now, told.source, (run, stride), |run, stride| {
+                sealed.open(now, told.source, run, stride, |run, stride| {
                     for datagram in run.chunks(stride.max(1)) {
                         let may_call = !multicast && serve::Message::is_one(datagram);
                         if may_call && relay.may_send(from) {
@@ -222,7 +222,7 @@ impl Daemon {
         let until = Instant::now() + SPACE_WAIT;
         leg.sealed.begin();
         while !rest.is_empty() {
-            match leg.sealed.send(clock.now(), endpoint, (to, size), None, rest) {
+            match leg.sealed.send(clock.now(), endpoint, to, size, None, rest) {
                 Ok(sent) => {
                     rest = rest.get(sent..).unwrap_or_default();
                     if !rest.is_empty() {
@@ -271,7 +271,7 @@ fn greet(now: Time, legs: &mut [Leg], call: &Call) {
                 }),
                 false => {
                     // A lost one is asked for again.
-                    let _ = sealed.send(now, endpoint, (to, bytes.len()), None, &bytes);
+                    let _ = sealed.send(now, endpoint, to, bytes.len(), None, &bytes);
                 }
             }
             sealed.begin();

@@ -40,7 +40,7 @@ pub use caller::{Caller, Found};
 pub use door::Door;
 pub use ear::Joined;
 pub use greeter::{Greeter, Reply};
-pub use member::{Accusation, Member, Settings, Way};
+pub use member::{Accusation, IncomingRun, Member, Settings, Way};
 pub use message::{HOSTS_MAX, Message, Roster, SessionName, Set, Status};
 pub use order::{Arrival, Held, Order};
 pub use source::{News, Source};

@@ -54,6 +54,21 @@ pub enum Way {
     Refused,
 }
 
+/// A run of messages that came by a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IncomingRun<'a> {
+    /// The address that it came from.
+    pub from: SocketAddr,
+    /// The socket that it came by.
+    pub door: Door,
+    /// The time at which the system took it.
+    pub arrived: Time,
+    /// The bytes of all messages.
+    pub run: &'a [u8],
+    /// Bytes of each message; the last may be shorter.
+    pub stride: usize,
+}
+
 /// Who has passed on wrong bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Accusation {
@@ -106,20 +121,19 @@ impl<M: Copy> Member<M> {
         self.greeter.set_port(port);
     }
 
-    /// A run came, and was read now. `arrived`: when the system took it. `meta` is given what is for the
-    /// protocol: as if it came from this address. `reaches`: whether the interface that was chosen leads
-    /// to an address; true where none was.
+    /// A run came, and was read now. `meta` is given what is for the protocol: as if it came from this
+    /// address. `reaches`: whether the interface that was chosen leads to an address; true where none was.
     pub fn on_run(
         &mut self,
-        (now, arrived): (Time, Time),
-        (from, door): (SocketAddr, Door),
-        (run, stride): (&[u8], usize),
+        now: Time,
+        incoming: IncomingRun<'_>,
         meta: impl Fn(SocketAddr) -> M,
         reaches: impl Fn(IpAddr) -> bool,
     ) -> Way {
+        let IncomingRun { from, door, arrived, run, stride } = incoming;
         if Message::is_one(run) {
             for datagram in run.chunks(stride.max(1)) {
-                self.on_message(now, (from, door), datagram, &reaches);
+                self.on_message(now, from, door, datagram, &reaches);
             }
             return Way::Taken;
         }
@@ -156,7 +170,8 @@ impl<M: Copy> Member<M> {
     fn on_message(
         &mut self,
         now: Time,
-        (from, door): (SocketAddr, Door),
+        from: SocketAddr,
+        door: Door,
         datagram: &[u8],
         reaches: &impl Fn(IpAddr) -> bool,
     ) {

@@ -10,7 +10,7 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-use fanfare_serve::{Caller, Door, Joined, Member, SessionName, Settings, Way};
+use fanfare_serve::{Caller, Door, IncomingRun, Joined, Member, SessionName, Settings, Way};
 use fanfare_units::{
     rate::Bitrate,
     rng::Rng,
@@ -221,11 +221,10 @@ impl World {
     }
 
     /// A run comes to a receiver, from this address, by this door.
-    fn bring(&mut self, to: usize, from: (usize, SocketAddr), door: Door, run: &[u8]) {
-        let (sender, source) = from;
-        let runs = (run, run.len());
-        let (at, from) = ((self.now, self.now), (source, door));
-        let way = self.members[to].on_run(at, from, runs, |from| from, |_| true);
+    fn bring(&mut self, to: usize, sender: usize, from: SocketAddr, door: Door, run: &[u8]) {
+        let (arrived, stride) = (self.now, run.len());
+        let incoming = IncomingRun { from, door, arrived, run, stride };
+        let way = self.members[to].on_run(self.now, incoming, |from| from, |_| true);
         // Of what comes by the group the engine takes what is of the sender that was named.
         let receiver = &self.draw.receivers[to];
         let by_engine = receiver.from.is_none_or(|id| id == self.draw.senders[sender].id);
@@ -255,7 +254,7 @@ impl World {
                 (there && way && hears).then_some(Door::Machine)
             };
             if let Some(door) = door {
-                self.bring(at, (sender, source), door, bytes);
+                self.bring(at, sender, source, door, bytes);
             }
         }
     }

@@ -84,7 +84,7 @@ fn receive(
     output.clear();
     let finished = node.finish();
     let chain = finished.received.as_ref().and_then(|report| report.place);
-    let exit = conclude(output, finished, keys, (&place, &told));
+    let exit = conclude(output, finished, keys, &place, &told);
     if let Some(record) = record.filter(|_| exit == Exit::Done) {
         chain::note_received(&record, chain.map(|place| place.chain));
     }
@@ -328,7 +328,8 @@ fn conclude(
     output: &Output,
     finished: Finished,
     keys: KeyMistake,
-    (place, told): (&Place, &Told),
+    place: &Place,
+    told: &Told,
 ) -> Exit {
     let Some(report) = finished.received else { return Exit::Failed };
     if finished.overruns > 0 {

@@ -138,7 +138,7 @@ impl LayeredSender {
         let (now, source, node) = (self.clock.now(), &mut self.source, self.plan.id);
         let sealed = &mut self.sealed;
         let received = self.endpoint.receive(|told, bytes| {
-            sealed.open(now, told.source, (bytes, bytes.len()), |bytes, _| {
+            sealed.open(now, told.source, bytes, bytes.len(), |bytes, _| {
                 if let Ok(Message::Ack(Ack { feedback, kind, .. })) = Message::parse(bytes)
                     && let AckKind::Application(RttRequest::ACK_TYPE, content) = kind
                     && (feedback.server_id, feedback.instance_id) == node
@@ -236,7 +236,7 @@ impl LayeredSender {
         let (mut start, now) = (0, self.clock.now());
         self.sealed.begin();
         for attempt in 0..2 {
-            match self.sealed.send(now, &self.endpoint, (to, size), None, &bytes[start..]) {
+            match self.sealed.send(now, &self.endpoint, to, size, None, &bytes[start..]) {
                 Ok(sent) => start += sent,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return self.complain(&error),

@@ -65,9 +65,12 @@ fn admit(member: &mut Member<SocketAddr>, sender: SocketAddr) {
     assert!(member.poll_message(at(0)).is_some_and(|reply| reply.to == sender));
 }
 
+fn incoming(arrived: Time, from: SocketAddr, door: Door, run: &[u8]) -> IncomingRun<'_> {
+    IncomingRun { from, door, arrived, run, stride: run.len() }
+}
+
 fn take(member: &mut Member<SocketAddr>, from: SocketAddr, door: Door, bytes: &[u8]) -> Way {
-    let run = (bytes, bytes.len());
-    member.on_run((at(0), at(0)), (from, door), run, |from| from, |_| true)
+    member.on_run(at(0), incoming(at(0), from, door, bytes), |from| from, |_| true)
 }
 
 /// Receivers 0 to 2 at 10.0.0.0 to .2, and the sender at 10.0.0.9; what they say to each other arrives.
@@ -78,12 +81,13 @@ struct World {
 
 impl World {
     fn new(settings: [Settings; 3]) -> Self {
-        let member = |(n, settings): (usize, Settings)| {
+        let member = |n: usize, settings: Settings| {
             let mut member = Member::new(settings, joined(), [n as u8; 32], n as u64);
             admit(&mut member, address(9));
             member
         };
-        let members = settings.into_iter().enumerate().map(member).collect();
+        let members =
+            settings.into_iter().enumerate().map(|(n, settings)| member(n, settings)).collect();
         let mut world = Self { members, told: Vec::new() };
         let hosts: Vec<_> = (0..3).map(|n| (n, address(n))).collect();
         for you in 0..3 {
@@ -95,13 +99,8 @@ impl World {
     }
 
     fn bring(&mut self, now: Time, from: SocketAddr, to: u8, run: &[u8]) -> Way {
-        self.members[usize::from(to)].on_run(
-            (now, now),
-            (from, Door::Own),
-            (run, run.len()),
-            |from| from,
-            |_| true,
-        )
+        let incoming = incoming(now, from, Door::Own, run);
+        self.members[usize::from(to)].on_run(now, incoming, |from| from, |_| true)
     }
 
     fn talk(&mut self, now: Time) {
@@ -167,24 +166,12 @@ fn nobody_is_passed_anything_without_having_shown_that_it_is_there() {
     admit(&mut other, address(9));
     let roster = Roster { you: 0, hosts: vec![(0, address(0)), (1, address(1))] };
     let roster = Message::Roster(roster).encode(SENDER);
-    other.on_run(
-        (at(0), at(0)),
-        (address(9), Door::Own),
-        (&roster, roster.len()),
-        |from| from,
-        |_| true,
-    );
+    take(&mut other, address(9), Door::Own, &roster);
     let forged = Message::Ask { host: 1, nonce: 1, cookie: 12_345 }.encode(SENDER);
-    other.on_run(
-        (at(0), at(0)),
-        (address(1), Door::Own),
-        (&forged, forged.len()),
-        |from| from,
-        |_| true,
-    );
+    take(&mut other, address(1), Door::Own, &forged);
     let mut run = data(0, 0, 0);
     crate::peek::mark(&mut run, 100, true);
-    other.on_run((at(1), at(1)), (address(9), Door::Own), (&run, run.len()), |from| from, |_| true);
+    other.on_run(at(1), incoming(at(1), address(9), Door::Own, &run), |from| from, |_| true);
     assert_eq!(other.poll_pass(at(1)), None);
     // A stranger of no roster is not even answered.
     let message = Message::Ask { host: 1, nonce: 1, cookie: 0 }.encode(SENDER);
@@ -245,8 +232,9 @@ fn what_was_sent_twice_and_came_as_one_run_was_on_its_way_for_as_long_each() {
     // Two of one time and one of 2 ms later, which the system gives as one.
     let run = [message(10, 700), message(11, 700), message(12, 702)];
     let whole = run.concat();
-    let run = (whole.as_slice(), run[0].len());
-    member.on_run((at(703), at(703)), (address(9), Door::Own), run, |from| from, |_| true);
+    let stride = run[0].len();
+    let run = IncomingRun { stride, ..incoming(at(703), address(9), Door::Own, &whole) };
+    member.on_run(at(703), run, |from| from, |_| true);
     let all = std::iter::from_fn(|| member.poll(at(900)));
     let seen: Vec<_> = all.map(|held| (held.run.len() / held.stride, held.arrived)).collect();
     assert_eq!(seen, [(2, at(703)), (1, at(705))]);
@@ -281,8 +269,7 @@ fn a_roster_of_a_stranger_and_hosts_behind_another_interface_are_passed_over() {
     assert!(!member.take_joined());
     admit(&mut member, address(9));
     let near = |ip: IpAddr| ip != address(2).ip();
-    let run = (&roster[..], roster.len());
-    member.on_run((at(0), at(0)), (address(9), Door::Own), run, |from| from, near);
+    member.on_run(at(0), incoming(at(0), address(9), Door::Own, &roster), |from| from, near);
     assert!(member.take_joined());
     let asked: Vec<_> = std::iter::from_fn(|| member.poll_message(at(0))).map(|r| r.to).collect();
     assert!(asked.contains(&address(1)) && !asked.contains(&address(2)), "{asked:?}");

@@ -237,8 +237,9 @@ impl SetAside {
 
     /// Says whether the receiver is slow, and whether it is fast. Neither where that is not clear.
     fn compare(&self, now: Time, weight: &Weight) -> (bool, bool) {
-        let fresh = |(share, at): &(f64, Time)| (now.since(*at) < FRESH).then_some(*share);
-        let mut shares: Vec<f64> = self.shares.values().filter_map(fresh).collect();
+        let is_fresh = |at: Time| now.since(at) < FRESH;
+        let fresh = self.shares.values().filter(|(_, at)| is_fresh(*at));
+        let mut shares: Vec<f64> = fresh.map(|(share, _)| *share).collect();
         shares.resize(shares.len().max(weight.receivers), 1.0);
         shares.sort_unstable_by(f64::total_cmp);
         match self.policy.and_then(|policy| policy.min_rate) {
