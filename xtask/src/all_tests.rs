@@ -20,7 +20,7 @@ const AGAIN_MAX: usize = 6;
 const LAST_LINES: Duration = Duration::from_secs(2);
 
 /// Tests that failed, by the option of cargo that chooses their program.
-type Failures = BTreeMap<Vec<String>, Vec<String>>;
+type FailedTests = BTreeMap<Vec<String>, Vec<String>>;
 
 /// All tests, several at once; then those that failed, one at a time.
 pub(crate) fn run() -> Outcome {
@@ -90,9 +90,9 @@ fn tested(chosen: &[&str], rest: &[&str], threads: &str) -> io::Result<(bool, St
 }
 
 /// Names of failed tests, as cargo's and the test programs' lines tell them.
-fn failures(printed: &str) -> Failures {
+fn failures(printed: &str) -> FailedTests {
     let mut chosen = Vec::new();
-    let mut failures = Failures::new();
+    let mut failures = FailedTests::new();
     for line in printed.lines() {
         if let Some(program) = line.trim_start().strip_prefix("Running ") {
             chosen = chooses(program);

@@ -52,7 +52,7 @@ pub(crate) struct Visiting {
 
 /// A host that does not let this receiver in.
 #[derive(Debug, Clone, Copy)]
-struct Refusal {
+struct HostRefusal {
     ip: IpAddr,
     /// It lets nobody in any more; otherwise it has another code.
     over: bool,
@@ -191,7 +191,7 @@ impl Visiting {
         let guest = Guest::new(&self.code, system_salt().ok_or_else(chance_missing)?);
         output.text(&format!("looking for the sender of code {}", self.code));
         let begun = Instant::now();
-        let refusal: Cell<Option<Refusal>> = Cell::new(None);
+        let refusal: Cell<Option<HostRefusal>> = Cell::new(None);
         let limit = timeout.unwrap_or(UNUSED_WAIT);
         let go_on = || {
             let waits = refusal.get().is_none_or(|refusal| refusal.at.elapsed() < WRONG_WAIT);
@@ -199,7 +199,7 @@ impl Visiting {
         };
         let refuse = |host: &SocketAddr, over| {
             let (ip, at) = (host.ip(), Instant::now());
-            refusal.set(Some(Refusal { ip, over, at }));
+            refusal.set(Some(HostRefusal { ip, over, at }));
         };
         let found = meeting.find(guest, &self.others, go_on, |event| match event {
             GuestEvent::Wrong(host, left) => {
@@ -232,17 +232,17 @@ impl Visiting {
         }
     }
 
-    fn not_found(&self, refusal: Option<Refusal>, timeout: Option<Duration>) -> Failure {
+    fn not_found(&self, refusal: Option<HostRefusal>, timeout: Option<Duration>) -> Failure {
         let slot = self.code.slot();
         match refusal {
-            Some(Refusal { ip, over: true, .. }) => {
+            Some(HostRefusal { ip, over: true, .. }) => {
                 let text = format!(
                     "code ({slot}-...): the sender at {ip} lets nobody in any more: all receivers have come, \
                      or its time is over. Ask for a new code"
                 );
                 Failure::new(Exit::Permission, "code.over", text)
             }
-            Some(Refusal { ip, .. }) => {
+            Some(HostRefusal { ip, .. }) => {
                 let text = format!(
                     "code ({slot}-...): the sender at {ip} has another one. Type it as the sender shows it"
                 );

@@ -12,16 +12,16 @@ use crate::support::{Stage, assert_same};
 
 /// A fault of a stream.
 #[derive(Debug, Clone, Copy)]
-enum Fault {
+enum StreamFault {
     /// Its reader has gone away.
     Unread,
     /// A full disk.
     Full,
 }
 
-const FAULTS: [Fault; 2] = [Fault::Unread, Fault::Full];
+const FAULTS: [StreamFault; 2] = [StreamFault::Unread, StreamFault::Full];
 
-impl Fault {
+impl StreamFault {
     fn stream(self) -> Stdio {
         match self {
             Self::Unread => std::io::pipe().unwrap().1.into(),
@@ -31,7 +31,7 @@ impl Fault {
 }
 
 /// Exit status with both streams at fault; ended by SIGINT where it goes on for long.
-fn end(args: &[&str], fault: Fault) -> ExitStatus {
+fn end(args: &[&str], fault: StreamFault) -> ExitStatus {
     let mut child = Command::new(crate::PROGRAM)
         .args(args)
         .env("XDG_CONFIG_HOME", std::env::temp_dir().join("fanfare-tests"))
@@ -141,7 +141,7 @@ fn what_is_printed_to_a_full_disk_is_told_as_lost_and_what_nobody_reads_is_not()
                 .unwrap();
             let said = String::from_utf8_lossy(&output.stderr);
             let lost = said.contains("error: output (standard output): cannot be written");
-            let is_full = matches!(fault, Fault::Full);
+            let is_full = matches!(fault, StreamFault::Full);
             assert_eq!(lost, is_full, "{args:?}, {fault:?}: {said}");
             assert_eq!(output.status.code() == Some(5), is_full, "{args:?}, {fault:?}: {said}");
         }

@@ -51,8 +51,8 @@ pub use rate::{
     Reaction, Shortfall, Spread,
 };
 pub use roads::{
-    GroupBench, GroupCase, GroupRun, Line, Road, RoadBench, RoadControl, RoadRow, RoadSender,
-    RoadTransfer, Trouble,
+    GroupBench, GroupCase, GroupRun, RoadBench, RoadCase, RoadControl, RoadLine, RoadRow,
+    RoadSender, RoadTransfer, RoadTrouble,
 };
 use serde::Serialize;
 pub use stamps::{Delays, StampedDelays, stamps};

@@ -57,11 +57,11 @@ use fanfare_programs::{error, payload, process, stop, system, wait};
 
 pub use bench::{
     Bench, Buffer, Condition, Delays, GroupBench, GroupCase, GroupRun, IslandCase, IslandRow,
-    Islands, Line, LinkBench, LinkRun, MessageBench, MessageRun, MessageSystem, PipeBench, PipeRun,
+    Islands, LinkBench, LinkRun, MessageBench, MessageRun, MessageSystem, PipeBench, PipeRun,
     ProxyBench, ProxyRoad, ProxyRun, RateBench, RateCell, RateCheck, RateRow, RateSender, RateTold,
-    RateTransfer, Reaction, Road, RoadBench, RoadControl, RoadPlan, RoadRow, RoadSender,
-    RoadTransfer, Shortfall, Speed, Spread, StampedDelays, StreamsResult, Told, Transfer, Trouble,
-    UplinkBench, UplinkRun, UplinkWay, Way, link_table, proxy_table, stamps,
+    RateTransfer, Reaction, RoadBench, RoadCase, RoadControl, RoadLine, RoadPlan, RoadRow,
+    RoadSender, RoadTransfer, RoadTrouble, Shortfall, Speed, Spread, StampedDelays, StreamsResult,
+    Told, Transfer, UplinkBench, UplinkRun, UplinkWay, Way, link_table, proxy_table, stamps,
 };
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
 pub use company::{

@@ -18,8 +18,8 @@ use crate::{
     outbox::Outbox,
     outgoing::{Outgoing, first},
     reading::Reading,
-    sealed::{For, Sealed},
-    serving::{self, Serving, Taken},
+    sealed::{DatagramScope, Sealed},
+    serving::{self, RunFate, Serving},
     stopper::Stopper,
     test_drop::TestDrop,
 };
@@ -208,14 +208,15 @@ impl<E: Engine> Driver<E> {
                 waited,
             };
             bytes_read += run.len();
-            let whom = if told.is_to_all_hosts() { For::AllHosts } else { For::Group };
+            let whom =
+                if told.is_to_all_hosts() { DatagramScope::AllHosts } else { DatagramScope::Group };
             outgoing.fanout.on_heard(now, told.source, !meta.unicast);
             test_drop.leave(run, stride, |bytes| {
                 sealed.open_for(whom, now, told.source, bytes, stride, |bytes, stride| {
                     heard = true;
                     let told_here = outgoing.fanout.take(now, told.source, bytes, stride);
                     let taken = serving.take(now, told.via, meta, bytes, stride, engine);
-                    if taken == Taken::Yes || told_here {
+                    if taken == RunFate::Yes || told_here {
                         return;
                     }
                     // What has to do with layers comes alone.

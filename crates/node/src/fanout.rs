@@ -9,7 +9,7 @@ use std::{
 };
 
 use fanfare_proto::{Bitrate, Time};
-use fanfare_serve::{Caller, Found, News, Source, peek::peek};
+use fanfare_serve::{Caller, FoundHost, News, Source, peek::peek};
 
 use crate::{chance::random, reach::Reach};
 
@@ -207,8 +207,8 @@ impl Fanout {
 
     /// A host has shown that it is there, and has joined the session: copies go to it from now on. One that
     /// was not named is sent data once it has answered as a receiver.
-    fn on_found(&mut self, now: Time, found: Found) {
-        let Found { address, named, nonce } = found;
+    fn on_found(&mut self, now: Time, found: FoundHost) {
+        let FoundHost { address, named, nonce } = found;
         // The same receiver is reached by another way, or another one of its host has ended.
         let is_gone = |host: &Host| {
             let other = host.address != address;
@@ -401,11 +401,11 @@ mod tests {
         all
     }
 
-    fn found(last: u8) -> Found {
-        Found { address: address(last), named: Some(address(last)), nonce: last.into() }
+    fn found(last: u8) -> FoundHost {
+        FoundHost { address: address(last), named: Some(address(last)), nonce: last.into() }
     }
-    fn deaf(last: u8) -> Found {
-        Found { address: address(last), named: None, nonce: last.into() }
+    fn deaf(last: u8) -> FoundHost {
+        FoundHost { address: address(last), named: None, nonce: last.into() }
     }
     /// To these hosts, which have answered, and to the group or not.
     fn to(hosts: &[u8], multicast: bool) -> Fanout {
@@ -433,11 +433,11 @@ mod tests {
         let mut fanout = to(&[2], false);
         let other = SocketAddr::from(([10, 0, 0, 2], 50_000));
         let named = Some(address(2));
-        fanout.on_found(at(1), Found { address: other, named, nonce: 91 });
+        fanout.on_found(at(1), FoundHost { address: other, named, nonce: 91 });
         assert_eq!(destinations(&mut fanout, at(1)), [address(2), other]);
         fanout.on_heard(at(8), other, false);
         let third = SocketAddr::from(([10, 0, 0, 2], 50_001));
-        fanout.on_found(at(9), Found { address: third, named, nonce: 92 });
+        fanout.on_found(at(9), FoundHost { address: third, named, nonce: 92 });
         assert_eq!(destinations(&mut fanout, at(9)), [other, third], "the first is silent");
     }
 

@@ -10,7 +10,7 @@ use fanfare_proto::{
     CongestionControl, FeedbackPath, InstanceId, NodeId, ReceiverConfig, SenderConfig,
     SessionConfig,
 };
-use fanfare_serve::{Joined, SessionName, Settings};
+use fanfare_serve::{JoinedSession, SessionName, Settings};
 use fanfare_udp::{EndpointConfig, GroupSpec};
 
 use super::chance::{random, random_id};
@@ -166,7 +166,7 @@ impl Network {
         let (sealed, hosts) = (self.seal()?, self.hosts.clone());
         let test_drop = TestDrop::new(self.test_drop, !seed);
         let serves = Settings { silent: self.receiver.silent, ..self.serves };
-        let joined = Joined {
+        let joined = JoinedSession {
             session: SessionName::from(self.endpoint.group),
             source: self.endpoint.source,
             sender: self.only_sender.map(|id| id.0),

@@ -76,9 +76,9 @@ impl Follower {
     }
 }
 
-/// For whom datagrams are.
+/// Scope of datagrams: for whom they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum For {
+pub enum DatagramScope {
     /// For this group, or this host.
     Group,
     /// For all hosts of the link, of whatever group.
@@ -213,13 +213,13 @@ impl Sealed {
         stride: usize,
         each: impl FnMut(&[u8], usize),
     ) {
-        self.open_for(For::Group, now, source, run, stride, each);
+        self.open_for(DatagramScope::Group, now, source, run, stride, each);
     }
 
     /// The same. What goes to all hosts may be for those of another group, with another key.
     pub fn open_for(
         &mut self,
-        whom: For,
+        whom: DatagramScope,
         now: Time,
         source: SocketAddr,
         run: &[u8],
@@ -229,8 +229,8 @@ impl Sealed {
         let seal = match &mut self.kind {
             Kind::Clear(keyless) => {
                 let is_sealed = match whom {
-                    For::Group => keyless.is_sealed(run),
-                    For::AllHosts => Keyless::is_sealed_call(run),
+                    DatagramScope::Group => keyless.is_sealed(run),
+                    DatagramScope::AllHosts => Keyless::is_sealed_call(run),
                 };
                 // A run is of one sender.
                 if !is_sealed {
@@ -246,8 +246,8 @@ impl Sealed {
         for datagram in run.chunks(stride.max(1)) {
             let start = opened.len();
             let _ = match whom {
-                For::Group => seal.open(at, source, datagram, opened),
-                For::AllHosts => seal.open_call(at, source, datagram, opened),
+                DatagramScope::Group => seal.open(at, source, datagram, opened),
+                DatagramScope::AllHosts => seal.open_call(at, source, datagram, opened),
             };
             let len = opened.len() - start;
             if len > 0 && len < plain {
@@ -355,7 +355,7 @@ mod tests {
         sealed(2)
             .seal_one(Time::ZERO, source, &[1; 400], |datagram| others.push(datagram.to_vec()));
         others.push(vec![0x12; 60]);
-        for (whom, told) in [(For::AllHosts, false), (For::Group, true)] {
+        for (whom, told) in [(DatagramScope::AllHosts, false), (DatagramScope::Group, true)] {
             let mut ours = sealed(1);
             let mut clear = Sealed::new(None, source, false).unwrap();
             for datagram in &others {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use fanfare_proto::{RecvMeta, Time};
-use fanfare_serve::{Door, IncomingRun, Joined, Member, Settings, Way};
+use fanfare_serve::{IncomingRun, JoinedSession, Member, Settings, SocketDoor, Way};
 use fanfare_udp::{ChosenInterface, Endpoint, Via};
 
 use crate::{chance::random, engine::Engine, sealed::Sealed};
@@ -35,7 +35,7 @@ pub(crate) struct Serving {
 
 /// Fate of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub(crate) enum RunFate {
     /// It is for the engine.
     No,
     /// It was for this, will come out in order, or is for nobody here.
@@ -45,7 +45,7 @@ pub(crate) enum Taken {
 impl Serving {
     /// `settings`: how a receiver takes part in what is sent to hosts alone. `joined`: in which session, if
     /// it does.
-    pub(crate) fn new(settings: Settings, joined: Option<Joined>) -> Self {
+    pub(crate) fn new(settings: Settings, joined: Option<JoinedSession>) -> Self {
         let member = joined.map(|joined| {
             let mut secret = [0; 32];
             for part in secret.chunks_exact_mut(8) {
@@ -83,20 +83,20 @@ impl Serving {
         run: &[u8],
         stride: usize,
         engine: &mut E,
-    ) -> Taken {
+    ) -> RunFate {
         let door = match via {
             // Calls by broadcast come here, too, where layers share the port: they say nothing of it.
-            Via::Layers => return Taken::No,
-            Via::Group(_) => Door::Group,
-            Via::Unicast => Door::Own,
-            Via::Direct => Door::Machine,
+            Via::Layers => return RunFate::No,
+            Via::Group(_) => SocketDoor::Group,
+            Via::Unicast => SocketDoor::Own,
+            Via::Direct => SocketDoor::Machine,
         };
         let Some(member) = &mut self.member else {
-            if self.multicast && door == Door::Own && is_of_sender(run) {
+            if self.multicast && door == SocketDoor::Own && is_of_sender(run) {
                 self.refuse(meta.source.ip());
-                return Taken::Yes;
+                return RunFate::Yes;
             }
-            return Taken::No;
+            return RunFate::No;
         };
         let chosen = &self.chosen;
         let arrived = now.before(meta.waited);
@@ -104,19 +104,19 @@ impl Serving {
         let way = |source| RecvMeta { source, ..meta };
         let way = member.on_run(now, incoming, way, |ip| chosen.leads_to(ip));
         match way {
-            Way::Other => return Taken::No,
+            Way::Other => return RunFate::No,
             Way::Refused if self.multicast => {
                 self.refuse(meta.source.ip());
-                return Taken::Yes;
+                return RunFate::Yes;
             }
-            Way::Refused => return Taken::No,
+            Way::Refused => return RunFate::No,
             Way::Taken => {}
         }
         if member.take_joined() {
             engine.on_other_ways();
         }
         give(now, member, engine);
-        Taken::Yes
+        RunFate::Yes
     }
 
     fn refuse(&mut self, source: IpAddr) {

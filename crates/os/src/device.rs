@@ -5,7 +5,7 @@ use std::{fs::File, io, path::Path};
 
 /// Mount of a device, or of a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mounted {
+pub struct DeviceMount {
     /// The directory.
     pub at: String,
     /// Programs may write there.
@@ -28,7 +28,7 @@ mod linux {
         io::Errno,
     };
 
-    use super::{File, Mounted, Path, io};
+    use super::{DeviceMount, File, Path, io};
 
     /// Directories whose names are made by the system: devices, and views of the kernel (hier(7)).
     const OF_SYSTEM: [&str; 3] = ["/dev", "/proc", "/sys"];
@@ -91,7 +91,7 @@ mod linux {
 
     /// Mounts of this device, of a partition of it or of a volume on it. Empty for anything else.
     #[must_use]
-    pub fn mounts(device: &File) -> Vec<Mounted> {
+    pub fn mounts(device: &File) -> Vec<DeviceMount> {
         let meta = device.metadata().ok().filter(|meta| meta.file_type().is_block_device());
         let (Some(meta), Ok(text)) = (meta, fs::read_to_string("/proc/self/mountinfo")) else {
             return Vec::new();
@@ -106,7 +106,7 @@ mod linux {
         };
         let lines = text.lines().filter_map(MountLine::parse).filter(is_of);
         lines
-            .map(|line| Mounted { at: line.at.to_owned(), is_writable: line.is_writable })
+            .map(|line| DeviceMount { at: line.at.to_owned(), is_writable: line.is_writable })
             .collect()
     }
 
@@ -217,7 +217,7 @@ mod linux {
 /// Nothing is known of mounts.
 #[cfg(not(target_os = "linux"))]
 #[must_use]
-pub fn mounts(_: &File) -> Vec<Mounted> {
+pub fn mounts(_: &File) -> Vec<DeviceMount> {
     Vec::new()
 }
 

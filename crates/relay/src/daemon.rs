@@ -11,7 +11,7 @@ use fanfare_node::{
     Clock, JoinError, Network, Sealed,
     proto::Time,
     random_id,
-    serve::{self, Door, Greeter, Joined, Reply},
+    serve::{self, CallGreeter, JoinedSession, MemberReply, SocketDoor},
 };
 use fanfare_udp::{Endpoint, EndpointConfig, Role, Via};
 
@@ -38,7 +38,7 @@ struct Leg {
     endpoint: Endpoint,
     sealed: Sealed,
     /// Answers senders that name this machine, in the session of this group.
-    greeter: Greeter,
+    greeter: CallGreeter,
     /// Ports from which members' answers go to senders, and which member has which.
     ports: Vec<Endpoint>,
     members: BTreeMap<u32, usize>,
@@ -71,7 +71,7 @@ impl Daemon {
             let mut network = network.hear_direct().direct_anywhere().token(token);
             let sealed = network.seal()?;
             let endpoint = network.open_endpoint(true)?;
-            let mut greeter = Greeter::new(Joined::new(endpoint.group().into()));
+            let mut greeter = CallGreeter::new(JoinedSession::new(endpoint.group().into()));
             greeter.set_port(endpoint.local_addr().map_or(0, |own| own.port()));
             let (ports, members) = (Vec::new(), BTreeMap::new());
             legs.push(Leg { endpoint, sealed, greeter, ports, members });
@@ -149,16 +149,16 @@ impl Daemon {
                 let multicast = matches!(told.via, Via::Group(_) | Via::Layers);
                 let from = From { address: told.source, group, multicast };
                 let door = match told.via {
-                    Via::Group(_) | Via::Layers => Door::Group,
-                    Via::Unicast => Door::Own,
-                    Via::Direct => Door::Machine,
+                    Via::Group(_) | Via::Layers => SocketDoor::Group,
+                    Via::Unicast => SocketDoor::Own,
+                    Via::Direct => SocketDoor::Machine,
                 };
                 let now = clock.now();
                 sealed.open(now, told.source, run, stride, |run, stride| {
                     for datagram in run.chunks(stride.max(1)) {
                         let may_call = !multicast && serve::Message::is_one(datagram);
                         if may_call && relay.may_send(from) {
-                            calls.push(Call { at: group, from, door, bytes: datagram.to_vec() });
+                            calls.push(LegCall { at: group, from, door, bytes: datagram.to_vec() });
                         } else {
                             relay.on_datagram(since(now), from, datagram);
                         }
@@ -242,22 +242,22 @@ impl Daemon {
 }
 
 /// A call that came by the sockets of a leg.
-struct Call {
+struct LegCall {
     at: usize,
     from: From,
-    door: Door,
+    door: SocketDoor,
     bytes: Vec<u8>,
 }
 
 /// Has the leg of the session answer a call. Legs share a port, and any of them may have heard it; with a
 /// key only the one whose key it was.
-fn greet(now: Time, legs: &mut [Leg], call: &Call) {
+fn greet(now: Time, legs: &mut [Leg], call: &LegCall) {
     for leg in legs.iter_mut() {
         let from = call.from.address;
         leg.greeter.on_datagram(now, from, call.door, &call.bytes, number());
     }
     for at in 0..legs.len() {
-        while let Some(Reply { to, bytes, by_machine }) =
+        while let Some(MemberReply { to, bytes, by_machine }) =
             legs.get_mut(at).and_then(|leg| leg.greeter.poll_reply())
         {
             // The socket that was called answers for all.

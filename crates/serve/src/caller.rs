@@ -40,7 +40,7 @@ const ANSWERS_MAX: usize = 64;
 
 /// A host that was named.
 #[derive(Debug)]
-struct Named {
+struct NamedHost {
     address: SocketAddr,
     calls: u32,
     next: Time,
@@ -51,7 +51,7 @@ struct Named {
 
 /// A host that has shown that it is there and has joined the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundHost {
     /// Address at which it takes what is sent to it alone.
     pub address: SocketAddr,
     /// The address by which it was named, if it was.
@@ -61,7 +61,7 @@ pub struct Found {
 }
 
 /// A datagram, and where it goes.
-type Letter = (SocketAddr, Vec<u8>);
+type AddressedMessage = (SocketAddr, Vec<u8>);
 
 /// Calls, and finds who answers.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ pub struct Caller {
     group: SocketAddr,
     /// Every host of the link, where all are called.
     everybody: Option<SocketAddr>,
-    named: Vec<Named>,
+    named: Vec<NamedHost>,
     budget: Budget,
     /// Messages that have gone to the group, and those of them before the last call.
     messages: u32,
@@ -80,7 +80,7 @@ pub struct Caller {
     next: Time,
     /// What is to follow the message that was polled last.
     second: Option<Vec<u8>>,
-    answers: VecDeque<Letter>,
+    answers: VecDeque<AddressedMessage>,
     dropped: u64,
 }
 
@@ -89,7 +89,7 @@ impl Caller {
     /// `secret`: chance.
     #[must_use]
     pub fn new(group: SocketAddr, named: &[SocketAddr], most: Bitrate, secret: [u8; 32]) -> Self {
-        let named = named.iter().map(|address| Named {
+        let named = named.iter().map(|address| NamedHost {
             address: *address,
             calls: 0,
             next: Time::ZERO,
@@ -129,7 +129,12 @@ impl Caller {
     }
 
     /// A datagram came; a host that says, and has shown, that it is there and is to be sent to.
-    pub fn on_datagram(&mut self, sender: u32, from: SocketAddr, datagram: &[u8]) -> Option<Found> {
+    pub fn on_datagram(
+        &mut self,
+        sender: u32,
+        from: SocketAddr,
+        datagram: &[u8],
+    ) -> Option<FoundHost> {
         let (about, Message::Here { nonce, cookie, host, port }) = Message::parse(datagram)? else {
             return None;
         };
@@ -148,7 +153,7 @@ impl Caller {
                 named.found = true;
                 named.address
             });
-            return Some(Found { address: to, named, nonce });
+            return Some(FoundHost { address: to, named, nonce });
         }
         let by_port = named.is_some_and(|named| {
             named.told = named.told.saturating_add(u32::from(to != from));
@@ -174,7 +179,7 @@ impl Caller {
 
     /// What is to be sent next, and where to. Where little has gone to the group since the last call,
     /// this one goes there, too, before it goes to all hosts: then there is something to be missed.
-    pub fn poll_message(&mut self, now: Time, sender: u32) -> Option<Letter> {
+    pub fn poll_message(&mut self, now: Time, sender: u32) -> Option<AddressedMessage> {
         if let (Some(call), Some(everybody)) = (self.second.take(), self.everybody) {
             return Some((everybody, call));
         }
@@ -210,7 +215,7 @@ impl Caller {
     }
 
     /// A call to the named host whose turn it is.
-    fn call_named(&mut self, now: Time, sender: u32) -> Option<Letter> {
+    fn call_named(&mut self, now: Time, sender: u32) -> Option<AddressedMessage> {
         let number = self.named.iter().position(|named| named.next <= now)?;
         let named = self.named.get_mut(number)?;
         named.next = now
@@ -252,13 +257,13 @@ impl Caller {
 mod tests {
     use super::*;
     use crate::{
-        door::Door,
-        ear::{Called, Ear, Joined, Speaker},
+        door::SocketDoor,
+        ear::{Called, Ear, JoinedSession, SenderIdentity},
     };
     use fanfare_units::time::at;
 
     const ID: u32 = 7;
-    const SPEAKER: Speaker = Speaker {
+    const SPEAKER: SenderIdentity = SenderIdentity {
         address: SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1)), 6003),
         id: ID,
     };
@@ -278,7 +283,7 @@ mod tests {
     }
 
     fn joined_ear() -> Ear {
-        Ear::new(Joined::new(group().into()))
+        Ear::new(JoinedSession::new(group().into()))
     }
 
     fn here(cookie: u64) -> Message {
@@ -318,7 +323,7 @@ mod tests {
                         ear.on_call(at(time), SPEAKER, session, call, 5)
                     }
                     Message::Cookie { nonce, cookie, .. } => {
-                        ear.on_cookie(at(time), SPEAKER, Door::Own, nonce, cookie)
+                        ear.on_cookie(at(time), SPEAKER, SocketDoor::Own, nonce, cookie)
                     }
                     other => panic!("{other:?}"),
                 };
@@ -395,7 +400,7 @@ mod tests {
         let Some((_, Message::Cookie { cookie, .. })) = Message::parse(&answer) else { panic!() };
         assert_eq!(caller.on_datagram(ID, address(3), &say(cookie)), None, "of another address");
         assert_eq!(caller.on_datagram(8, address(2), &say(cookie)), None, "of another sender");
-        let found = Found { address: address(2), named: None, nonce: 1 };
+        let found = FoundHost { address: address(2), named: None, nonce: 1 };
         assert_eq!(caller.on_datagram(ID, address(2), &say(cookie)), Some(found));
     }
 
@@ -432,7 +437,7 @@ mod tests {
             None,
             "not from there"
         );
-        let found = Found { address: own, named: Some(address(3)), nonce: 1 };
+        let found = FoundHost { address: own, named: Some(address(3)), nonce: 1 };
         assert_eq!(caller.on_datagram(ID, own, &say(cookie, 0)), Some(found));
         assert!(!caller.is_alone());
     }

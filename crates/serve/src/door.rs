@@ -2,7 +2,7 @@
 
 /// By which socket a run came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum SocketDoor {
     /// That of the group.
     Group,
     /// That of this member alone, from which it speaks.

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use fanfare_units::time::{Duration, Time};
 
 use crate::{
-    door::Door,
+    door::SocketDoor,
     message::{ALL_HOSTS, Message, SessionName},
 };
 
@@ -28,7 +28,7 @@ const UNSERVED: Duration = Duration::from_secs(5);
 
 /// The session that a receiver has joined, and whom it listens to there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Joined {
+pub struct JoinedSession {
     /// The session.
     pub session: SessionName,
     /// The one address that it listens to, if one was given (source-specific multicast).
@@ -39,7 +39,7 @@ pub struct Joined {
     pub address: Option<IpAddr>,
 }
 
-impl Joined {
+impl JoinedSession {
     /// In this session, whoever sends.
     #[must_use]
     pub fn new(session: SessionName) -> Self {
@@ -48,13 +48,13 @@ impl Joined {
 
     /// True if a call is for a receiver that has joined so. A host may be named with the port that it listens at, or
     /// with one that a router leads to that.
-    fn takes(&self, caller: Speaker, session: SessionName, call: Called) -> bool {
+    fn takes(&self, caller: SenderIdentity, session: SessionName, call: Called) -> bool {
         let named = call.host != ALL_HOSTS && self.session == session.at_port(call.port);
         (self.session == session || named) && self.listens_to(caller)
     }
 
     /// True if it takes something from this sender.
-    fn listens_to(&self, caller: Speaker) -> bool {
+    fn listens_to(&self, caller: SenderIdentity) -> bool {
         let is_there = |one: Option<IpAddr>| one.is_none_or(|ip| ip == caller.address.ip());
         is_there(self.source)
             && is_there(self.address)
@@ -64,7 +64,7 @@ impl Joined {
 
 /// A sender, where it speaks from and by its node id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Speaker {
+pub(crate) struct SenderIdentity {
     pub(crate) address: SocketAddr,
     pub(crate) id: u32,
 }
@@ -79,15 +79,15 @@ pub(crate) struct Called {
 
 /// Address that somebody sends from, and the door by which it comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Admitted {
+pub(crate) struct AdmittedPath {
     pub(crate) address: SocketAddr,
-    pub(crate) door: Door,
+    pub(crate) door: SocketDoor,
 }
 
 /// A sender that calls.
 #[derive(Debug)]
-struct Caller {
-    speaker: Speaker,
+struct CallingSender {
+    speaker: SenderIdentity,
     /// Since when, and since how many messages, nothing was heard by the group.
     since: Time,
     messages: u32,
@@ -101,21 +101,21 @@ struct Caller {
     host: u16,
     /// Address that it sends from to this host alone, and the door, once it has given a cookie; and the time
     /// at which something came so last.
-    admitted: Option<Admitted>,
+    admitted: Option<AdmittedPath>,
     served: Option<Time>,
 }
 
 /// Answers calls.
 #[derive(Debug)]
 pub(crate) struct Ear {
-    joined: Joined,
-    callers: Vec<Caller>,
+    joined: JoinedSession,
+    callers: Vec<CallingSender>,
     /// Calls of sessions that were not joined, or of senders that are not listened to.
     foreign: u64,
 }
 
 impl Ear {
-    pub(crate) fn new(joined: Joined) -> Self {
+    pub(crate) fn new(joined: JoinedSession) -> Self {
         Self { joined, callers: Vec::new(), foreign: 0 }
     }
 
@@ -132,27 +132,32 @@ impl Ear {
 
     /// A message of this sender came by the group, from where it calls from, too: two machines that were
     /// cloned may have one id.
-    pub(crate) fn on_group(&mut self, speaker: Speaker) {
+    pub(crate) fn on_group(&mut self, speaker: SenderIdentity) {
         for caller in self.callers.iter_mut().filter(|caller| caller.speaker == speaker) {
             (caller.heard, caller.ever) = (true, true);
         }
     }
 
     /// True if what comes so may be sent to this host alone: the call was answered.
-    pub(crate) fn is_admitted(&self, one: Admitted) -> bool {
+    pub(crate) fn is_admitted(&self, one: AdmittedPath) -> bool {
         self.callers.iter().any(|caller| caller.admitted == Some(one))
     }
 
     /// Something came so, to this host alone.
-    pub(crate) fn on_served(&mut self, now: Time, one: Admitted) {
-        let is_it = |caller: &&mut Caller| caller.admitted == Some(one);
+    pub(crate) fn on_served(&mut self, now: Time, one: AdmittedPath) {
+        let is_it = |caller: &&mut CallingSender| caller.admitted == Some(one);
         for caller in self.callers.iter_mut().filter(is_it) {
             caller.served = Some(now);
         }
     }
 
     /// True if a call is to this host by its name, and for the session that was joined.
-    pub(crate) fn is_meant(&self, speaker: Speaker, session: SessionName, call: Called) -> bool {
+    pub(crate) fn is_meant(
+        &self,
+        speaker: SenderIdentity,
+        session: SessionName,
+        call: Called,
+    ) -> bool {
         call.host != ALL_HOSTS && self.joined.takes(speaker, session, call)
     }
 
@@ -161,7 +166,7 @@ impl Ear {
     pub(crate) fn on_call(
         &mut self,
         now: Time,
-        speaker: Speaker,
+        speaker: SenderIdentity,
         session: SessionName,
         call: Called,
         nonce: u64,
@@ -170,13 +175,14 @@ impl Ear {
             self.foreign += 1;
             return None;
         }
-        let last = |caller: &Caller| caller.called.max(caller.served.unwrap_or(caller.called));
+        let last =
+            |caller: &CallingSender| caller.called.max(caller.served.unwrap_or(caller.called));
         self.callers.retain(|caller| now.since(last(caller)) < FORGET);
         let known = self.callers.iter().position(|caller| caller.speaker == speaker);
         let at = match known {
             Some(at) => at,
             None if self.callers.len() < SENDERS_MAX => {
-                self.callers.push(Caller {
+                self.callers.push(CallingSender {
                     speaker,
                     since: now,
                     messages: call.messages,
@@ -218,30 +224,33 @@ impl Ear {
     pub(crate) fn on_cookie(
         &mut self,
         now: Time,
-        speaker: Speaker,
-        door: Door,
+        speaker: SenderIdentity,
+        door: SocketDoor,
         nonce: u64,
         cookie: u64,
     ) -> Option<Message> {
-        let is_it = |one: &&mut Caller| one.speaker.id == speaker.id && one.nonce == nonce;
+        let is_it = |one: &&mut CallingSender| one.speaker.id == speaker.id && one.nonce == nonce;
         if !self.joined.listens_to(speaker) {
             self.foreign += 1;
             return None;
         }
         let caller = self.callers.iter_mut().find(is_it)?;
         let named = caller.host != ALL_HOSTS;
-        let by_own = caller.admitted.is_some_and(|one| one.door == Door::Own);
-        if (caller.heard && !named) || caller.cookie == cookie || (by_own && door != Door::Own) {
+        let by_own = caller.admitted.is_some_and(|one| one.door == SocketDoor::Own);
+        if (caller.heard && !named)
+            || caller.cookie == cookie
+            || (by_own && door != SocketDoor::Own)
+        {
             return None;
         }
         caller.cookie = cookie;
-        let admitted = Admitted { address: speaker.address, door };
+        let admitted = AdmittedPath { address: speaker.address, door };
         (caller.admitted, caller.served) = (Some(admitted), Some(now));
         Some(caller.answer())
     }
 }
 
-impl Caller {
+impl CallingSender {
     fn answer(&self) -> Message {
         Message::Here { nonce: self.nonce, cookie: self.cookie, host: self.host, port: 0 }
     }
@@ -255,12 +264,12 @@ mod tests {
     fn session(last: u8) -> SessionName {
         SocketAddr::from(([239, 255, 42, last], 6003)).into()
     }
-    fn speaker() -> Speaker {
-        Speaker { address: SocketAddr::from(([10, 0, 0, 1], 4000)), id: 7 }
+    fn speaker() -> SenderIdentity {
+        SenderIdentity { address: SocketAddr::from(([10, 0, 0, 1], 4000)), id: 7 }
     }
 
-    fn own() -> Admitted {
-        Admitted { address: speaker().address, door: Door::Own }
+    fn own() -> AdmittedPath {
+        AdmittedPath { address: speaker().address, door: SocketDoor::Own }
     }
 
     #[test]
@@ -274,7 +283,7 @@ mod tests {
             (at_port(6003), at_port(6003), 0, true),
             (session(2), at_port(6003), 0, false),
         ] {
-            let mut ear = Ear::new(Joined::new(joined));
+            let mut ear = Ear::new(JoinedSession::new(joined));
             let said = ear.on_call(at(0), speaker(), session, Called { host, ..call }, 5);
             assert_eq!(said.is_some(), answers, "{joined} {session}");
         }
@@ -282,36 +291,36 @@ mod tests {
 
     #[test]
     fn who_cannot_be_reached_at_its_own_port_is_reached_at_that_of_the_machine() {
-        let mut ear = Ear::new(Joined::new(session(1)));
+        let mut ear = Ear::new(JoinedSession::new(session(1)));
         let call = Called { messages: 0, host: 0, port: 6003 };
         ear.on_call(at(0), speaker(), session(1), call, 5);
-        assert!(ear.on_cookie(at(1), speaker(), Door::Machine, 5, 98).is_some());
-        let machine = Admitted { door: Door::Machine, ..own() };
+        assert!(ear.on_cookie(at(1), speaker(), SocketDoor::Machine, 5, 98).is_some());
+        let machine = AdmittedPath { door: SocketDoor::Machine, ..own() };
         assert!(ear.is_admitted(machine) && !ear.is_admitted(own()));
-        assert!(ear.on_cookie(at(2), speaker(), Door::Own, 5, 99).is_some());
+        assert!(ear.on_cookie(at(2), speaker(), SocketDoor::Own, 5, 99).is_some());
         assert!(!ear.is_admitted(machine) && ear.is_admitted(own()));
-        assert_eq!(ear.on_cookie(at(3), speaker(), Door::Machine, 5, 98), None);
+        assert_eq!(ear.on_cookie(at(3), speaker(), SocketDoor::Machine, 5, 98), None);
     }
 
     #[test]
     fn a_call_of_another_session_source_or_sender_is_not_answered_and_admits_nobody() {
-        let joined = Joined::new(session(1));
+        let joined = JoinedSession::new(session(1));
         let call = Called { messages: 9, host: 0, port: 6003 };
         let source = |last: u8| Some(IpAddr::from([10, 0, 0, last]));
         for (joined, name, answers) in [
             (joined, session(1), true),
             (joined, session(2), false),
-            (Joined { source: source(1), ..joined }, session(1), true),
-            (Joined { source: source(2), ..joined }, session(1), false),
-            (Joined { address: source(1), ..joined }, session(1), true),
-            (Joined { address: source(2), ..joined }, session(1), false),
-            (Joined { sender: Some(7), ..joined }, session(1), true),
-            (Joined { sender: Some(8), ..joined }, session(1), false),
+            (JoinedSession { source: source(1), ..joined }, session(1), true),
+            (JoinedSession { source: source(2), ..joined }, session(1), false),
+            (JoinedSession { address: source(1), ..joined }, session(1), true),
+            (JoinedSession { address: source(2), ..joined }, session(1), false),
+            (JoinedSession { sender: Some(7), ..joined }, session(1), true),
+            (JoinedSession { sender: Some(8), ..joined }, session(1), false),
         ] {
             let mut ear = Ear::new(joined);
             let said = ear.on_call(at(0), speaker(), name, call, 5);
             assert_eq!(said.is_some(), answers, "{joined:?} {name:?}");
-            let cookie = ear.on_cookie(at(1), speaker(), Door::Own, 5, 99);
+            let cookie = ear.on_cookie(at(1), speaker(), SocketDoor::Own, 5, 99);
             assert_eq!(cookie.is_some(), answers);
             assert_eq!(ear.is_admitted(own()), answers);
             assert_eq!(ear.foreign > 0, !answers);
@@ -320,12 +329,12 @@ mod tests {
 
     #[test]
     fn a_named_host_answers_until_it_is_sent_to_and_again_when_nothing_comes_any_more() {
-        let mut ear = Ear::new(Joined::new(session(1)));
+        let mut ear = Ear::new(JoinedSession::new(session(1)));
         let call = Called { messages: 0, host: 3, port: 6003 };
         let calls =
             |now, ear: &mut Ear| ear.on_call(at(now), speaker(), session(1), call, 5).is_some();
         assert!(calls(0, &mut ear) && calls(150, &mut ear));
-        assert!(ear.on_cookie(at(160), speaker(), Door::Own, 5, 99).is_some());
+        assert!(ear.on_cookie(at(160), speaker(), SocketDoor::Own, 5, 99).is_some());
         assert!(!calls(300, &mut ear));
         ear.on_served(at(4000), own());
         assert!(!calls(8000, &mut ear) && calls(9001, &mut ear));
@@ -333,20 +342,20 @@ mod tests {
 
     #[test]
     fn a_cookie_without_the_number_that_was_given_admits_nobody() {
-        let mut ear = Ear::new(Joined::new(session(1)));
+        let mut ear = Ear::new(JoinedSession::new(session(1)));
         ear.on_call(at(0), speaker(), session(1), Called { messages: 0, host: 0, port: 6003 }, 5);
-        assert_eq!(ear.on_cookie(at(1), speaker(), Door::Own, 6, 99), None);
-        let other = Speaker { id: 8, ..speaker() };
-        assert_eq!(ear.on_cookie(at(1), other, Door::Own, 5, 99), None);
+        assert_eq!(ear.on_cookie(at(1), speaker(), SocketDoor::Own, 6, 99), None);
+        let other = SenderIdentity { id: 8, ..speaker() };
+        assert_eq!(ear.on_cookie(at(1), other, SocketDoor::Own, 5, 99), None);
         assert!(!ear.is_admitted(own()));
     }
 
     #[test]
     fn more_senders_than_there_is_room_for_are_not_attended_to() {
-        let mut ear = Ear::new(Joined::new(session(1)));
+        let mut ear = Ear::new(JoinedSession::new(session(1)));
         let call = Called { messages: 0, host: 0, port: 6003 };
         let answered = (0..100_u32).filter(|id| {
-            let speaker = Speaker { id: *id, ..speaker() };
+            let speaker = SenderIdentity { id: *id, ..speaker() };
             ear.on_call(at(0), speaker, session(1), call, 5).is_some()
         });
         assert_eq!(answered.count(), SENDERS_MAX);

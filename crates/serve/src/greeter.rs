@@ -5,8 +5,8 @@ use std::{collections::VecDeque, net::SocketAddr};
 use fanfare_units::time::Time;
 
 use crate::{
-    door::Door,
-    ear::{Called, Ear, Joined, Speaker},
+    door::SocketDoor,
+    ear::{Called, Ear, JoinedSession, SenderIdentity},
     message::{Message, NO_HOST},
 };
 
@@ -15,7 +15,7 @@ const REPLIES_MAX: usize = 64;
 
 /// A message of a member's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
+pub struct MemberReply {
     /// Address that it goes to.
     pub to: SocketAddr,
     /// Content of the message.
@@ -26,18 +26,18 @@ pub struct Reply {
 
 /// Answers calls of the session that it has joined.
 #[derive(Debug)]
-pub struct Greeter {
+pub struct CallGreeter {
     pub(crate) ear: Ear,
-    replies: VecDeque<Reply>,
+    replies: VecDeque<MemberReply>,
     /// The port that it speaks from; 0 while that is not known.
     port: u16,
     dropped: u64,
 }
 
-impl Greeter {
+impl CallGreeter {
     /// For who has `joined` so.
     #[must_use]
-    pub fn new(joined: Joined) -> Self {
+    pub fn new(joined: JoinedSession) -> Self {
         Self { ear: Ear::new(joined), replies: VecDeque::new(), port: 0, dropped: 0 }
     }
 
@@ -52,30 +52,30 @@ impl Greeter {
         &mut self,
         now: Time,
         from: SocketAddr,
-        door: Door,
+        door: SocketDoor,
         datagram: &[u8],
         nonce: u64,
     ) -> bool {
         let Some((id, message)) = Message::parse(datagram) else { return false };
-        self.on_message(now, Speaker { address: from, id }, door, &message, nonce)
+        self.on_message(now, SenderIdentity { address: from, id }, door, &message, nonce)
     }
 
     pub(crate) fn on_message(
         &mut self,
         now: Time,
-        speaker: Speaker,
-        door: Door,
+        speaker: SenderIdentity,
+        door: SocketDoor,
         message: &Message,
         nonce: u64,
     ) -> bool {
         match *message {
-            Message::Call { .. } if door == Door::Group => self.ear.on_group(speaker),
+            Message::Call { .. } if door == SocketDoor::Group => self.ear.on_group(speaker),
             Message::Call { messages, host, called, session } => {
                 let call = Called { messages, host, port: called };
                 if let Some(answer) = self.ear.on_call(now, speaker, session, call, nonce) {
                     // Firewalls there let in what comes from the port that was called, those here what
                     // is sent to the port that was spoken from.
-                    if let (Door::Machine, &Message::Here { nonce, cookie, host, .. }, 1..) =
+                    if let (SocketDoor::Machine, &Message::Here { nonce, cookie, host, .. }, 1..) =
                         (door, &answer, self.port)
                     {
                         let port = self.port;
@@ -84,9 +84,9 @@ impl Greeter {
                     self.reply(speaker, answer, false);
                 }
             }
-            Message::Cookie { host: NO_HOST, nonce, cookie } if door != Door::Group => {
+            Message::Cookie { host: NO_HOST, nonce, cookie } if door != SocketDoor::Group => {
                 if let Some(answer) = self.ear.on_cookie(now, speaker, door, nonce, cookie) {
-                    self.reply(speaker, answer, door == Door::Machine);
+                    self.reply(speaker, answer, door == SocketDoor::Machine);
                 }
             }
             _ => return false,
@@ -94,17 +94,17 @@ impl Greeter {
         true
     }
 
-    fn reply(&mut self, to: Speaker, answer: Message, by_machine: bool) {
+    fn reply(&mut self, to: SenderIdentity, answer: Message, by_machine: bool) {
         if self.replies.len() < REPLIES_MAX {
             let bytes = answer.encode(to.id);
-            self.replies.push_back(Reply { to: to.address, bytes, by_machine });
+            self.replies.push_back(MemberReply { to: to.address, bytes, by_machine });
         } else {
             self.dropped += 1;
         }
     }
 
     /// The next answer.
-    pub fn poll_reply(&mut self) -> Option<Reply> {
+    pub fn poll_reply(&mut self) -> Option<MemberReply> {
         self.replies.pop_front()
     }
 

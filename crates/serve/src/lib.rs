@@ -13,7 +13,7 @@
 //! - [`Source`]: the sender's side: who gets a run, and who gets copies.
 //! - [`Member`]: a receiver's side: whom it asks, whom it serves. A [`Circle`](member) for each sender.
 //! - [`Caller`]: hosts that were named, or do not hear a group, are found by calls; `budget`: what that may
-//!   take of the rate; `ear` and [`Greeter`]: a receiver's answer, if it has joined the session
+//!   take of the rate; `ear` and [`CallGreeter`]: a receiver's answer, if it has joined the session
 //!   ([`SessionName`]).
 //! - [`Order`]: what comes by many ways is put in order again; `delays`: what of its delay is a queue.
 //! - [`Blame`]: who has passed on wrong bytes; `passing`: runs on their way to others.
@@ -36,10 +36,10 @@ pub mod peek;
 mod source;
 
 pub use blame::{Blame, Chunk};
-pub use caller::{Caller, Found};
-pub use door::Door;
-pub use ear::Joined;
-pub use greeter::{Greeter, Reply};
+pub use caller::{Caller, FoundHost};
+pub use door::SocketDoor;
+pub use ear::JoinedSession;
+pub use greeter::{CallGreeter, MemberReply};
 pub use member::{Accusation, IncomingRun, Member, Settings, Way};
 pub use message::{HOSTS_MAX, Message, Roster, SessionName, Set, Status};
 pub use order::{Arrival, Held, Order};

@@ -15,9 +15,9 @@ use fanfare_units::{
 use crate::{
     blame::Chunk,
     cookie::Secret,
-    door::Door,
-    ear::{Admitted, Called, Joined, Speaker},
-    greeter::{Greeter, Reply},
+    door::SocketDoor,
+    ear::{AdmittedPath, Called, JoinedSession, SenderIdentity},
+    greeter::{CallGreeter, MemberReply},
     message::{Message, NO_HOST},
     order::{Arrival, Held},
     passing::Passing,
@@ -60,7 +60,7 @@ pub struct IncomingRun<'a> {
     /// The address that it came from.
     pub from: SocketAddr,
     /// The socket that it came by.
-    pub door: Door,
+    pub door: SocketDoor,
     /// The time at which the system took it.
     pub arrived: Time,
     /// The bytes of all messages.
@@ -85,7 +85,7 @@ pub struct Member<M> {
     secret: Secret,
     rng: Rng,
     circles: Vec<Circle<M>>,
-    greeter: Greeter,
+    greeter: CallGreeter,
     passing: Passing,
     out: VecDeque<(SocketAddr, Vec<u8>)>,
     accusations: VecDeque<Accusation>,
@@ -100,13 +100,13 @@ pub struct Member<M> {
 impl<M: Copy> Member<M> {
     /// In the session that it has `joined`. `secret` and `seed`: chance.
     #[must_use]
-    pub fn new(settings: Settings, joined: Joined, secret: [u8; 32], seed: u64) -> Self {
+    pub fn new(settings: Settings, joined: JoinedSession, secret: [u8; 32], seed: u64) -> Self {
         Self {
             settings,
             secret: Secret::new(secret),
             rng: Rng::new(seed),
             circles: Vec::new(),
-            greeter: Greeter::new(joined),
+            greeter: CallGreeter::new(joined),
             passing: Passing::new(settings.limit.map(|limit| limit as f64)),
             out: VecDeque::new(),
             accusations: VecDeque::new(),
@@ -138,18 +138,18 @@ impl<M: Copy> Member<M> {
             return Way::Taken;
         }
         match door {
-            Door::Group => {
+            SocketDoor::Group => {
                 if self.greeter.ear.listens()
                     && let Some(peek) = peek(run.get(..stride).unwrap_or(run))
                 {
-                    self.greeter.ear.on_group(Speaker { address: from, id: peek.sender });
+                    self.greeter.ear.on_group(SenderIdentity { address: from, id: peek.sender });
                 }
                 return Way::Other;
             }
-            Door::Own | Door::Machine => {}
+            SocketDoor::Own | SocketDoor::Machine => {}
         }
-        let admitted = Admitted { address: from, door };
-        if door == Door::Machine && !self.greeter.ear.is_admitted(admitted) {
+        let admitted = AdmittedPath { address: from, door };
+        if door == SocketDoor::Machine && !self.greeter.ear.is_admitted(admitted) {
             return Way::Refused;
         }
         self.greeter.ear.on_served(now, admitted);
@@ -171,16 +171,16 @@ impl<M: Copy> Member<M> {
         &mut self,
         now: Time,
         from: SocketAddr,
-        door: Door,
+        door: SocketDoor,
         datagram: &[u8],
         reaches: &impl Fn(IpAddr) -> bool,
     ) {
         let Some((sender, message)) = Message::parse(datagram) else { return };
-        let speaker = Speaker { address: from, id: sender };
+        let speaker = SenderIdentity { address: from, id: sender };
         match message {
             Message::Roster(mut roster) => {
                 // Who listens to one address takes nothing that others pass on.
-                let admitted = Admitted { address: from, door };
+                let admitted = AdmittedPath { address: from, door };
                 if !self.greeter.ear.is_admitted(admitted) || !self.greeter.ear.takes_from_all() {
                     return;
                 }
@@ -235,7 +235,7 @@ impl<M: Copy> Member<M> {
     }
 
     /// The next of its own messages, and where to.
-    pub fn poll_message(&mut self, now: Time) -> Option<Reply> {
+    pub fn poll_message(&mut self, now: Time) -> Option<MemberReply> {
         if let Some(reply) = self.greeter.poll_reply() {
             return Some(reply);
         }
@@ -244,7 +244,7 @@ impl<M: Copy> Member<M> {
             circle.speak(now, self.settings, &mut self.out);
         }
         let (to, bytes) = self.out.pop_front()?;
-        Some(Reply { to, bytes, by_machine: false })
+        Some(MemberReply { to, bytes, by_machine: false })
     }
 
     /// The next run to be passed on: where to, in messages of how many bytes.

@@ -10,7 +10,9 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-use fanfare_serve::{Caller, Door, IncomingRun, Joined, Member, SessionName, Settings, Way};
+use fanfare_serve::{
+    Caller, IncomingRun, JoinedSession, Member, SessionName, Settings, SocketDoor, Way,
+};
 use fanfare_units::{
     rate::Bitrate,
     rng::Rng,
@@ -24,7 +26,7 @@ const LINKS: u64 = 2;
 
 /// A program that receives.
 #[derive(Debug)]
-struct Receiver {
+struct DrawnReceiver {
     host: u64,
     group: SocketAddr,
     /// The link that it was told to listen to, if it was.
@@ -36,37 +38,37 @@ struct Receiver {
 
 /// Hosts that a sender finds, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Reach {
+enum DrawnReach {
     GroupOnly,
     GroupAndDeaf,
     Hosts(Vec<SocketAddr>),
 }
 
 #[derive(Debug)]
-struct Sender {
+struct DrawnSender {
     host: u64,
     link: u64,
     group: SocketAddr,
     id: u32,
     own: SocketAddr,
-    reach: Reach,
+    reach: DrawnReach,
 }
 
 /// A network with its programs.
 #[derive(Debug)]
-struct Draw {
+struct NetworkDraw {
     /// The links of each host; hosts that hear no multicast.
     links: Vec<Vec<u64>>,
     deaf: Vec<bool>,
-    receivers: Vec<Receiver>,
-    senders: Vec<Sender>,
+    receivers: Vec<DrawnReceiver>,
+    senders: Vec<DrawnSender>,
 }
 
 fn address(link: u64, host: u64, port: u16) -> SocketAddr {
     SocketAddr::from(([10, 0, link as u8, host as u8 + 1], port))
 }
 
-impl Draw {
+impl NetworkDraw {
     fn new(rng: &mut Rng) -> Self {
         let hosts = 2 + rng.below(4);
         let links = (0..hosts).map(|_| match rng.below(LINKS + 1) {
@@ -92,16 +94,16 @@ impl Draw {
                 named.insert(address(way, to, group.port()));
             }
             let reach = match rng.below(4) {
-                0 => Reach::GroupOnly,
-                1 | 2 => Reach::GroupAndDeaf,
-                _ => Reach::Hosts(named.into_iter().collect()),
+                0 => DrawnReach::GroupOnly,
+                1 | 2 => DrawnReach::GroupAndDeaf,
+                _ => DrawnReach::Hosts(named.into_iter().collect()),
             };
             // Clones of a machine have the same id now and then.
             let id = if rng.below(8) == 0 { 100 } else { 100 + number as u32 };
             let own = address(link, host, 40_000 + number as u16);
-            Sender { host, link, group, id, own, reach }
+            DrawnSender { host, link, group, id, own, reach }
         });
-        let senders: Vec<Sender> = senders.collect();
+        let senders: Vec<DrawnSender> = senders.collect();
         let receivers = (0..1 + rng.below(6)).map(|number| {
             let host = rng.below(hosts);
             let own_links = &links[host as usize];
@@ -112,7 +114,7 @@ impl Draw {
             let source = (rng.below(4) == 0).then_some(some.own.ip());
             let from = (rng.below(4) == 0).then_some(some.id);
             let own = address(first, host, 50_000 + number as u16);
-            Receiver { host, group: group(rng), interface, source, from, own }
+            DrawnReceiver { host, group: group(rng), interface, source, from, own }
         });
         let receivers = receivers.collect();
         Self { links, deaf, receivers, senders }
@@ -123,12 +125,12 @@ impl Draw {
     }
 
     /// The link that a receiver has joined its group on.
-    fn joined_on(&self, receiver: &Receiver) -> u64 {
+    fn joined_on(&self, receiver: &DrawnReceiver) -> u64 {
         receiver.interface.unwrap_or(self.links[receiver.host as usize][0])
     }
 
     /// True if the kernel gives a receiver what a sender sends to its group.
-    fn hears_group(&self, receiver: &Receiver, sender: &Sender) -> bool {
+    fn hears_group(&self, receiver: &DrawnReceiver, sender: &DrawnSender) -> bool {
         receiver.group == sender.group
             && self.joined_on(receiver) == sender.link
             && !self.deaf[receiver.host as usize]
@@ -136,7 +138,13 @@ impl Draw {
     }
 
     /// True if the socket of the machine gives a receiver what a sender sends to it, or to all, on a link.
-    fn hears_machine(&self, receiver: &Receiver, sender: &Sender, link: u64, port: u16) -> bool {
+    fn hears_machine(
+        &self,
+        receiver: &DrawnReceiver,
+        sender: &DrawnSender,
+        link: u64,
+        port: u16,
+    ) -> bool {
         receiver.group.port() == port
             && self.is_on(receiver.host, link)
             && receiver.interface.is_none_or(|chosen| chosen == link)
@@ -144,18 +152,18 @@ impl Draw {
     }
 
     /// True if a receiver is to have what a sender sends.
-    fn is_for(&self, receiver: &Receiver, sender: &Sender) -> bool {
+    fn is_for(&self, receiver: &DrawnReceiver, sender: &DrawnSender) -> bool {
         let port = sender.group.port();
         let joined = receiver.group == sender.group
             && receiver.source.is_none_or(|source| source == sender.own.ip())
             && receiver.from.is_none_or(|id| id == sender.id);
         let reached = match &sender.reach {
-            Reach::GroupOnly => self.hears_group(receiver, sender),
-            Reach::GroupAndDeaf => {
+            DrawnReach::GroupOnly => self.hears_group(receiver, sender),
+            DrawnReach::GroupAndDeaf => {
                 self.hears_group(receiver, sender)
                     || self.hears_machine(receiver, sender, sender.link, port)
             }
-            Reach::Hosts(hosts) => hosts.iter().any(|host| {
+            DrawnReach::Hosts(hosts) => hosts.iter().any(|host| {
                 let link = u64::from(octets(*host)[2]);
                 let there = host.ip() == address(link, receiver.host, 0).ip();
                 let way = self.is_on(sender.host, link);
@@ -180,36 +188,39 @@ fn command(id: u32) -> Vec<u8> {
 }
 
 /// Pairs of receiver and sender, by their numbers: what was taken, from whom.
-type Taken = BTreeSet<(usize, usize)>;
+type TakenPairs = BTreeSet<(usize, usize)>;
 
-struct World {
-    draw: Draw,
+struct DrawnWorld {
+    draw: NetworkDraw,
     members: Vec<Member<SocketAddr>>,
     callers: Vec<Caller>,
     found: Vec<BTreeSet<SocketAddr>>,
-    taken: Taken,
+    taken: TakenPairs,
     now: Time,
 }
 
-impl World {
-    fn new(draw: Draw, rng: &mut Rng) -> Self {
-        let member = |receiver: &Receiver, seed: u64| {
+impl DrawnWorld {
+    fn new(draw: NetworkDraw, rng: &mut Rng) -> Self {
+        let member = |receiver: &DrawnReceiver, seed: u64| {
             let session = SessionName::from(receiver.group);
-            let joined =
-                Joined { source: receiver.source, sender: receiver.from, ..Joined::new(session) };
+            let joined = JoinedSession {
+                source: receiver.source,
+                sender: receiver.from,
+                ..JoinedSession::new(session)
+            };
             let mut member = Member::new(Settings::default(), joined, [seed as u8; 32], seed);
             member.set_port(receiver.own.port());
             member
         };
         let members = draw.receivers.iter().map(|one| member(one, rng.next_u64())).collect();
-        let caller = |sender: &Sender, seed: u64| {
+        let caller = |sender: &DrawnSender, seed: u64| {
             let named = match &sender.reach {
-                Reach::Hosts(hosts) => &hosts[..],
+                DrawnReach::Hosts(hosts) => &hosts[..],
                 _ => &[],
             };
             let most = Bitrate::mbps(100);
             let mut caller = Caller::new(sender.group, named, most, [seed as u8; 32]);
-            if sender.reach == Reach::GroupAndDeaf {
+            if sender.reach == DrawnReach::GroupAndDeaf {
                 let all = SocketAddr::from(([255; 4], sender.group.port()));
                 caller.call_all(all);
             }
@@ -217,18 +228,18 @@ impl World {
         };
         let callers = draw.senders.iter().map(|one| caller(one, rng.next_u64())).collect();
         let found = draw.senders.iter().map(|_| BTreeSet::new()).collect();
-        Self { draw, members, callers, found, taken: Taken::new(), now: Time::ZERO }
+        Self { draw, members, callers, found, taken: TakenPairs::new(), now: Time::ZERO }
     }
 
     /// A run comes to a receiver, from this address, by this door.
-    fn bring(&mut self, to: usize, sender: usize, from: SocketAddr, door: Door, run: &[u8]) {
+    fn bring(&mut self, to: usize, sender: usize, from: SocketAddr, door: SocketDoor, run: &[u8]) {
         let (arrived, stride) = (self.now, run.len());
         let incoming = IncomingRun { from, door, arrived, run, stride };
         let way = self.members[to].on_run(self.now, incoming, |from| from, |_| true);
         // Of what comes by the group the engine takes what is of the sender that was named.
         let receiver = &self.draw.receivers[to];
         let by_engine = receiver.from.is_none_or(|id| id == self.draw.senders[sender].id);
-        if way == Way::Other && (door != Door::Group || by_engine) {
+        if way == Way::Other && (door != SocketDoor::Group || by_engine) {
             self.taken.insert((to, sender));
         }
     }
@@ -240,18 +251,20 @@ impl World {
             let (one, speaker) = (&self.draw.receivers[at], &self.draw.senders[sender]);
             let door = if to.ip().is_multicast() {
                 let hears = to == one.group && self.draw.hears_group(one, speaker);
-                hears.then_some(Door::Group)
+                hears.then_some(SocketDoor::Group)
             } else if octets(to) == [255; 4] {
                 let link = speaker.link;
-                self.draw.hears_machine(one, speaker, link, to.port()).then_some(Door::Machine)
+                self.draw
+                    .hears_machine(one, speaker, link, to.port())
+                    .then_some(SocketDoor::Machine)
             } else if to == one.own {
-                Some(Door::Own)
+                Some(SocketDoor::Own)
             } else {
                 let link = u64::from(octets(to)[2]);
                 let there = to.ip() == address(link, one.host, 0).ip();
                 let way = self.draw.is_on(speaker.host, link);
                 let hears = self.draw.hears_machine(one, speaker, link, to.port());
-                (there && way && hears).then_some(Door::Machine)
+                (there && way && hears).then_some(SocketDoor::Machine)
             };
             if let Some(door) = door {
                 self.bring(at, sender, source, door, bytes);
@@ -264,7 +277,7 @@ impl World {
             let (id, group) = (self.draw.senders[sender].id, self.draw.senders[sender].group);
             let message = command(id);
             self.callers[sender].on_group(self.now, message.len(), true);
-            if !matches!(self.draw.senders[sender].reach, Reach::Hosts(_)) {
+            if !matches!(self.draw.senders[sender].reach, DrawnReach::Hosts(_)) {
                 self.carry(sender, group, &message);
             }
             for host in self.found[sender].clone() {
@@ -303,8 +316,8 @@ fn who_has_joined_a_session_gets_what_is_sent_there_and_nobody_else_gets_a_byte(
     let (mut had, mut strangers) = (0, 0);
     for seed in first..first + number("FANFARE_SESSION_DRAWS", 20_000) {
         let mut rng = Rng::new(seed);
-        let draw = Draw::new(&mut rng);
-        let mut world = World::new(draw, &mut rng);
+        let draw = NetworkDraw::new(&mut rng);
+        let mut world = DrawnWorld::new(draw, &mut rng);
         (0..STEPS).for_each(|_| world.step());
         for receiver in 0..world.members.len() {
             for sender in 0..world.callers.len() {

@@ -35,7 +35,7 @@ pub fn translate(words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
         _ => return Ok(words),
     };
     if let Some(ChainOf { role, group, file }) = &shim.chain {
-        let object = chain::Object::find(*role, file.as_deref());
+        let object = chain::ChainObject::find(*role, file.as_deref());
         shim.words.extend(line::all(chain::words(*role, group, &object)?));
     }
     let all = || [OsString::from("fanfare")].into_iter().chain(shim.words.iter().cloned());

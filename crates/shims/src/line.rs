@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use fanfare_command::Failure;
 
-use crate::chain::Role;
+use crate::chain::TransferSide;
 
 /// What such a command line comes to.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) struct Shim {
 /// Mark that tells one image of a chain from another.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ChainOf {
-    pub(super) role: Role,
+    pub(super) role: TransferSide,
     pub(super) group: String,
     /// File that is sent, or the place where it goes; standard input and output where there is none.
     pub(super) file: Option<String>,

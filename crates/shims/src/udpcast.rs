@@ -5,7 +5,7 @@ use std::{ffi::OsString, net::IpAddr};
 use fanfare_command::Failure;
 
 use super::{
-    chain::Role,
+    chain::TransferSide,
     line::{self, ChainOf, Options, Shim, Word, all, number, quoted, refused, unknown},
 };
 
@@ -208,7 +208,7 @@ impl Both {
         line::group(group.unwrap_or(GROUP), self.port.unwrap_or(PORT))
     }
 
-    fn chain(&self, role: Role) -> Option<ChainOf> {
+    fn chain(&self, role: TransferSide) -> Option<ChainOf> {
         let [_, group] = self.group();
         Some(ChainOf { role, group, file: self.file.clone() })
     }
@@ -216,7 +216,7 @@ impl Both {
 
 /// Start of a sender.
 #[derive(Default)]
-struct Start {
+struct StartOptions {
     receivers: u64,
     max_wait: Option<u64>,
     min_wait: Option<u64>,
@@ -224,7 +224,7 @@ struct Start {
     retries: Option<u64>,
 }
 
-impl Start {
+impl StartOptions {
     /// The first receiver is waited for without limit; --max-wait and --min-wait count from then on.
     fn words(&self) -> Vec<String> {
         let limit =
@@ -248,7 +248,7 @@ impl Start {
 pub(super) fn sender(words: &[OsString]) -> Result<Shim, Failure> {
     const NAME: &str = "udp-sender";
     let (mut both, mut options, mut start) =
-        (Both::default(), Options::new(words), Start::default());
+        (Both::default(), Options::new(words), StartOptions::default());
     while let Some(word) = options.next() {
         let Word::Option(given) = word else { return Err(unknown(NAME, "a plain word")) };
         let option = known(NAME, &given, &SENDER, &SENDER_LETTERS)?;
@@ -298,7 +298,7 @@ pub(super) fn sender(words: &[OsString]) -> Result<Shim, Failure> {
     });
     let piped = around.is_some();
     let file = both.file.clone().filter(|_| !piped).unwrap_or_else(|| "-".to_owned());
-    let chain = both.chain(Role::Sender);
+    let chain = both.chain(TransferSide::Sender);
     let head = ["send".to_owned(), file, "--as-stream".to_owned()];
     let words = all(head.into_iter().chain(both.group()).chain(start.words()).chain(both.more));
     Ok(Shim { words, around, chain })
@@ -332,7 +332,8 @@ pub(super) fn receiver(words: &[OsString]) -> Result<Shim, Failure> {
             _ => return Err(unknown(NAME, &given)),
         }
     }
-    let (file, group, chain) = (both.file.clone(), both.group(), both.chain(Role::Receiver));
+    let (file, group, chain) =
+        (both.file.clone(), both.group(), both.chain(TransferSide::Receiver));
     let around = both.pipe.as_ref().map(|pipe| {
         let to = file.as_ref().map(|file| format!(" > {}", quoted(file)));
         let own = "\"$0\" \"$@\" 3>&- 4>&-; echo \"$?\" >&4";

@@ -84,7 +84,7 @@ impl Progress {
 /// Messages on their way.
 /// Nodes that are there, and that the messages concern.
 #[derive(Debug)]
-struct There {
+struct PresentNodes {
     all: BTreeSet<NodeId>,
     /// Those that say what they hold.
     telling: BTreeSet<NodeId>,
@@ -165,7 +165,7 @@ impl<'a> Sending<'a> {
     }
 
     /// Asks what has become of the messages, and gives who is there.
-    fn look(&mut self) -> Result<There, GroupError> {
+    fn look(&mut self) -> Result<PresentNodes, GroupError> {
         self.looked = Instant::now();
         let seen = self.tally.changes();
         let news = self.tally.on_fates(self.looked, &self.group.fates()?);
@@ -183,7 +183,7 @@ impl<'a> Sending<'a> {
         let all = members().map(|(node, _)| *node).collect();
         // Who has told whom it hears is a group node, and says what it holds; a plain NORM node does not.
         let telling = members().filter(|(_, hears_us)| hears_us.is_some());
-        Ok(There { all, telling: telling.map(|(node, _)| *node).collect() })
+        Ok(PresentNodes { all, telling: telling.map(|(node, _)| *node).collect() })
     }
 
     /// Shows what happens for so long, and all that has.

@@ -35,7 +35,7 @@ const SILENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(500);
 
 /// Times after which the user wants it to end.
-struct Told {
+struct TimeLimits {
     /// As it was given.
     timeout: String,
     start_timeout: Option<Duration>,
@@ -55,7 +55,8 @@ fn receive(
 ) -> Result<Exit, Failure> {
     let ReceivePlan { dir, mut network, mut options, visiting, signing, timeout, .. } = plan;
     let record = plan.record;
-    let told = Told { timeout, start_timeout: options.start_timeout, silence: options.silence };
+    let told =
+        TimeLimits { timeout, start_timeout: options.start_timeout, silence: options.silence };
     options.identity = signing.of_receiver()?;
     let keyed = matches!(options.from, SenderFilter::Key(_));
     let name = options.name.clone();
@@ -329,7 +330,7 @@ fn conclude(
     finished: Finished,
     keys: KeyMistake,
     place: &Place,
-    told: &Told,
+    told: &TimeLimits,
 ) -> Exit {
     let Some(report) = finished.received else { return Exit::Failed };
     if finished.overruns > 0 {
@@ -347,7 +348,7 @@ fn conclude(
     exit
 }
 
-fn failure_of(report: &ReceiveReport, place: &Place, told: &Told) -> Option<Failure> {
+fn failure_of(report: &ReceiveReport, place: &Place, told: &TimeLimits) -> Option<Failure> {
     match report.end {
         ReceiveEnd::Interrupted => {
             Some(Failure::new(Exit::Interrupted, "interrupted", "interrupted"))

@@ -22,23 +22,23 @@ fn copy(from: &Path, to: &Path) {
 /// Output of a publisher each time: so many lines, of so many bytes, with a key or without. All that a subscriber
 /// prints fits into a pipe.
 #[derive(Clone, Copy)]
-struct Kind {
+struct OutputKind {
     lines: usize,
     bytes: usize,
     sealed: bool,
 }
 
-const KINDS: [Kind; 6] = [
-    Kind { lines: 1, bytes: 40, sealed: false },
-    Kind { lines: 1, bytes: 9_000, sealed: false },
-    Kind { lines: 1, bytes: 40, sealed: true },
-    Kind { lines: 20, bytes: 100, sealed: false },
-    Kind { lines: 1, bytes: 9_000, sealed: true },
-    Kind { lines: 20, bytes: 100, sealed: true },
+const KINDS: [OutputKind; 6] = [
+    OutputKind { lines: 1, bytes: 40, sealed: false },
+    OutputKind { lines: 1, bytes: 9_000, sealed: false },
+    OutputKind { lines: 1, bytes: 40, sealed: true },
+    OutputKind { lines: 20, bytes: 100, sealed: false },
+    OutputKind { lines: 1, bytes: 9_000, sealed: true },
+    OutputKind { lines: 20, bytes: 100, sealed: true },
 ];
 
 /// Two clones, and one that is set back, publish one after the other under one subscriber.
-fn clones_are_heard(kind: Kind) {
+fn clones_are_heard(kind: OutputKind) {
     let stage = Stage::new();
     let content = |seed: u8| {
         let line = |n: usize| format!("{seed} {n} {}", "x".repeat(kind.bytes));

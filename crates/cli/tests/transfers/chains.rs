@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const AT_ONCE: usize = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Script {
+enum ImagingScript {
     /// Server: multicasttask.class.php; clients: writeImage in funcs.sh.
     Fog,
     /// The same, and a client goes on after a partition that it has not got.
@@ -45,7 +45,7 @@ enum Script {
 
 /// Stage of the first client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Moment {
+enum ClientStage {
     /// Its receiver runs, and nothing has come.
     Waits(u8),
     /// A part of the image is there.
@@ -55,26 +55,26 @@ enum Moment {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Scenario {
-    script: Script,
+struct ChainScenario {
+    script: ImagingScript,
     /// Seconds after each partition, for each client.
     pauses: [u64; 2],
     /// A machine that is reset then, and starts its script anew.
-    reset: Option<(u8, Moment)>,
+    reset: Option<(u8, ClientStage)>,
 }
 
 /// A scenario's machines.
-struct Room {
+struct MachineRoom {
     stage: Stage,
     hosts: Hosts,
-    scenario: Scenario,
+    scenario: ChainScenario,
     running: Vec<(u8, Child)>,
     /// Number of times that each machine has been started.
     lives: [u8; 4],
 }
 
-impl Room {
-    fn new(name: &str, scenario: Scenario) -> Self {
+impl MachineRoom {
+    fn new(name: &str, scenario: ChainScenario) -> Self {
         let stage = Stage::new();
         for program in ["udp-sender", "udp-receiver"] {
             symlink(crate::PROGRAM, stage.path(program)).unwrap();
@@ -105,8 +105,8 @@ impl Room {
             )
         };
         match self.scenario.script {
-            Script::Fog | Script::FogCareless => PARTITIONS.map(fog).join(";"),
-            Script::Clonezilla => {
+            ImagingScript::Fog | ImagingScript::FogCareless => PARTITIONS.map(fog).join(";"),
+            ImagingScript::Clonezilla => {
                 let mut script = String::new();
                 for n in PARTITIONS {
                     let port = 2230 + 2 * u16::from(n);
@@ -132,21 +132,21 @@ impl Room {
             let (disk, result) = (format!("disk{n}p{p}"), format!("result{n}"));
             let port = 2230 + 2 * u16::from(p);
             let _ = match self.scenario.script {
-                Script::Fog | Script::FogCareless => writeln!(
+                ImagingScript::Fog | ImagingScript::FogCareless => writeln!(
                     script,
                     "rm -f pigz{n}; mkfifo pigz{n}; echo start {p} >>{result}\n\
                      {dir}udp-receiver --nokbd --portbase 9000 --ttl 32 --mcast-rdv-address 10.77.0.1 \
                      2>>log{n} >pigz{n} &\n\
                      cat <pigz{n} >{disk}; wait $!; code=$?"
                 ),
-                Script::Clonezilla => writeln!(
+                ImagingScript::Clonezilla => writeln!(
                     script,
                     "echo start {p} >>{result}\n\
                      {dir}udp-receiver --nokbd --mcast-all-addr 224.0.0.1 --portbase {port} --ttl 1 \
                      2>>log{n} | cat >{disk}; code=${{PIPESTATUS[0]}}"
                 ),
             };
-            let goes_on = self.scenario.script == Script::FogCareless;
+            let goes_on = self.scenario.script == ImagingScript::FogCareless;
             let otherwise = if goes_on { "true" } else { "exit 1" };
             // The disk as it was then: a later life writes over it.
             let _ = writeln!(
@@ -182,7 +182,7 @@ impl Room {
         self.running.retain(|(machine, _)| *machine != n);
     }
 
-    fn has(&self, moment: Moment) -> bool {
+    fn has(&self, moment: ClientStage) -> bool {
         let n = CLIENTS[0];
         let result = fs::read_to_string(self.stage.path(&format!("result{n}"))).unwrap_or_default();
         let size = |p: u8| {
@@ -191,9 +191,9 @@ impl Room {
         };
         let has = |line: String| result.lines().any(|own| own.starts_with(&line));
         match moment {
-            Moment::Waits(p) => has(format!("start {p}")) && size(p) == 0,
-            Moment::Receives(p) => has(format!("start {p}")) && (1..IMAGE).contains(&size(p)),
-            Moment::Pauses(p) => has(format!("end {p} ")),
+            ClientStage::Waits(p) => has(format!("start {p}")) && size(p) == 0,
+            ClientStage::Receives(p) => has(format!("start {p}")) && (1..IMAGE).contains(&size(p)),
+            ClientStage::Pauses(p) => has(format!("end {p} ")),
         }
     }
 
@@ -307,7 +307,7 @@ impl Room {
 }
 
 /// Runs these, some at a time; fails with all that went wrong.
-fn run_all(scenarios: &[Scenario]) {
+fn run_all(scenarios: &[ChainScenario]) {
     let mut wrong = Vec::new();
     let mut number = 0;
     for some in scenarios.chunks(AT_ONCE) {
@@ -316,7 +316,10 @@ fn run_all(scenarios: &[Scenario]) {
             for scenario in some {
                 number += 1;
                 let name = format!("c{number}");
-                threads.push((scenario, scope.spawn(move || Room::new(&name, *scenario).run())));
+                threads.push((
+                    scenario,
+                    scope.spawn(move || MachineRoom::new(&name, *scenario).run()),
+                ));
             }
             for (scenario, thread) in threads {
                 let found = thread.join().unwrap();
@@ -331,20 +334,20 @@ fn run_all(scenarios: &[Scenario]) {
 }
 
 /// Everything that there is, in an order of its own.
-fn all() -> Vec<Scenario> {
+fn all() -> Vec<ChainScenario> {
     let mut moments = Vec::new();
     for p in PARTITIONS {
-        moments.extend([Moment::Waits(p), Moment::Receives(p), Moment::Pauses(p)]);
+        moments.extend([ClientStage::Waits(p), ClientStage::Receives(p), ClientStage::Pauses(p)]);
     }
     let mut all = Vec::new();
-    for script in [Script::Fog, Script::FogCareless, Script::Clonezilla] {
+    for script in [ImagingScript::Fog, ImagingScript::FogCareless, ImagingScript::Clonezilla] {
         for pauses in [[0, 0], [4, 4], [12, 12], [60, 60], [0, 12], [12, 0], [60, 0]] {
-            all.push(Scenario { script, pauses, reset: None });
+            all.push(ChainScenario { script, pauses, reset: None });
             for (machine, moment) in [SERVER, CLIENTS[0]]
                 .into_iter()
                 .flat_map(|m| moments.iter().map(move |at| (m, *at)))
             {
-                all.push(Scenario { script, pauses, reset: Some((machine, moment)) });
+                all.push(ChainScenario { script, pauses, reset: Some((machine, moment)) });
             }
         }
     }
@@ -360,14 +363,14 @@ fn each_partition_of_a_chain_holds_its_own_image_or_its_receiver_says_that_it_do
         return run_all(&all().into_iter().take(count).collect::<Vec<_>>());
     }
     let (client, server) = (CLIENTS[0], SERVER);
-    let scenario = |script, pauses, reset| Scenario { script, pauses, reset };
+    let scenario = |script, pauses, reset| ChainScenario { script, pauses, reset };
     run_all(&[
         // Longer than FOG's --max-wait for the second partition.
-        scenario(Script::Fog, [12, 12], None),
-        scenario(Script::Fog, [0, 0], Some((client, Moment::Receives(1)))),
-        scenario(Script::Fog, [3, 0], Some((client, Moment::Pauses(1)))),
-        scenario(Script::FogCareless, [0, 0], Some((client, Moment::Receives(2)))),
-        scenario(Script::Fog, [0, 0], Some((server, Moment::Receives(2)))),
-        scenario(Script::Clonezilla, [3, 3], Some((client, Moment::Pauses(1)))),
+        scenario(ImagingScript::Fog, [12, 12], None),
+        scenario(ImagingScript::Fog, [0, 0], Some((client, ClientStage::Receives(1)))),
+        scenario(ImagingScript::Fog, [3, 0], Some((client, ClientStage::Pauses(1)))),
+        scenario(ImagingScript::FogCareless, [0, 0], Some((client, ClientStage::Receives(2)))),
+        scenario(ImagingScript::Fog, [0, 0], Some((server, ClientStage::Receives(2)))),
+        scenario(ImagingScript::Clonezilla, [3, 3], Some((client, ClientStage::Pauses(1)))),
     ]);
 }

@@ -26,9 +26,9 @@ const LONG: usize = 6_000_000;
 const SMALL: usize = 3_000_000;
 
 /// Draws of one number (splitmix64).
-struct Chance(u64);
+struct SplitMix(u64);
 
-impl Chance {
+impl SplitMix {
     fn draw(&mut self, below: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -39,9 +39,9 @@ impl Chance {
 }
 
 /// A file as a disk; detached with the test.
-struct Disk(String);
+struct LoopDisk(String);
 
-impl Disk {
+impl LoopDisk {
     /// `None`: this machine has no loop devices to give.
     fn over(file: &Path) -> Option<Self> {
         let losetup = Command::new("losetup").args(["-f", "--show"]).arg(file).output().ok()?;
@@ -54,15 +54,15 @@ impl Disk {
     }
 }
 
-impl Drop for Disk {
+impl Drop for LoopDisk {
     fn drop(&mut self) {
         self.detach();
     }
 }
 
-struct Mounted(PathBuf);
+struct MountPoint(PathBuf);
 
-impl Mounted {
+impl MountPoint {
     fn new(args: &[&str], at: &Path) -> Option<Self> {
         std::fs::create_dir_all(at).unwrap();
         let mut mount = Command::new("mount");
@@ -71,7 +71,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for MountPoint {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
@@ -79,7 +79,7 @@ impl Drop for Mounted {
 
 /// Kind of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TargetCase {
     NewFile,
     OldFile,
     Mistyped,
@@ -108,38 +108,38 @@ enum Kind {
     DirFull,
 }
 
-const KINDS: [Kind; 26] = [
-    Kind::NewFile,
-    Kind::OldFile,
-    Kind::Mistyped,
-    Kind::MistypedByLink,
-    Kind::MistypedByDots,
-    Kind::Directory,
-    Kind::NoFolder,
-    Kind::Disk,
-    Kind::DiskTooSmall,
-    Kind::DiskMounted,
-    Kind::DiskDetached,
-    Kind::DiskBroken,
-    Kind::BackingFile,
-    Kind::FileTooSmall,
-    Kind::ReadOnly,
-    Kind::Full,
-    Kind::PipeWithoutReader,
-    Kind::PipeWithReader,
-    Kind::PipeWhoseReaderLeaves,
-    Kind::Output,
-    Kind::OutputCut,
-    Kind::Dir,
-    Kind::DirMissing,
-    Kind::DirIsFile,
-    Kind::DirReadOnly,
-    Kind::DirFull,
+const KINDS: [TargetCase; 26] = [
+    TargetCase::NewFile,
+    TargetCase::OldFile,
+    TargetCase::Mistyped,
+    TargetCase::MistypedByLink,
+    TargetCase::MistypedByDots,
+    TargetCase::Directory,
+    TargetCase::NoFolder,
+    TargetCase::Disk,
+    TargetCase::DiskTooSmall,
+    TargetCase::DiskMounted,
+    TargetCase::DiskDetached,
+    TargetCase::DiskBroken,
+    TargetCase::BackingFile,
+    TargetCase::FileTooSmall,
+    TargetCase::ReadOnly,
+    TargetCase::Full,
+    TargetCase::PipeWithoutReader,
+    TargetCase::PipeWithReader,
+    TargetCase::PipeWhoseReaderLeaves,
+    TargetCase::Output,
+    TargetCase::OutputCut,
+    TargetCase::Dir,
+    TargetCase::DirMissing,
+    TargetCase::DirIsFile,
+    TargetCase::DirReadOnly,
+    TargetCase::DirFull,
 ];
 
 /// One receiver and where it writes.
 #[derive(Default)]
-struct Scene {
+struct TargetScene {
     args: Vec<String>,
     /// Path at which the bytes are in the end, if they are anywhere.
     result: Option<PathBuf>,
@@ -151,8 +151,8 @@ struct Scene {
     untouched: Option<(PathBuf, Vec<u8>)>,
     /// Nothing may have this name afterwards.
     absent: Option<PathBuf>,
-    disk: Option<Disk>,
-    mounted: Option<Mounted>,
+    disk: Option<LoopDisk>,
+    mounted: Option<MountPoint>,
     /// Leaves after so many bytes; standard output where there is no pipe of its own.
     reader: Option<usize>,
     pipe: Option<PathBuf>,
@@ -163,29 +163,32 @@ fn to(path: &Path) -> Vec<String> {
     vec!["--to".to_owned(), path.to_str().unwrap().to_owned()]
 }
 
-fn disk(stage: &Stage, bytes: usize) -> Option<Disk> {
+fn disk(stage: &Stage, bytes: usize) -> Option<LoopDisk> {
     let path = stage.path("backing");
     File::create(&path).unwrap().set_len(bytes as u64).unwrap();
-    Disk::over(&path)
+    LoopDisk::over(&path)
 }
 
 /// A target of this kind; `None` where this machine cannot have one.
-fn scene(kind: Kind, stage: &Stage, chance: &mut Chance) -> Option<Scene> {
+fn scene(kind: TargetCase, stage: &Stage, chance: &mut SplitMix) -> Option<TargetScene> {
     let path = stage.path("target");
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     let name = format!("fanfare-no-{}", chance.draw(u64::MAX));
     let missing = Path::new("/dev").join(&name);
-    let mut scene = Scene { result: Some(path.clone()), args: to(&path), ..Scene::default() };
+    let mut scene =
+        TargetScene { result: Some(path.clone()), args: to(&path), ..TargetScene::default() };
     match kind {
-        Kind::NewFile => scene.may_pass = true,
-        Kind::OldFile => {
+        TargetCase::NewFile => scene.may_pass = true,
+        TargetCase::OldFile => {
             stage.file("target", chance.draw(2 * LONG as u64) as usize);
             scene.may_pass = true;
         }
-        Kind::Mistyped | Kind::MistypedByLink | Kind::MistypedByDots => {
+        TargetCase::Mistyped | TargetCase::MistypedByLink | TargetCase::MistypedByDots => {
             scene.args = match kind {
-                Kind::Mistyped => to(&missing),
-                Kind::MistypedByDots => to(&stage.path("../..").join("../../dev").join(&name)),
+                TargetCase::Mistyped => to(&missing),
+                TargetCase::MistypedByDots => {
+                    to(&stage.path("../..").join("../../dev").join(&name))
+                }
                 _ => {
                     std::os::unix::fs::symlink(&missing, stage.path("second")).unwrap();
                     std::os::unix::fs::symlink("second", &path).unwrap();
@@ -195,74 +198,78 @@ fn scene(kind: Kind, stage: &Stage, chance: &mut Chance) -> Option<Scene> {
             scene.at_once = Some(2);
             scene.absent = Some(missing);
         }
-        Kind::Directory => {
+        TargetCase::Directory => {
             std::fs::create_dir(&path).unwrap();
             scene.at_once = Some(2);
         }
-        Kind::NoFolder => {
+        TargetCase::NoFolder => {
             scene.args = to(&path.join("none/image"));
             scene.at_once = Some(5);
         }
-        Kind::Disk
-        | Kind::DiskTooSmall
-        | Kind::DiskMounted
-        | Kind::DiskDetached
-        | Kind::DiskBroken => on_disk(kind, stage, chance, &mut scene)?,
-        Kind::BackingFile => {
+        TargetCase::Disk
+        | TargetCase::DiskTooSmall
+        | TargetCase::DiskMounted
+        | TargetCase::DiskDetached
+        | TargetCase::DiskBroken => on_disk(kind, stage, chance, &mut scene)?,
+        TargetCase::BackingFile => {
             scene.disk = Some(disk(stage, LONG)?);
             scene.untouched = Some((stage.path("backing"), vec![0; LONG]));
             scene.args = to(&stage.path("backing"));
             scene.at_once = Some(5);
         }
-        Kind::FileTooSmall => {
+        TargetCase::FileTooSmall => {
             let size = format!("size={}k,mode=777", 4 + chance.draw(SMALL as u64 >> 10));
             let place = stage.path("tiny");
-            scene.mounted = Some(Mounted::new(&["-t", "tmpfs", "-o", &size, "tmpfs"], &place)?);
+            scene.mounted = Some(MountPoint::new(&["-t", "tmpfs", "-o", &size, "tmpfs"], &place)?);
             let file = place.join("old");
             std::fs::write(&file, b"old").unwrap();
             scene.args = to(&file);
             scene.untouched = Some((file, b"old".to_vec()));
         }
-        Kind::ReadOnly | Kind::DirReadOnly => {
+        TargetCase::ReadOnly | TargetCase::DirReadOnly => {
             let place = stage.path("fixed");
             std::fs::create_dir_all(&place).unwrap();
             let options = ["-t", "tmpfs", "-o", "ro,size=1m", "tmpfs"];
-            scene.mounted = Some(Mounted::new(&options, &place)?);
+            scene.mounted = Some(MountPoint::new(&options, &place)?);
             scene.at_once = Some(5);
             scene.args = match kind {
-                Kind::ReadOnly => to(&place.join("image")),
+                TargetCase::ReadOnly => to(&place.join("image")),
                 _ => vec![text(&place), "--once".to_owned()],
             };
         }
-        Kind::Full => scene.args = to(Path::new("/dev/full")),
-        Kind::PipeWithoutReader | Kind::PipeWithReader | Kind::PipeWhoseReaderLeaves => {
+        TargetCase::Full => scene.args = to(Path::new("/dev/full")),
+        TargetCase::PipeWithoutReader
+        | TargetCase::PipeWithReader
+        | TargetCase::PipeWhoseReaderLeaves => {
             let made = Command::new("mkfifo").arg(&path).status();
             assert!(made.unwrap().success());
             scene.result = Some(stage.path("taken"));
             match kind {
-                Kind::PipeWithoutReader => scene.at_once = Some(5),
-                Kind::PipeWithReader => (scene.may_pass, scene.reader) = (true, Some(usize::MAX)),
+                TargetCase::PipeWithoutReader => scene.at_once = Some(5),
+                TargetCase::PipeWithReader => {
+                    (scene.may_pass, scene.reader) = (true, Some(usize::MAX))
+                }
                 _ => scene.reader = Some(chance.draw(LONG as u64) as usize),
             }
             scene.pipe = Some(path);
         }
-        Kind::Output | Kind::OutputCut => {
+        TargetCase::Output | TargetCase::OutputCut => {
             scene.args = vec!["--stdout".to_owned()];
             scene.result = Some(stage.path("taken"));
-            scene.may_pass = kind == Kind::Output;
+            scene.may_pass = kind == TargetCase::Output;
             let cut = chance.draw(LONG as u64) as usize;
-            scene.reader = Some(if kind == Kind::Output { usize::MAX } else { cut });
+            scene.reader = Some(if kind == TargetCase::Output { usize::MAX } else { cut });
         }
-        Kind::Dir | Kind::DirMissing | Kind::DirIsFile | Kind::DirFull => {
+        TargetCase::Dir | TargetCase::DirMissing | TargetCase::DirIsFile | TargetCase::DirFull => {
             scene.args = vec![text(&path), "--once".to_owned()];
             scene.result = Some(path.join("sent"));
             match kind {
-                Kind::Dir => {
+                TargetCase::Dir => {
                     std::fs::create_dir(&path).unwrap();
                     scene.may_pass = true;
                 }
-                Kind::DirMissing => scene.at_once = Some(2),
-                Kind::DirIsFile => {
+                TargetCase::DirMissing => scene.at_once = Some(2),
+                TargetCase::DirIsFile => {
                     std::fs::write(&path, b"a file").unwrap();
                     scene.untouched = Some((path, b"a file".to_vec()));
                     scene.at_once = Some(2);
@@ -270,7 +277,7 @@ fn scene(kind: Kind, stage: &Stage, chance: &mut Chance) -> Option<Scene> {
                 _ => {
                     let size = format!("size={}k", 64 + chance.draw(SMALL as u64 >> 10));
                     let options = ["-t", "tmpfs", "-o", &size, "tmpfs"];
-                    scene.mounted = Some(Mounted::new(&options, &path)?);
+                    scene.mounted = Some(MountPoint::new(&options, &path)?);
                 }
             }
         }
@@ -279,39 +286,47 @@ fn scene(kind: Kind, stage: &Stage, chance: &mut Chance) -> Option<Scene> {
 }
 
 /// A disk as the target, in one of several states; `None` where this machine cannot have one.
-fn on_disk(kind: Kind, stage: &Stage, chance: &mut Chance, scene: &mut Scene) -> Option<()> {
+fn on_disk(
+    kind: TargetCase,
+    stage: &Stage,
+    chance: &mut SplitMix,
+    scene: &mut TargetScene,
+) -> Option<()> {
     match kind {
-        Kind::Disk | Kind::DiskTooSmall | Kind::DiskMounted | Kind::DiskDetached => {
+        TargetCase::Disk
+        | TargetCase::DiskTooSmall
+        | TargetCase::DiskMounted
+        | TargetCase::DiskDetached => {
             let small = chance.draw(SMALL as u64 / 4096) as usize * 4096 + 4096;
-            let bytes = if kind == Kind::DiskTooSmall { small } else { 2 * LONG };
+            let bytes = if kind == TargetCase::DiskTooSmall { small } else { 2 * LONG };
             let disk = disk(stage, bytes)?;
             scene.args = to(Path::new(&disk.0));
             scene.result = Some(PathBuf::from(&disk.0));
-            if kind == Kind::DiskTooSmall {
+            if kind == TargetCase::DiskTooSmall {
                 scene.untouched = Some((stage.path("backing"), vec![0; bytes]));
-            } else if kind == Kind::DiskMounted {
+            } else if kind == TargetCase::DiskMounted {
                 let made = Command::new("mkfs.ext4").args(["-q", &disk.0]).status();
                 made.is_ok_and(|status| status.success()).then_some(())?;
-                scene.mounted = Some(Mounted::new(&[&disk.0], &stage.path("mounted"))?);
+                scene.mounted = Some(MountPoint::new(&[&disk.0], &stage.path("mounted"))?);
                 scene.at_once = Some(5);
             } else {
                 scene.may_pass = true;
             }
-            if kind == Kind::DiskDetached {
+            if kind == TargetCase::DiskDetached {
                 scene.detaches = Some(Duration::from_millis(chance.draw(1500)));
                 // It goes when whoever has it open closes it; what was written is in its file.
                 scene.result = Some(stage.path("backing"));
             }
             scene.disk = Some(disk);
         }
-        Kind::DiskBroken => {
+        TargetCase::DiskBroken => {
             // A disk whose writes fail when they are synced: its file has no room.
             let size = format!("size={}k,mode=777", 64 + chance.draw(SMALL as u64 >> 10));
             let place = stage.path("tiny");
-            scene.mounted = Some(Mounted::new(&["-t", "tmpfs", "-o", &size, "tmpfs"], &place)?);
+            scene.mounted = Some(MountPoint::new(&["-t", "tmpfs", "-o", &size, "tmpfs"], &place)?);
             let backing = place.join("backing");
             File::create(&backing).unwrap().set_len(2 * LONG as u64).unwrap();
-            let disk = Disk::over(&backing)?;
+            let disk = LoopDisk::over(&backing)?;
             scene.args = to(Path::new(&disk.0));
             scene.result = Some(PathBuf::from(&disk.0));
             scene.disk = Some(disk);
@@ -329,8 +344,8 @@ fn read(from: impl std::io::Read, most: usize, into: &Path) {
 }
 
 /// Looks for what is wrong with this target; empty: nothing.
-fn attempt(seed: u64) -> Result<Option<Kind>, String> {
-    let mut chance = Chance(seed);
+fn attempt(seed: u64) -> Result<Option<TargetCase>, String> {
+    let mut chance = SplitMix(seed);
     let kind = KINDS[chance.draw(KINDS.len() as u64) as usize];
     let stage = Stage::new();
     let Some(mut scene) = scene(kind, &stage, &mut chance) else { return Ok(None) };
@@ -370,7 +385,7 @@ fn attempt(seed: u64) -> Result<Option<Kind>, String> {
         let sender: Running = stage.start("send", &args);
         if let Some((after, disk)) = detaches {
             thread::sleep(after);
-            Disk(disk).detach();
+            LoopDisk(disk).detach();
         }
         let ended = sender.end();
         receipts = ended.all("receipt").len();
@@ -401,7 +416,7 @@ fn attempt(seed: u64) -> Result<Option<Kind>, String> {
     if passed && !scene.may_pass {
         return fail("it cannot have gone well");
     }
-    if scene.may_pass && kind != Kind::DiskDetached && code != Some(0) {
+    if scene.may_pass && kind != TargetCase::DiskDetached && code != Some(0) {
         return fail("it has not gone well");
     }
     if code.is_none_or(|code| code == 101 || code > 130) {
@@ -419,10 +434,14 @@ fn attempt(seed: u64) -> Result<Option<Kind>, String> {
     Ok(Some(kind))
 }
 
-fn kind_is_dir(kind: Kind) -> bool {
+fn kind_is_dir(kind: TargetCase) -> bool {
     matches!(
         kind,
-        Kind::Dir | Kind::DirMissing | Kind::DirIsFile | Kind::DirReadOnly | Kind::DirFull
+        TargetCase::Dir
+            | TargetCase::DirMissing
+            | TargetCase::DirIsFile
+            | TargetCase::DirReadOnly
+            | TargetCase::DirFull
     )
 }
 

@@ -30,7 +30,7 @@ const FORGOTTEN: f64 = 4.0;
 
 /// Rate that passed, and when that was seen.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ceiling {
+pub(super) struct RateCeiling {
     passed: f64,
     since: Time,
     /// The time in which the rate doubles, as long as it is not sure.
@@ -45,7 +45,7 @@ pub(super) struct Ceiling {
 
 /// Sample of what arrived on a receiver's path.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sight {
+pub(super) struct ArrivalSample {
     /// Bytes a second that arrived.
     pub(super) passed: f64,
     /// The rate that was lowered for it, bytes a second.
@@ -54,9 +54,9 @@ pub(super) struct Sight {
     pub(super) rtt: Duration,
 }
 
-impl Ceiling {
+impl RateCeiling {
     /// Loss has ended at a lower rate, perhaps again.
-    pub(super) fn new(now: Time, seen: Sight, before: Option<Self>) -> Self {
+    pub(super) fn new(now: Time, seen: ArrivalSample, before: Option<Self>) -> Self {
         let before = before.filter(|before| now.since(before.since) < REMEMBERED);
         let again = before.filter(|before| {
             let ratio = seen.passed / before.passed.max(1.0);
@@ -97,12 +97,16 @@ mod tests {
     use super::*;
     use fanfare_units::time::at;
 
-    const SIGHT: Sight =
-        Sight { passed: 1000.0, from: 5000.0, node: NodeId(1), rtt: Duration::from_millis(10) };
+    const SIGHT: ArrivalSample = ArrivalSample {
+        passed: 1000.0,
+        from: 5000.0,
+        node: NodeId(1),
+        rtt: Duration::from_millis(10),
+    };
 
     #[test]
     fn what_was_seen_once_may_be_chance_and_is_gone_in_less_than_a_second() {
-        let ceiling = Ceiling::new(at(1000), SIGHT, None);
+        let ceiling = RateCeiling::new(at(1000), SIGHT, None);
         assert_eq!(ceiling.rate(at(1000)), Some(970.0));
         assert_eq!(ceiling.rate(at(1300)), Some(1940.0));
         assert_eq!((ceiling.rate(at(1700)), ceiling.is_sure()), (None, false));
@@ -110,16 +114,16 @@ mod tests {
 
     #[test]
     fn what_is_seen_again_goes_up_by_six_tenths_in_three_seconds_and_is_gone_soon_after() {
-        let first = Ceiling::new(at(0), Sight { from: 9000.0, ..SIGHT }, None);
-        let second = Ceiling::new(at(500), SIGHT, Some(first));
-        let ceiling = Ceiling::new(at(1000), SIGHT, Some(second));
+        let first = RateCeiling::new(at(0), ArrivalSample { from: 9000.0, ..SIGHT }, None);
+        let second = RateCeiling::new(at(500), SIGHT, Some(first));
+        let ceiling = RateCeiling::new(at(1000), SIGHT, Some(second));
         assert!(!second.is_sure() && ceiling.is_sure() && ceiling.from == 9000.0);
         let later = ceiling.rate(at(4000)).unwrap();
         assert!((later - 970.0 * 1.6).abs() < 1e-6, "{later}");
         assert!(ceiling.rate(at(4300)).is_some() && ceiling.rate(at(4500)).is_none());
-        let elsewhere = Sight { node: NodeId(2), ..SIGHT };
-        let less = Sight { passed: 500.0, ..SIGHT };
-        assert!(!Ceiling::new(at(1000), elsewhere, Some(second)).is_sure());
-        assert!(!Ceiling::new(at(1000), less, Some(second)).is_sure());
+        let elsewhere = ArrivalSample { node: NodeId(2), ..SIGHT };
+        let less = ArrivalSample { passed: 500.0, ..SIGHT };
+        assert!(!RateCeiling::new(at(1000), elsewhere, Some(second)).is_sure());
+        assert!(!RateCeiling::new(at(1000), less, Some(second)).is_sure());
     }
 }

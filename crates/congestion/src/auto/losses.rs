@@ -3,7 +3,7 @@
 
 use super::{
     Auto,
-    ceiling::{Ceiling, Sight},
+    ceiling::{ArrivalSample, RateCeiling},
     growth,
     random_loss::{RandomLoss, Sent, Verdict},
     seen::Seen,
@@ -48,7 +48,7 @@ pub(super) struct Losses {
     /// Number of times in a row.
     proofs: u32,
     /// Rate that passed when a lower rate ended it.
-    pub(super) ceiling: Option<Ceiling>,
+    pub(super) ceiling: Option<RateCeiling>,
     /// Nobody else was on the link then, and there was no queue.
     alone: bool,
     queueless: bool,
@@ -161,8 +161,8 @@ impl Auto {
                 let passed = self.losses.passed;
                 let passed = if over > 0.0 { passed.min(passing * (1.0 - over)) } else { passed };
                 if self.losses.queueless {
-                    let sight = Sight { passed, from: self.losses.from, node, rtt };
-                    self.losses.ceiling = Some(Ceiling::new(now, sight, self.losses.ceiling));
+                    let sight = ArrivalSample { passed, from: self.losses.from, node, rtt };
+                    self.losses.ceiling = Some(RateCeiling::new(now, sight, self.losses.ceiling));
                 } else {
                     self.losses.ended = Some(now);
                 }

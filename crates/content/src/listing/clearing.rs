@@ -13,7 +13,7 @@ use crate::receipt::Reason;
 
 /// Limits of what may be cleared away, and what is gone.
 #[derive(Debug)]
-pub(crate) struct Clearing<'a> {
+pub(crate) struct DirectoryClearing<'a> {
     /// So many names at most.
     pub(crate) max: u64,
     /// Time since which no change is cleared away: what has changed since then stays.
@@ -24,7 +24,7 @@ pub(crate) struct Clearing<'a> {
     pub(crate) deleted: Vec<Deleted>,
 }
 
-impl Clearing<'_> {
+impl DirectoryClearing<'_> {
     /// Removes the directory `name` in `parent` if all of it may go.
     pub(crate) fn clear(
         &mut self,

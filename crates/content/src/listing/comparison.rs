@@ -9,7 +9,7 @@ use fanfare_os::io::Errno;
 use super::{
     Kind,
     extras::{Bounds, Extras, Obstacle, Place, visit},
-    instead::Instead,
+    instead::DisplacedFiles,
     reader::{ListingReader, ReadError},
     tree::{self, Name},
 };
@@ -33,15 +33,15 @@ pub(super) struct Comparison<'a, R> {
     /// Files that a conflict has given a number stay beside the one whose name they have.
     keep_numbered: bool,
     /// Files that are kept aside, because something else has their names.
-    instead: &'a Instead,
+    instead: &'a DisplacedFiles,
     /// What is here and not listed.
     extras: &'a mut dyn Extras,
-    found: Found,
+    found: ComparisonResult,
 }
 
 /// Result of one way through both.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct ComparisonResult {
     /// Directories that are listed, at the top.
     pub(super) roots: Vec<String>,
     /// Names that something of another kind has here.
@@ -73,11 +73,11 @@ impl<'a, R: Read> Comparison<'a, R> {
         target: BorrowedFd<'_>,
         bounds: Bounds<'a>,
         keep_numbered: bool,
-        instead: &'a Instead,
+        instead: &'a DisplacedFiles,
         extras: &'a mut dyn Extras,
-    ) -> Result<Found, Obstacle> {
+    ) -> Result<ComparisonResult, Obstacle> {
         let listing = ListingReader::open(input)?;
-        let found = Found::default();
+        let found = ComparisonResult::default();
         let mut comparison = Self { listing, bounds, keep_numbered, instead, extras, found };
         while let Some((name, _)) = comparison.listing.present() {
             let root = name.split('/').next().unwrap_or_default().to_owned();
@@ -301,7 +301,7 @@ mod tests {
         let (device, stop) = (tree::device(target.as_fd()).unwrap(), AtomicBool::new(false));
         let bounds = Bounds { device, since, stop: &stop };
         let (mut count, mut gone) = (Count::default(), Vec::new());
-        let none = Instead::default();
+        let none = DisplacedFiles::default();
         Comparison::run(listing, target.as_fd(), bounds, keep_numbered, &none, &mut count)?;
         let mut tell = |path: &str, directory: bool| {
             gone.push(if directory { format!("{path}/") } else { path.to_owned() });
@@ -420,7 +420,7 @@ mod tests {
         let bounds = Bounds { device, since: NEVER, stop: &stop };
         let mut remove = Remove { touched: BTreeSet::new(), tell: &mut |_, _| true };
         let listing = list(&[("t/a", F)]);
-        let none = Instead::default();
+        let none = DisplacedFiles::default();
         Comparison::run(&listing[..], target.as_fd(), bounds, false, &none, &mut remove).unwrap();
         let left = [".fanfare-1.part", "a", "old/", "old/.fanfare-ledger"];
         assert_eq!(all(&scratch.path().join("t")), left);
@@ -458,7 +458,7 @@ mod tests {
         for left in [3, 2, 1] {
             // Killed after the first name.
             let mut remove = Remove { touched: BTreeSet::new(), tell: &mut |_, _| false };
-            let none = Instead::default();
+            let none = DisplacedFiles::default();
             let run =
                 Comparison::run(&listing[..], target.as_fd(), bounds, false, &none, &mut remove);
             assert_eq!(run, Err(Obstacle::Stopped));

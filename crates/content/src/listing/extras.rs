@@ -54,7 +54,7 @@ impl Obstacle {
 pub(crate) type Moment = (i64, i64);
 
 /// Device and number of a file, whatever its names.
-type Inode = (u64, u64);
+type InodeKey = (u64, u64);
 
 /// By what all steps are bound.
 #[derive(Debug, Clone, Copy)]
@@ -94,9 +94,9 @@ pub(super) struct Place<'a> {
 /// What is done with each.
 pub(super) trait Extras {
     /// Something that is no directory. `linked`: it has other names.
-    fn file(&mut self, place: Place<'_>, linked: Option<Inode>) -> Result<(), Obstacle>;
+    fn file(&mut self, place: Place<'_>, linked: Option<InodeKey>) -> Result<(), Obstacle>;
     /// Tells whether another name of this file has been removed, which has changed it.
-    fn has_touched(&self, inode: Inode) -> bool {
+    fn has_touched(&self, inode: InodeKey) -> bool {
         let _ = inode;
         false
     }
@@ -150,7 +150,7 @@ pub(super) fn visit(
     Ok(())
 }
 
-fn inode(stat: &Stat) -> Inode {
+fn inode(stat: &Stat) -> InodeKey {
     // Their types differ from one architecture to the other.
     #[allow(clippy::useless_conversion)]
     (u64::from(stat.st_dev), u64::from(stat.st_ino))
@@ -161,7 +161,7 @@ fn inode(stat: &Stat) -> Inode {
 pub(super) struct Count(pub(super) u64);
 
 impl Extras for Count {
-    fn file(&mut self, _: Place<'_>, _: Option<Inode>) -> Result<(), Obstacle> {
+    fn file(&mut self, _: Place<'_>, _: Option<InodeKey>) -> Result<(), Obstacle> {
         self.0 += 1;
         Ok(())
     }
@@ -183,7 +183,7 @@ pub(super) struct Remove<'a> {
     pub(super) tell: &'a mut dyn FnMut(&str, bool) -> bool,
     /// Files of which a name was removed, and others may be left. Removing one sets the file's time of
     /// change, which does not mean that somebody is at work on it.
-    pub(super) touched: BTreeSet<Inode>,
+    pub(super) touched: BTreeSet<InodeKey>,
 }
 
 impl Remove<'_> {
@@ -201,12 +201,12 @@ impl Remove<'_> {
 }
 
 impl Extras for Remove<'_> {
-    fn file(&mut self, place: Place<'_>, linked: Option<Inode>) -> Result<(), Obstacle> {
+    fn file(&mut self, place: Place<'_>, linked: Option<InodeKey>) -> Result<(), Obstacle> {
         self.touched.extend(linked);
         self.unlink(place, AtFlags::empty()).map(|_| ())
     }
 
-    fn has_touched(&self, inode: Inode) -> bool {
+    fn has_touched(&self, inode: InodeKey) -> bool {
         self.touched.contains(&inode)
     }
 

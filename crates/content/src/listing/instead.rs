@@ -12,13 +12,13 @@ use crate::placed::Placed;
 
 /// Files that are kept aside until what has their names is gone.
 #[derive(Debug, Default)]
-pub struct Instead {
+pub struct DisplacedFiles {
     /// By the name that each is to have, as text.
     files: BTreeMap<String, Placed>,
     may_be_placed: bool,
 }
 
-impl Instead {
+impl DisplacedFiles {
     /// Takes what was placed elsewhere. `may_be_placed`: what has the names may go.
     pub fn new<'a>(files: impl Iterator<Item = &'a Placed>, may_be_placed: bool) -> Self {
         let named =

@@ -29,8 +29,8 @@ mod reader;
 mod removal;
 mod tree;
 
-pub(crate) use clearing::Clearing;
-pub use instead::Instead;
+pub(crate) use clearing::DirectoryClearing;
+pub use instead::DisplacedFiles;
 pub(crate) use lister::Lister;
 pub use lister::ListingError;
 pub(crate) use removal::now;

@@ -12,9 +12,9 @@ use fanfare_os::{fs::Mode, io::Errno};
 
 use super::{
     LISTING_MAX,
-    comparison::{Comparison, Found, InTheWay},
+    comparison::{Comparison, ComparisonResult, InTheWay},
     extras::{Bounds, Count, Extras, Moment, Obstacle, Remove},
-    instead::Instead,
+    instead::DisplacedFiles,
     tree,
 };
 use crate::{placed::Placed, receipt::Reason, received::Received, source};
@@ -87,7 +87,7 @@ pub struct Removal {
     /// What may be removed.
     pub limits: Limits,
     /// Files that are kept aside until something else has made room for them.
-    pub instead: Instead,
+    pub instead: DisplacedFiles,
 }
 
 impl Removal {
@@ -193,7 +193,7 @@ impl Removal {
         target: BorrowedFd<'_>,
         bounds: Bounds<'_>,
         extras: &mut dyn Extras,
-    ) -> Result<Found, (Reason, String)> {
+    ) -> Result<ComparisonResult, (Reason, String)> {
         let input = BufReader::new(Reader::new(self.part.file.handle())).take(self.size);
         let keep_numbered = self.limits.keep_numbered;
         Comparison::run(input, target, bounds, keep_numbered, &self.instead, extras)

@@ -1,7 +1,7 @@
 //! What is sent as it is read.
 
 use fanfare_os::{
-    device::{self, Mounted},
+    device::{self, DeviceMount},
     fd::AsFd,
     file::FileTypeExt as _,
     text::OsStrExt,
@@ -57,7 +57,7 @@ impl Sources {
 
     /// Directories at which the device that is read, or a part of it, is mounted.
     #[must_use]
-    pub fn mounts(&self) -> Vec<Mounted> {
+    pub fn mounts(&self) -> Vec<DeviceMount> {
         self.stream.as_ref().map(|stream| device::mounts(&stream.input)).unwrap_or_default()
     }
 

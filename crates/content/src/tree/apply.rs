@@ -20,13 +20,13 @@ use fanfare_os::{
 
 use super::{
     entry::{Carried, Entry, First, Kind, Properties},
-    place::{New, Room, disk, place},
+    place::{LinkPlace, New, disk, place},
     properties,
     reader::TreeReader,
     restoration::{Restored, Rules},
     stays_inside,
 };
-use crate::{listing::Clearing, receipt::Reason};
+use crate::{listing::DirectoryClearing, receipt::Reason};
 
 /// Most names that are told with what became of them.
 const TOLD_MAX: usize = 1000;
@@ -36,7 +36,7 @@ pub(super) struct Applier<'a> {
     directory: &'a Directory,
     rules: Rules,
     /// Limits of what may go for a link.
-    clearing: Option<Clearing<'a>>,
+    clearing: Option<DirectoryClearing<'a>>,
     /// What the sender carries and this receiver takes.
     carried: Carried,
     parents: Parents<'a>,
@@ -52,7 +52,7 @@ impl<'a> Applier<'a> {
     pub(super) fn new(
         directory: &'a Directory,
         rules: Rules,
-        clearing: Option<Clearing<'a>>,
+        clearing: Option<DirectoryClearing<'a>>,
     ) -> Self {
         Self {
             directory,
@@ -136,7 +136,7 @@ impl<'a> Applier<'a> {
             return Err(Reason::LinkRefused);
         }
         let parent = self.parents.get(parts).map_err(|error| reason_of(&error))?;
-        let room = Room { top: self.directory, parent, path: &name.to_string() };
+        let room = LinkPlace { top: self.directory, parent, path: &name.to_string() };
         let new = New::Link(target);
         let placed = place(&room, last, &new, self.rules.conflict, self.clearing.as_mut())?;
         let parent = descriptor(parent).map_err(disk)?;
@@ -161,7 +161,7 @@ impl<'a> Applier<'a> {
         let (parts, last) = name.split();
         let parent = self.parents.get(parts).map_err(|error| reason_of(&error))?;
         let new = New::HardLink(of_parent, of_last);
-        let room = Room { top: self.directory, parent, path: &name.to_string() };
+        let room = LinkPlace { top: self.directory, parent, path: &name.to_string() };
         let placed = place(&room, last, &new, self.rules.conflict, self.clearing.as_mut())?;
         self.restored.hard_links += 1;
         judge(&placed, last, Ok(true))

@@ -11,7 +11,7 @@ use fanfare_os::{
     io::Errno,
 };
 
-use crate::{listing::Clearing, receipt::Reason};
+use crate::{listing::DirectoryClearing, receipt::Reason};
 
 /// Tries to find a free `name.1`, `name.2`, … before giving up.
 const SUFFIX_MAX: u32 = 9999;
@@ -49,7 +49,7 @@ impl New<'_> {
 }
 
 /// Place of a link.
-pub(super) struct Room<'a> {
+pub(super) struct LinkPlace<'a> {
     /// The receiver's directory.
     pub(super) top: &'a Directory,
     pub(super) parent: &'a dyn DirectoryHandle,
@@ -59,13 +59,13 @@ pub(super) struct Room<'a> {
 
 /// Gives it the name `name` there, as far as `conflict` lets it. The name that it has got.
 pub(super) fn place(
-    room: &Room<'_>,
+    room: &LinkPlace<'_>,
     name: &str,
     new: &New<'_>,
     conflict: Conflict,
-    mut clearing: Option<&mut Clearing<'_>>,
+    mut clearing: Option<&mut DirectoryClearing<'_>>,
 ) -> Result<String, Reason> {
-    let Room { top, parent, path } = *room;
+    let LinkPlace { top, parent, path } = *room;
     let fd = descriptor(parent).map_err(disk)?;
     for number in 0..=SUFFIX_MAX {
         let candidate = if number == 0 { name.to_owned() } else { format!("{name}.{number}") };
@@ -84,7 +84,7 @@ pub(super) fn place(
                 match in_writable(parent, || replace(top, fd, &bytes, new)) {
                     Err(Errno::EXIST) => {
                         let clearing = clearing.as_mut().ok_or(Reason::InTheWay)?;
-                        let aside = Aside::make(top, new).map_err(disk)?;
+                        let aside = TemporaryLink::make(top, new).map_err(disk)?;
                         clearing.clear(fd, &bytes, path)?;
                         in_writable(parent, || aside.rename(fd, &bytes)).map_err(disk)?;
                     }
@@ -108,16 +108,16 @@ fn replace(
     if kind_of(&here).is_dir() {
         return Err(Errno::EXIST);
     }
-    Aside::make(top, new)?.rename(parent, name)
+    TemporaryLink::make(top, new)?.rename(parent, name)
 }
 
 /// A link under a name of our own, which goes unless it gets its own.
-struct Aside<'a> {
+struct TemporaryLink<'a> {
     own: BorrowedFd<'a>,
     name: String,
 }
 
-impl<'a> Aside<'a> {
+impl<'a> TemporaryLink<'a> {
     fn make(top: &'a Directory, new: &New<'_>) -> Result<Self, Errno> {
         let (own, name) = (descriptor(top.handle())?, top.own_name("link", ".new"));
         let _ = fanfare_os::fs::unlinkat(own, name.as_str(), AtFlags::empty());
@@ -131,7 +131,7 @@ impl<'a> Aside<'a> {
     }
 }
 
-impl Drop for Aside<'_> {
+impl Drop for TemporaryLink<'_> {
     fn drop(&mut self) {
         let _ = fanfare_os::fs::unlinkat(self.own, self.name.as_str(), AtFlags::empty());
     }

@@ -9,7 +9,7 @@ use fanfare_disk::{Reader, directory::Directory, placement::Conflict};
 
 use super::{TREE_MAX, apply::Applier, entry::Carried};
 use crate::{
-    listing::{Clearing, Deleted, now},
+    listing::{Deleted, DirectoryClearing, now},
     receipt::Reason,
     received::Received,
     source,
@@ -89,7 +89,7 @@ impl Restoration {
         let since = since.map_err(|errno| Reason::of_disk(&errno.into()))?;
         let deleted = Vec::new();
         let clears = self.rules.clears;
-        let clearing = clears.map(|max| Clearing { max, since, stop, deleted });
+        let clearing = clears.map(|max| DirectoryClearing { max, since, stop, deleted });
         let applier = Applier::new(&self.directory, self.rules, clearing);
         let restored = applier.run(input, stop).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => Reason::Refused,

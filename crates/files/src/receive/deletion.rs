@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fanfare_content::{
     announcement::Details,
-    listing::{Instead, Limits, Outcome, Removal, Step},
+    listing::{DisplacedFiles, Limits, Outcome, Removal, Step},
     receipt::Reason,
 };
 use fanfare_disk::placement::Conflict;
@@ -101,7 +101,7 @@ impl ReceiveJob {
                 Some(part) => {
                     let part = part.into_received();
                     let replaces = self.options.conflict == Conflict::Overwrite;
-                    let instead = Instead::new(self.record_of(key).displaced(), replaces);
+                    let instead = DisplacedFiles::new(self.record_of(key).displaced(), replaces);
                     let (directory, root) = (self.directory.clone(), details.root);
                     let limits = Limits {
                         allowed: self.options.allow_delete,

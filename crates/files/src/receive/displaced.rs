@@ -12,7 +12,7 @@ use fanfare_proto::{ObjectKey, Session};
 
 use super::{
     ReceiveJob,
-    record::{Displaced, OpenObject, Record},
+    record::{DisplacedFile, OpenObject, Record},
 };
 use crate::{
     event::{Outbox, ReceiveEvent, TransferEvent},
@@ -29,7 +29,7 @@ impl ReceiveJob {
         }
         let turn = object.turn;
         let displaced = held.files.extract_if(.., |placed| placed.displaced.is_some());
-        let displaced = displaced.map(|placed| Displaced { key, placed, turn, elapsed });
+        let displaced = displaced.map(|placed| DisplacedFile { key, placed, turn, elapsed });
         record.displaced.extend(displaced);
     }
 
@@ -47,7 +47,7 @@ impl ReceiveJob {
         let replaced: BTreeMap<SafeName, Placed> = replaced.into_iter().map(named).collect();
         let mut failed = BTreeSet::new();
         let mut told = Vec::new();
-        for Displaced { key, placed, turn, elapsed } in displaced {
+        for DisplacedFile { key, placed, turn, elapsed } in displaced {
             let in_place = placed.displaced.as_ref().and_then(|wanted| replaced.get(wanted));
             if in_place.is_none() && failed.insert(key.object.0) {
                 record.fail(key, turn, Reason::NameRejected);

@@ -143,7 +143,7 @@ pub(super) enum StreamState {
 
 /// A file that is kept aside.
 #[derive(Debug)]
-pub(super) struct Displaced {
+pub(super) struct DisplacedFile {
     /// Of which object it is.
     pub(super) key: ObjectKey,
     pub(super) placed: Placed,
@@ -167,7 +167,7 @@ pub(super) struct Record {
     /// How often the announcements of these had lost their hash.
     asked: BTreeMap<u16, u8>,
     /// Files that are kept aside until a listing says what becomes of what has their names.
-    pub(super) displaced: Vec<Displaced>,
+    pub(super) displaced: Vec<DisplacedFile>,
     /// A listing of it has been followed, and so many names were removed.
     pub(super) mirrored: Option<u64>,
     /// Objects announced, but for those that were forgotten and may come anew.

@@ -10,7 +10,7 @@ use super::{ChainWanted, ReceiveJob, ReceiveOptions, SenderFilter, Until};
 
 /// Decision about a sender that is not heard yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Screened {
+pub(super) enum ScreeningResult {
     /// It is heard, and no other.
     Taken,
     /// It is not the one that is waited for.
@@ -36,7 +36,7 @@ impl ReceiveOptions {
         sender: NodeId,
         address: IpAddr,
         invitation: &Invitation,
-    ) -> Screened {
+    ) -> ScreeningResult {
         let is_wanted = match &self.from {
             SenderFilter::Any | SenderFilter::Key(_) => true,
             SenderFilter::Node(node) => *node == sender,
@@ -45,11 +45,11 @@ impl ReceiveOptions {
         };
         let label = self.stream.as_deref().map(stream_label);
         if !is_wanted || (label.is_some() && label != invitation.stream) {
-            return Screened::Passed;
+            return ScreeningResult::Passed;
         }
         match (self.chain, invitation.place) {
             (Some(wanted), Some(place)) => wanted.judge(place),
-            (Some(_), None) | (None, _) => Screened::Taken,
+            (Some(_), None) | (None, _) => ScreeningResult::Taken,
         }
     }
 }
@@ -57,13 +57,13 @@ impl ReceiveOptions {
 impl ChainWanted {
     /// A sender that is still at an earlier place of the same chain will end, and the next one is
     /// waited for. All else would be another image than the one that is wanted.
-    fn judge(self, place: ChainPlace) -> Screened {
+    fn judge(self, place: ChainPlace) -> ScreeningResult {
         let is_same = self.after.is_none_or(|chain| chain == place.chain);
         let follows = self.after.is_some();
         match place.place.cmp(&self.place) {
-            std::cmp::Ordering::Equal if is_same => Screened::Taken,
-            std::cmp::Ordering::Less if is_same && follows => Screened::Passed,
-            _ => Screened::TooLate,
+            std::cmp::Ordering::Equal if is_same => ScreeningResult::Taken,
+            std::cmp::Ordering::Less if is_same && follows => ScreeningResult::Passed,
+            _ => ScreeningResult::TooLate,
         }
     }
 }
@@ -96,7 +96,7 @@ mod tests {
         Invitation::new("server", 1, 0).to_stream("d1p1.img", place)
     }
 
-    fn screened(options: &ReceiveOptions, invitation: &Invitation) -> Screened {
+    fn screened(options: &ReceiveOptions, invitation: &Invitation) -> ScreeningResult {
         options.screen(NodeId(1), HERE, invitation)
     }
 
@@ -106,12 +106,12 @@ mod tests {
             stream: Some(name.to_owned()),
             ..ReceiveOptions::default()
         };
-        assert_eq!(screened(&wants("d1p1.img"), &invitation(None)), Screened::Taken);
-        assert_eq!(screened(&wants("d1p2.img"), &invitation(None)), Screened::Passed);
+        assert_eq!(screened(&wants("d1p1.img"), &invitation(None)), ScreeningResult::Taken);
+        assert_eq!(screened(&wants("d1p2.img"), &invitation(None)), ScreeningResult::Passed);
         let files = Invitation::new("server", 1, 0);
-        assert_eq!(screened(&wants("d1p1.img"), &files), Screened::Passed);
+        assert_eq!(screened(&wants("d1p1.img"), &files), ScreeningResult::Passed);
         let other = ReceiveOptions { from: SenderFilter::Node(NodeId(2)), ..wants("d1p1.img") };
-        assert_eq!(screened(&other, &invitation(None)), Screened::Passed);
+        assert_eq!(screened(&other, &invitation(None)), ScreeningResult::Passed);
     }
 
     /// Every place that a receiver can want and a sender can have, of one chain or two: what is taken
@@ -124,13 +124,13 @@ mod tests {
                 let options = ReceiveOptions { chain, ..ReceiveOptions::default() };
                 let place = ChainPlace { chain: 7, place: has };
                 let expected = match after {
-                    None | Some(7) if wants == has => Screened::Taken,
-                    Some(7) if has < wants => Screened::Passed,
-                    _ => Screened::TooLate,
+                    None | Some(7) if wants == has => ScreeningResult::Taken,
+                    Some(7) if has < wants => ScreeningResult::Passed,
+                    _ => ScreeningResult::TooLate,
                 };
                 let found = screened(&options, &invitation(Some(place)));
                 assert_eq!(found, expected, "wants {wants} after {after:?}, sender has {has}");
-                assert_eq!(screened(&options, &invitation(None)), Screened::Taken);
+                assert_eq!(screened(&options, &invitation(None)), ScreeningResult::Taken);
             }
         }
     }

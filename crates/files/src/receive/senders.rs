@@ -6,7 +6,7 @@ use std::{net::SocketAddr, time::Duration};
 use fanfare_content::invitation::Invitation;
 use fanfare_proto::{InstanceId, NodeId, ObjectKey, OnlyFrom, Session, Time};
 
-use super::{ReceiveJob, SenderFilter, Until, record::Record, screening::Screened};
+use super::{ReceiveJob, SenderFilter, Until, record::Record, screening::ScreeningResult};
 use crate::event::{Outbox, ReceiveEvent, TransferEvent};
 
 /// With [`Until::SenderEnded`], a sender whose transfer has begun may be silent for so long. A laptop
@@ -90,7 +90,7 @@ impl ReceiveJob {
             let Some(invitation) = invitation.and_then(Invitation::parse) else { return };
             let address = source.ip().to_canonical();
             match self.options.screen(sender, address, &invitation) {
-                Screened::Taken => {
+                ScreeningResult::Taken => {
                     self.note_place(&invitation);
                     // Others at its address have other names, or other streams. Who is started again has
                     // another id, is refused once, and is known by its name again.
@@ -100,11 +100,11 @@ impl ReceiveJob {
                     let only = OnlyFrom { node: Some(sender), address };
                     return session.receiver().hear_only(Some(only));
                 }
-                Screened::TooLate => {
+                ScreeningResult::TooLate => {
                     self.note_place(&invitation);
                     self.end_out_of_place();
                 }
-                Screened::Passed => {}
+                ScreeningResult::Passed => {}
             }
             if self.binding.source(sender).is_none() {
                 self.binding.on_sender(sender, source);

@@ -10,7 +10,7 @@ use super::{ReceiveJob, record::StreamState};
 use crate::{
     event::{Outbox, ReceiveEvent, TransferEvent},
     file_storage::FileStorage,
-    stream::writer::{Arrived, Destination, Shortage, StreamWriter, Told, Written},
+    stream::writer::{Arrived, Destination, SpaceShortage, StreamWriter, Told, Written},
     verify::Origin,
 };
 
@@ -163,7 +163,7 @@ impl ReceiveJob {
                     self.on_piece_written(now, session, storage, key, placed, out);
                 }
                 Told::Written(Written { key, result: Err(reason), shortage }) => {
-                    if let Some(Shortage { needed, room }) = shortage {
+                    if let Some(SpaceShortage { needed, room }) = shortage {
                         out.push(TransferEvent::Receive(ReceiveEvent::TooSmall { needed, room }));
                     }
                     self.on_stream_failed(now, session, storage, key, reason, out);

@@ -68,7 +68,7 @@ fn taken(meta: &Metadata) -> u64 {
 
 /// Kind of what stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum PathKind {
     Nothing,
     File,
     Device,
@@ -78,12 +78,12 @@ pub(super) enum Found {
 
 /// A path without links, and what stands there.
 #[derive(Debug)]
-pub(super) struct Resolved {
+pub(super) struct ResolvedPath {
     pub(super) real: PathBuf,
-    pub(super) found: Found,
+    pub(super) found: PathKind,
 }
 
-impl Resolved {
+impl ResolvedPath {
     /// Follows all links; refuses directories, and files where devices have their names.
     pub(super) fn of(path: &Path) -> Result<Self, TargetError> {
         let kind = match fs::metadata(path) {
@@ -96,18 +96,18 @@ impl Resolved {
             return Err(TargetError::Directory(path.to_owned()));
         }
         let found = if kind.is_file() {
-            Found::File
+            PathKind::File
         } else if is(fanfare_os::file::FileTypeExt::is_block_device) {
-            Found::Device
+            PathKind::Device
         } else if is(fanfare_os::file::FileTypeExt::is_fifo) {
-            Found::Fifo
+            PathKind::Fifo
         } else {
-            Found::Other
+            PathKind::Other
         };
         // What has no name any more is opened by the one it was given by.
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let above = real.parent().unwrap_or(&real);
-        if found == Found::File && device::is_for_devices(above) {
+        if found == PathKind::File && device::is_for_devices(above) {
             return Err(TargetError::NotDevice(path.to_owned()));
         }
         Ok(Self { real, found })
@@ -138,7 +138,7 @@ impl Resolved {
             if device::is_for_devices(&above) {
                 return Err(TargetError::NoDevice(path.to_owned(), similar(&full)));
             }
-            return Ok(Self { real: full, found: Found::Nothing });
+            return Ok(Self { real: full, found: PathKind::Nothing });
         }
         let error = std::io::Error::other("too many symbolic links");
         Err(refused(error))

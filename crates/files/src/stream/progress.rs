@@ -37,7 +37,7 @@ pub(crate) struct Written {
     /// With the last piece comes what the stream has become.
     pub(crate) result: Result<Option<Placed>, Reason>,
     /// Bytes needed and bytes free, where the target is too small.
-    pub(crate) shortage: Option<Shortage>,
+    pub(crate) shortage: Option<SpaceShortage>,
 }
 
 impl Written {
@@ -48,7 +48,7 @@ impl Written {
 
 /// A stream that does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shortage {
+pub(crate) struct SpaceShortage {
     /// Bytes of the stream.
     pub(crate) needed: u64,
     /// Bytes that the target takes.
@@ -155,14 +155,14 @@ impl Progress {
 
     /// The sender has said how much comes, or this piece itself lies beyond the end: nothing that does not
     /// fit is begun, and what was there before stays.
-    fn shortage(&self, piece: &Piece) -> Option<Shortage> {
+    fn shortage(&self, piece: &Piece) -> Option<SpaceShortage> {
         if self.next > 0 {
             return None;
         }
         let ends = piece.end.map_or(piece.offset.saturating_add(piece.len), |end| end.total);
         let needed = piece.size.unwrap_or(0).max(ends);
         let room = self.sink.room().filter(|room| needed > *room)?;
-        Some(Shortage { needed, room })
+        Some(SpaceShortage { needed, room })
     }
 
     fn write(&mut self, arrived: &Arrived) -> Result<Option<Placed>, Reason> {

@@ -29,7 +29,7 @@ use fanfare_os::{
 };
 use fanfare_proto::ObjectKey;
 
-use super::path::{Found, Resolved, TargetKind};
+use super::path::{PathKind, ResolvedPath, TargetKind};
 
 /// A device is synced after so many bytes: what waits in memory stays short, and so does the last sync.
 const SYNC_BYTES: u64 = 64 << 20;
@@ -149,16 +149,16 @@ impl StreamTarget {
             let out = io::stdout().as_fd().try_clone_to_owned().map_err(error)?;
             return self.pipe(File::from(out));
         };
-        let Resolved { real, found } = Resolved::of(path)?;
-        let (is_device, is_fifo) = (found == Found::Device, found == Found::Fifo);
+        let ResolvedPath { real, found } = ResolvedPath::of(path)?;
+        let (is_device, is_fifo) = (found == PathKind::Device, found == PathKind::Fifo);
         let more = match found {
             // Refused where it, or a part of it, is mounted (open(2)).
-            Found::Device => OFlags::EXCL,
+            PathKind::Device => OFlags::EXCL,
             // Otherwise this would wait until somebody reads.
-            Found::Fifo => OFlags::NONBLOCK,
+            PathKind::Fifo => OFlags::NONBLOCK,
             // Nothing may have come in its place meanwhile.
-            Found::Nothing => OFlags::CREATE | OFlags::EXCL,
-            Found::File | Found::Other => OFlags::empty(),
+            PathKind::Nothing => OFlags::CREATE | OFlags::EXCL,
+            PathKind::File | PathKind::Other => OFlags::empty(),
         };
         let flags = OFlags::CLOEXEC | more;
         let mode = mode_of(0o666);
@@ -190,7 +190,7 @@ impl StreamTarget {
             file,
             path: real,
             is_device,
-            is_new: found == Found::Nothing,
+            is_new: found == PathKind::Nothing,
             has_begun: false,
             may_hold: is_readable && has_some,
             is_kept: is_device,

@@ -15,7 +15,7 @@ use fanfare_disk::directory::Directory;
 use fanfare_node::Waker;
 use fanfare_proto::{InstanceId, NodeId, ObjectKey};
 
-pub(crate) use super::progress::{Arrived, Shortage, Written};
+pub(crate) use super::progress::{Arrived, SpaceShortage, Written};
 use super::{progress::Progress, target::Sink};
 
 /// Streams written to a directory at a time: as many senders as a receiver keeps in view.

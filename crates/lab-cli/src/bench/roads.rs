@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs};
 use fanfare_lab::{
-    GroupBench, GroupCase, GroupRun, LabError, Road, RoadBench, RoadControl, RoadRow, RoadSender,
-    RoadTransfer, Stop,
+    GroupBench, GroupCase, GroupRun, LabError, RoadBench, RoadCase, RoadControl, RoadRow,
+    RoadSender, RoadTransfer, Stop,
 };
 
 use super::lines::{Conclusion, directory, end, print};
@@ -184,7 +184,7 @@ impl RoadsArgs {
     }
 
     fn bench(&self) -> Result<RoadBench, Failure> {
-        let roads = Road::chosen(&self.roads, &self.receivers(&[1, 3, 10]))
+        let roads = RoadCase::chosen(&self.roads, &self.receivers(&[1, 3, 10]))
             .map_err(|text| Failure::usage("bench.road", text))?;
         let bench = RoadBench {
             roads,
@@ -242,13 +242,13 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Parser)]
-    struct Line {
+    struct CommandLine {
         #[command(flatten)]
         args: RoadsArgs,
     }
 
     fn parsed(words: &[&str]) -> Result<RoadsArgs, clap::Error> {
-        Line::try_parse_from([&["roads"], words].concat()).map(|line| line.args)
+        CommandLine::try_parse_from([&["roads"], words].concat()).map(|line| line.args)
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod transfer;
 use std::{fs, path::PathBuf};
 
 pub use groups::{GroupBench, GroupCase, GroupRun};
-pub use road::{Line, Road, Trouble};
+pub use road::{RoadCase, RoadLine, RoadTrouble};
 pub use row::RoadRow;
 pub use sender::{RoadControl, RoadSender};
 pub use transfer::RoadTransfer;
@@ -33,7 +33,7 @@ use crate::{
     system::{privileges, scratch::Scratch},
     trials::Trials,
 };
-use transfer::Range;
+use transfer::TransferSetup;
 
 /// The name of the files that are written.
 const NAME: &str = "roads";
@@ -42,7 +42,7 @@ const NAME: &str = "roads";
 #[derive(Debug, Clone)]
 pub struct RoadBench {
     /// The roads, one after another.
-    pub roads: Vec<Road>,
+    pub roads: Vec<RoadCase>,
     /// Senders that are measured on each.
     pub controls: Vec<RoadControl>,
     /// Number of times that each sends.
@@ -58,7 +58,7 @@ pub struct RoadBench {
 }
 
 /// Setting that is the same for all roads.
-struct Setup<'a> {
+struct RoadSetup<'a> {
     bench: &'a RoadBench,
     fanfare: Box<dyn Peer>,
     tcp: Option<Box<dyn Peer>>,
@@ -86,7 +86,7 @@ impl RoadBench {
         Ok(rows)
     }
 
-    fn prepare<'a>(&'a self, stop: &'a Stop) -> Result<Setup<'a>, LabError> {
+    fn prepare<'a>(&'a self, stop: &'a Stop) -> Result<RoadSetup<'a>, LabError> {
         privileges::check()?;
         crate::lab::clear_leftovers()?;
         let load = page::load();
@@ -98,13 +98,13 @@ impl RoadBench {
         for road in &self.roads {
             scratch.check_room(road.size, road.receivers)?;
         }
-        Ok(Setup { bench: self, fanfare, tcp, scratch, stop, load })
+        Ok(RoadSetup { bench: self, fanfare, tcp, scratch, stop, load })
     }
 
-    fn write(&self, rows: &[RoadRow], setup: &Setup<'_>) -> Result<(), LabError> {
+    fn write(&self, rows: &[RoadRow], setup: &RoadSetup<'_>) -> Result<(), LabError> {
         let Some(out) = &self.out else { return Ok(()) };
         let trials = Trials { out: out.clone(), jobs: 1, fanfare: self.fanfare.clone() };
-        let head = page::Head {
+        let head = page::PageHead {
             runs: self.runs,
             version: setup.fanfare.version(),
             note: &self.note,
@@ -114,16 +114,16 @@ impl RoadBench {
     }
 }
 
-impl Setup<'_> {
+impl RoadSetup<'_> {
     /// All senders one after another in every run, so that all meet the same minutes.
     fn measure(
         &self,
-        road: &Road,
+        road: &RoadCase,
         runs: u32,
         tell: &mut dyn FnMut(&RoadTransfer),
     ) -> Result<Vec<RoadRow>, LabError> {
         let scratch = self.scratch.path();
-        let range = Range {
+        let range = TransferSetup {
             program: &self.bench.fanfare,
             road,
             fanfare: &*self.fanfare,

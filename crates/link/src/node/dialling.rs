@@ -60,8 +60,8 @@ impl Node {
         &self,
         association: &Arc<Association>,
         to: SocketAddr,
-    ) -> Result<(), Unconnected> {
-        let text = |error: &dyn std::fmt::Display| Unconnected::Other(error.to_string());
+    ) -> Result<(), ConnectFailure> {
+        let text = |error: &dyn std::fmt::Display| ConnectFailure::Other(error.to_string());
         let tls = identity::client(&self.0.options.identity, association.key)
             .map_err(|error| text(&error))?;
         let mut config = quinn::ClientConfig::new(tls);
@@ -94,13 +94,13 @@ impl Node {
 }
 
 /// Reason why there is no connection.
-enum Unconnected {
+enum ConnectFailure {
     /// One end does not accept the other's key.
     Key(&'static str),
     Other(String),
 }
 
-impl Unconnected {
+impl ConnectFailure {
     /// Event that tells of it.
     fn event(self, to: SocketAddr) -> Event {
         match self {
@@ -111,31 +111,31 @@ impl Unconnected {
 }
 
 /// Reason why the connection could not be made.
-fn unconnected(error: &ConnectionError) -> Unconnected {
+fn unconnected(error: &ConnectionError) -> ConnectFailure {
     /// This end's own alert unknown_ca (RFC 8446, 6.2) as an error of QUIC (RFC 9001, 4.8): the key of the
     /// other end was not the one that was named.
     const OTHER_KEY: u64 = 0x100 + 48;
     match error {
         ConnectionError::TransportError(error) if u64::from(error.code) == OTHER_KEY => {
-            Unconnected::Key("it has another key than the one that was given")
+            ConnectFailure::Key("it has another key than the one that was given")
         }
-        other => Unconnected::Other(other.to_string()),
+        other => ConnectFailure::Other(other.to_string()),
     }
 }
 
 /// Why there was no answer to this end's hello.
-fn refusal(connection: &Connection) -> Unconnected {
+fn refusal(connection: &Connection) -> ConnectFailure {
     /// Alerts of TLS are these errors of QUIC (RFC 9001, 4.8).
     const ALERTS: std::ops::RangeInclusive<u64> = 0x100..=0x1ff;
     let reason = connection.close_reason();
     connection.close(UNUSED, b"no answer");
     match reason {
-        None => Unconnected::Other("it does not speak this protocol".to_owned()),
+        None => ConnectFailure::Other("it does not speak this protocol".to_owned()),
         Some(ConnectionError::ConnectionClosed(closed))
             if ALERTS.contains(&u64::from(closed.error_code)) =>
         {
-            Unconnected::Key("it does not accept this key")
+            ConnectFailure::Key("it does not accept this key")
         }
-        Some(reason) => Unconnected::Other(reason.to_string()),
+        Some(reason) => ConnectFailure::Other(reason.to_string()),
     }
 }

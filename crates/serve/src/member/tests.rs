@@ -49,27 +49,27 @@ fn stamped(sequence: u16, block: u32, symbol: u16, micros: Option<u64>) -> Vec<u
     bytes
 }
 
-fn joined() -> Joined {
-    Joined::new(SocketAddr::from(([239, 255, 42, 1], 6003)).into())
+fn joined() -> JoinedSession {
+    JoinedSession::new(SocketAddr::from(([239, 255, 42, 1], 6003)).into())
 }
 
 /// Has a sender call a member, which was named, and show it the cookie.
 fn admit(member: &mut Member<SocketAddr>, sender: SocketAddr) {
     let session = joined().session;
     let call = Message::Call { messages: 0, host: 0, called: 6003, session }.encode(SENDER);
-    take(member, sender, Door::Machine, &call);
+    take(member, sender, SocketDoor::Machine, &call);
     let Some(reply) = member.poll_message(at(0)) else { panic!("no answer") };
     let Some((_, Message::Here { nonce, .. })) = Message::parse(&reply.bytes) else { panic!() };
     let cookie = Message::Cookie { host: NO_HOST, nonce, cookie: 99 }.encode(SENDER);
-    take(member, sender, Door::Own, &cookie);
+    take(member, sender, SocketDoor::Own, &cookie);
     assert!(member.poll_message(at(0)).is_some_and(|reply| reply.to == sender));
 }
 
-fn incoming(arrived: Time, from: SocketAddr, door: Door, run: &[u8]) -> IncomingRun<'_> {
+fn incoming(arrived: Time, from: SocketAddr, door: SocketDoor, run: &[u8]) -> IncomingRun<'_> {
     IncomingRun { from, door, arrived, run, stride: run.len() }
 }
 
-fn take(member: &mut Member<SocketAddr>, from: SocketAddr, door: Door, bytes: &[u8]) -> Way {
+fn take(member: &mut Member<SocketAddr>, from: SocketAddr, door: SocketDoor, bytes: &[u8]) -> Way {
     member.on_run(at(0), incoming(at(0), from, door, bytes), |from| from, |_| true)
 }
 
@@ -99,13 +99,14 @@ impl World {
     }
 
     fn bring(&mut self, now: Time, from: SocketAddr, to: u8, run: &[u8]) -> Way {
-        let incoming = incoming(now, from, Door::Own, run);
+        let incoming = incoming(now, from, SocketDoor::Own, run);
         self.members[usize::from(to)].on_run(now, incoming, |from| from, |_| true)
     }
 
     fn talk(&mut self, now: Time) {
         for n in 0..3 {
-            while let Some(Reply { to, bytes, .. }) = self.members[usize::from(n)].poll_message(now)
+            while let Some(MemberReply { to, bytes, .. }) =
+                self.members[usize::from(n)].poll_message(now)
             {
                 match (0..3).find(|m| address(*m) == to) {
                     Some(m) => drop(self.bring(now, address(n), m, &bytes)),
@@ -166,12 +167,12 @@ fn nobody_is_passed_anything_without_having_shown_that_it_is_there() {
     admit(&mut other, address(9));
     let roster = Roster { you: 0, hosts: vec![(0, address(0)), (1, address(1))] };
     let roster = Message::Roster(roster).encode(SENDER);
-    take(&mut other, address(9), Door::Own, &roster);
+    take(&mut other, address(9), SocketDoor::Own, &roster);
     let forged = Message::Ask { host: 1, nonce: 1, cookie: 12_345 }.encode(SENDER);
-    take(&mut other, address(1), Door::Own, &forged);
+    take(&mut other, address(1), SocketDoor::Own, &forged);
     let mut run = data(0, 0, 0);
     crate::peek::mark(&mut run, 100, true);
-    other.on_run(at(1), incoming(at(1), address(9), Door::Own, &run), |from| from, |_| true);
+    other.on_run(at(1), incoming(at(1), address(9), SocketDoor::Own, &run), |from| from, |_| true);
     assert_eq!(other.poll_pass(at(1)), None);
     // A stranger of no roster is not even answered.
     let message = Message::Ask { host: 1, nonce: 1, cookie: 0 }.encode(SENDER);
@@ -233,7 +234,7 @@ fn what_was_sent_twice_and_came_as_one_run_was_on_its_way_for_as_long_each() {
     let run = [message(10, 700), message(11, 700), message(12, 702)];
     let whole = run.concat();
     let stride = run[0].len();
-    let run = IncomingRun { stride, ..incoming(at(703), address(9), Door::Own, &whole) };
+    let run = IncomingRun { stride, ..incoming(at(703), address(9), SocketDoor::Own, &whole) };
     member.on_run(at(703), run, |from| from, |_| true);
     let all = std::iter::from_fn(|| member.poll(at(900)));
     let seen: Vec<_> = all.map(|held| (held.run.len() / held.stride, held.arrived)).collect();
@@ -246,18 +247,18 @@ fn who_has_no_leave_may_send_feedback_to_this_host_alone_and_nothing_else() {
     let (stranger, data) = (address(8), data(0, 0, 0));
     let nack = [0x14, 4, 0, 0, 0, 0, 0, 1];
     for (door, bytes, way) in [
-        (Door::Own, &data[..], Way::Refused),
-        (Door::Machine, &data[..], Way::Refused),
-        (Door::Group, &data[..], Way::Other),
-        (Door::Own, &nack[..], Way::Other),
-        (Door::Machine, &nack[..], Way::Refused),
-        (Door::Own, &[0x55; 40][..], Way::Refused),
+        (SocketDoor::Own, &data[..], Way::Refused),
+        (SocketDoor::Machine, &data[..], Way::Refused),
+        (SocketDoor::Group, &data[..], Way::Other),
+        (SocketDoor::Own, &nack[..], Way::Other),
+        (SocketDoor::Machine, &nack[..], Way::Refused),
+        (SocketDoor::Own, &[0x55; 40][..], Way::Refused),
     ] {
         assert_eq!(take(&mut member, stranger, door, bytes), way, "{door:?} {bytes:?}");
     }
     admit(&mut member, stranger);
-    assert_eq!(take(&mut member, stranger, Door::Own, &data), Way::Other);
-    assert_eq!(take(&mut member, address(7), Door::Own, &data), Way::Refused);
+    assert_eq!(take(&mut member, stranger, SocketDoor::Own, &data), Way::Other);
+    assert_eq!(take(&mut member, address(7), SocketDoor::Own, &data), Way::Refused);
 }
 
 #[test]
@@ -265,19 +266,19 @@ fn a_roster_of_a_stranger_and_hosts_behind_another_interface_are_passed_over() {
     let hosts = vec![(0, address(0)), (1, address(1)), (2, address(2))];
     let roster = Message::Roster(Roster { you: 0, hosts }).encode(SENDER);
     let mut member = Member::<SocketAddr>::new(Settings::default(), joined(), [1; 32], 1);
-    take(&mut member, address(9), Door::Own, &roster);
+    take(&mut member, address(9), SocketDoor::Own, &roster);
     assert!(!member.take_joined());
     admit(&mut member, address(9));
     let near = |ip: IpAddr| ip != address(2).ip();
-    member.on_run(at(0), incoming(at(0), address(9), Door::Own, &roster), |from| from, near);
+    member.on_run(at(0), incoming(at(0), address(9), SocketDoor::Own, &roster), |from| from, near);
     assert!(member.take_joined());
     let asked: Vec<_> = std::iter::from_fn(|| member.poll_message(at(0))).map(|r| r.to).collect();
     assert!(asked.contains(&address(1)) && !asked.contains(&address(2)), "{asked:?}");
     // Who listens to one address takes nothing that others pass on.
     let source = Some(address(9).ip());
-    let joined = Joined { source, ..joined() };
+    let joined = JoinedSession { source, ..joined() };
     let mut member = Member::<SocketAddr>::new(Settings::default(), joined, [1; 32], 1);
     admit(&mut member, address(9));
-    take(&mut member, address(9), Door::Own, &roster);
+    take(&mut member, address(9), SocketDoor::Own, &roster);
     assert!(!member.take_joined());
 }

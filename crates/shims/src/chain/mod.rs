@@ -22,9 +22,9 @@ use std::{
 
 use fanfare_command::{Exit, Failure};
 use fanfare_os::file::{DirBuilderExt, FileTypeExt, MetadataExt};
-use owner::Owner;
-use process::Process;
-use runs::{Next, Run};
+use owner::ScriptOwner;
+use process::ProcessInfo;
+use runs::{ChainRun, NextStream};
 
 /// A program that is no shell may run things that do not belong together: what it runs so long after
 /// the last one is another chain. The longest pause between two partitions that is expected is a
@@ -35,7 +35,7 @@ const SWITCH: &str = "FANFARE_CHAIN";
 
 /// Side of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum TransferSide {
     /// `udp-sender`.
     Sender,
     /// `udp-receiver`.
@@ -44,17 +44,17 @@ pub(crate) enum Role {
 
 /// Object that is sent, or the place where it goes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Object {
+pub(crate) struct ChainObject {
     name: String,
     is_device: bool,
 }
 
-impl Object {
+impl ChainObject {
     /// Finds what stands at this path, or what standard input or output is.
-    pub(crate) fn find(role: Role, file: Option<&str>) -> Self {
+    pub(crate) fn find(role: TransferSide, file: Option<&str>) -> Self {
         let own = match role {
-            Role::Sender => "/proc/self/fd/0",
-            Role::Receiver => "/proc/self/fd/1",
+            TransferSide::Sender => "/proc/self/fd/0",
+            TransferSide::Receiver => "/proc/self/fd/1",
         };
         let path = Path::new(file.unwrap_or(own));
         let Ok(meta) = fs::metadata(path) else {
@@ -70,15 +70,15 @@ impl Object {
                 Err(_) => String::new(),
             },
             // The same name may be another image by now.
-            Role::Sender if meta.is_file() => {
+            TransferSide::Sender if meta.is_file() => {
                 let (dev, ino, size) = (meta.dev(), meta.ino(), meta.len());
                 format!("file:{dev}:{ino}:{size}:{}.{}", meta.mtime(), meta.mtime_nsec())
             }
-            Role::Receiver if meta.is_file() => match fs::canonicalize(path) {
+            TransferSide::Receiver if meta.is_file() => match fs::canonicalize(path) {
                 Ok(path) => format!("new:{}", path.display()),
                 Err(_) => String::new(),
             },
-            Role::Sender | Role::Receiver => String::new(),
+            TransferSide::Sender | TransferSide::Receiver => String::new(),
         };
         Self { name: name.replace(char::is_control, "?"), is_device }
     }
@@ -88,22 +88,30 @@ impl Object {
 ///
 /// # Errors
 /// Where it cannot be known which image is to be received.
-pub(crate) fn words(role: Role, group: &str, object: &Object) -> Result<Vec<String>, Failure> {
+pub(crate) fn words(
+    role: TransferSide,
+    group: &str,
+    object: &ChainObject,
+) -> Result<Vec<String>, Failure> {
     if std::env::var_os(SWITCH).is_some_and(|value| value == "off") {
         return Ok(Vec::new());
     }
-    let Some(chain) = Chain::find(role, group) else { return Ok(Vec::new()) };
+    let Some(chain) = ScriptChain::find(role, group) else { return Ok(Vec::new()) };
     let runs = chain.runs();
     let (place, word) = match role {
-        Role::Sender => {
+        TransferSide::Sender => {
             let place = runs::next_sent(&runs, &object.name);
             (place, format!("{place}:{:016x}", chain.id))
         }
-        Role::Receiver => match runs::next_received(&runs, &object.name, object.is_device) {
-            Next::Place { place, after: None } => (place, place.to_string()),
-            Next::Place { place, after: Some(after) } => (place, format!("{place}:{after:016x}")),
-            Next::Unknown { place } => return Err(unknown(place)),
-        },
+        TransferSide::Receiver => {
+            match runs::next_received(&runs, &object.name, object.is_device) {
+                NextStream::Place { place, after: None } => (place, place.to_string()),
+                NextStream::Place { place, after: Some(after) } => {
+                    (place, format!("{place}:{after:016x}"))
+                }
+                NextStream::Unknown { place } => return Err(unknown(place)),
+            }
+        }
     };
     let Ok(record) = chain.begin(place, object) else { return Ok(Vec::new()) };
     let record = record.display().to_string();
@@ -142,22 +150,22 @@ fn append(record: &Path, line: &str) {
 
 /// One script's chain at one group and port.
 #[derive(Debug)]
-struct Chain {
+struct ScriptChain {
     dir: PathBuf,
     id: u64,
 }
 
-impl Chain {
+impl ScriptChain {
     /// The chain to which this process belongs; none where there is none, and where nothing can be
     /// kept.
-    fn find(role: Role, group: &str) -> Option<Self> {
+    fn find(role: TransferSide, group: &str) -> Option<Self> {
         let base = base()?;
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
         let boot = boot.trim();
-        let name = |owner: Owner| dir_name(boot, role, group, owner);
-        let is_known = |owner: Owner| base.join(name(owner)).is_dir();
+        let name = |owner: ScriptOwner| dir_name(boot, role, group, owner);
+        let is_known = |owner: ScriptOwner| base.join(name(owner)).is_dir();
         clear_up(&base, boot);
-        let owner = owner::find(std::process::id(), &Process::read, &is_known)?;
+        let owner = owner::find(std::process::id(), &ProcessInfo::read, &is_known)?;
         let name = name(owner);
         let dir = base.join(&name);
         let chain = Self { dir, id: hash(&name) };
@@ -183,13 +191,13 @@ impl Chain {
         !self.files().any(is_recent)
     }
 
-    fn runs(&self) -> Vec<Run> {
+    fn runs(&self) -> Vec<ChainRun> {
         self.files().filter_map(|file| parse_run(&file)).collect()
     }
 
     /// Notes that this process is at that place.
-    fn begin(&self, place: u32, object: &Object) -> io::Result<PathBuf> {
-        let own = Process::read(std::process::id()).ok_or(io::ErrorKind::NotFound)?;
+    fn begin(&self, place: u32, object: &ChainObject) -> io::Result<PathBuf> {
+        let own = ProcessInfo::read(std::process::id()).ok_or(io::ErrorKind::NotFound)?;
         let path = self.dir.join(format!("{place}-{}-{}", own.id, own.start));
         fs::write(&path, format!("{}\n", object.name))?;
         Ok(path)
@@ -197,7 +205,7 @@ impl Chain {
 }
 
 /// Reads one file: place, process and start are its name.
-fn parse_run(file: &fs::DirEntry) -> Option<Run> {
+fn parse_run(file: &fs::DirEntry) -> Option<ChainRun> {
     let name = file.file_name();
     let mut parts = name.to_str()?.split('-');
     let place = parts.next()?.parse().ok().filter(|place| *place > 0)?;
@@ -208,11 +216,11 @@ fn parse_run(file: &fs::DirEntry) -> Option<Run> {
     let complete = lines.find_map(|line| line.strip_prefix("complete"));
     let chain = complete.and_then(|chain| u64::from_str_radix(chain.trim(), 16).ok());
     let is_alive = is_running(id, start);
-    Some(Run { place, is_alive, is_complete: complete.is_some(), chain, object })
+    Some(ChainRun { place, is_alive, is_complete: complete.is_some(), chain, object })
 }
 
 fn is_running(id: u32, start: u64) -> bool {
-    Process::read(id).is_some_and(|process| process.start == start && !process.has_ended)
+    ProcessInfo::read(id).is_some_and(|process| process.start == start && !process.has_ended)
 }
 
 /// Directory of the chains: this user's alone, in memory where there is one.
@@ -243,13 +251,13 @@ fn is_private(dir: &Path, uid: u32) -> bool {
 }
 
 /// The name of a chain's directory. Machines that are namespaces of one kernel are apart, too.
-fn dir_name(boot: &str, role: Role, group: &str, owner: Owner) -> String {
-    let role = if role == Role::Sender { "send" } else { "recv" };
+fn dir_name(boot: &str, role: TransferSide, group: &str, owner: ScriptOwner) -> String {
+    let role = if role == TransferSide::Sender { "send" } else { "recv" };
     let space = |name: &str| {
         let link = fs::read_link(format!("/proc/self/ns/{name}")).unwrap_or_default();
         link.to_string_lossy().chars().filter(char::is_ascii_digit).collect::<String>()
     };
-    let Owner { id, start, .. } = owner;
+    let ScriptOwner { id, start, .. } = owner;
     let group = group.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     let mut name = format!("{}_{id}_{start}_{role}_", prefix(boot));
     let _ = write!(name, "{}_{}", space("net"), group);
@@ -294,13 +302,13 @@ mod tests {
 
     #[test]
     fn chains_of_other_scripts_groups_roles_and_starts_of_the_machine_are_apart() {
-        let owner = |id| Owner { id, start: 9, is_shell: true };
+        let owner = |id| ScriptOwner { id, start: 9, is_shell: true };
         let all = [
-            dir_name("boot", Role::Sender, "239.0.0.1:9000", owner(5)),
-            dir_name("boot", Role::Receiver, "239.0.0.1:9000", owner(5)),
-            dir_name("boot", Role::Sender, "239.0.0.1:9002", owner(5)),
-            dir_name("boot", Role::Sender, "239.0.0.1:9000", owner(6)),
-            dir_name("other", Role::Sender, "239.0.0.1:9000", owner(5)),
+            dir_name("boot", TransferSide::Sender, "239.0.0.1:9000", owner(5)),
+            dir_name("boot", TransferSide::Receiver, "239.0.0.1:9000", owner(5)),
+            dir_name("boot", TransferSide::Sender, "239.0.0.1:9002", owner(5)),
+            dir_name("boot", TransferSide::Sender, "239.0.0.1:9000", owner(6)),
+            dir_name("other", TransferSide::Sender, "239.0.0.1:9000", owner(5)),
         ];
         let ids: std::collections::BTreeSet<u64> = all.iter().map(|name| hash(name)).collect();
         assert_eq!(ids.len(), all.len());

@@ -1,21 +1,21 @@
 //! To which script a program belongs: the one that runs the parts of a chain one after the other.
 
-use super::process::Process;
+use super::process::ProcessInfo;
 
 /// Programs around one another, such as `sudo timeout 60 udp-sender`; more are not looked through.
 const WRAPPERS_MAX: usize = 16;
 
 /// The script, by the process that runs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Owner {
+pub(super) struct ScriptOwner {
     pub(super) id: u32,
     pub(super) start: u64,
     /// It is a shell; any other program may run things that do not belong together.
     pub(super) is_shell: bool,
 }
 
-impl Owner {
-    fn of(process: &Process) -> Self {
+impl ScriptOwner {
+    fn of(process: &ProcessInfo) -> Self {
         Self { id: process.id, start: process.start, is_shell: process.is_shell }
     }
 }
@@ -24,13 +24,13 @@ impl Owner {
 /// person runs it from a terminal, and for what is run by the system itself.
 pub(super) fn find(
     own: u32,
-    table: &dyn Fn(u32) -> Option<Process>,
-    is_known: &dyn Fn(Owner) -> bool,
-) -> Option<Owner> {
+    table: &dyn Fn(u32) -> Option<ProcessInfo>,
+    is_known: &dyn Fn(ScriptOwner) -> bool,
+) -> Option<ScriptOwner> {
     let mut top = table(own)?;
     for _ in 0..WRAPPERS_MAX {
         // A shell whose last command this is may have become it: the process is the same one.
-        let itself = Owner { is_shell: true, ..Owner::of(&top) };
+        let itself = ScriptOwner { is_shell: true, ..ScriptOwner::of(&top) };
         if is_known(itself) {
             return Some(itself);
         }
@@ -40,14 +40,14 @@ pub(super) fn find(
             continue;
         }
         let is_system = parent.id <= 1 && !parent.is_shell;
-        return (!is_system && !is_interactive(&parent, &top)).then(|| Owner::of(&parent));
+        return (!is_system && !is_interactive(&parent, &top)).then(|| ScriptOwner::of(&parent));
     }
     None
 }
 
 /// True if a person has typed this command: a shell with job control gives it a group of its own, and
 /// the terminal.
-fn is_interactive(parent: &Process, top: &Process) -> bool {
+fn is_interactive(parent: &ProcessInfo, top: &ProcessInfo) -> bool {
     let terminal = parent.terminal != 0;
     let own_group = i64::from(parent.group);
     terminal && parent.group != top.group && parent.foreground != own_group
@@ -57,12 +57,20 @@ fn is_interactive(parent: &Process, top: &Process) -> bool {
 mod tests {
     use super::*;
 
-    fn process(id: u32, parent: u32, group: u32, words: &str) -> Process {
+    fn process(id: u32, parent: u32, group: u32, words: &str) -> ProcessInfo {
         let (words, is_shell) = (words.replace(' ', "\0").into_bytes(), words.starts_with("sh"));
-        Process { id, parent, group, words, is_shell, start: u64::from(id), ..Process::default() }
+        ProcessInfo {
+            id,
+            parent,
+            group,
+            words,
+            is_shell,
+            start: u64::from(id),
+            ..ProcessInfo::default()
+        }
     }
 
-    fn owner(processes: &[Process], own: u32, known: &[u32]) -> Option<u32> {
+    fn owner(processes: &[ProcessInfo], own: u32, known: &[u32]) -> Option<u32> {
         let table = |id| processes.iter().find(|process| process.id == id).cloned();
         let found = find(own, &table, &|owner| known.contains(&owner.id));
         found.map(|owner| owner.id)
@@ -88,7 +96,7 @@ mod tests {
 
     #[test]
     fn commands_that_a_person_types_are_no_chain() {
-        let at_terminal = |mut process: Process, foreground| {
+        let at_terminal = |mut process: ProcessInfo, foreground| {
             (process.terminal, process.foreground) = (34816, foreground);
             process
         };

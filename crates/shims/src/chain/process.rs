@@ -10,7 +10,7 @@ const SHELLS: [&str; 13] = [
 
 /// One process. Its id and its start name it as long as the machine runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Process {
+pub(super) struct ProcessInfo {
     pub(super) id: u32,
     /// Clock ticks since the machine was started.
     pub(super) start: u64,
@@ -27,7 +27,7 @@ pub(super) struct Process {
     pub(super) words: Vec<u8>,
 }
 
-impl Process {
+impl ProcessInfo {
     /// Reads it from `/proc/ID`; none where there is no such process, or no `/proc`.
     pub(super) fn read(id: u32) -> Option<Self> {
         let dir = Path::new("/proc").join(id.to_string());
@@ -72,24 +72,24 @@ mod tests {
     #[test]
     fn a_process_is_read_whatever_its_name_is() {
         let stat = "42 (a) b (c) S 7 41 40 34816 41 4194304 1 2 3 4 5 6 7 8 20 0 1 0 98765 1 2\n";
-        let process = Process::parse(stat).unwrap();
-        let expected = Process {
+        let process = ProcessInfo::parse(stat).unwrap();
+        let expected = ProcessInfo {
             id: 42,
             start: 98765,
             parent: 7,
             group: 41,
             terminal: 34816,
             foreground: 41,
-            ..Process::default()
+            ..ProcessInfo::default()
         };
         assert_eq!(process, expected);
-        assert!(Process::parse("42 (a) Z 7 41 40 0 -1 4 1 2 3 4 5 6 7 8 20 0 1 0 9").is_some());
-        assert!(Process::parse("42 (a").is_none() && Process::parse("").is_none());
+        assert!(ProcessInfo::parse("42 (a) Z 7 41 40 0 -1 4 1 2 3 4 5 6 7 8 20 0 1 0 9").is_some());
+        assert!(ProcessInfo::parse("42 (a").is_none() && ProcessInfo::parse("").is_none());
     }
 
     #[test]
     fn a_program_that_runs_another_one_with_its_own_words_is_known() {
-        let process = |words: &str| Process { words: words.into(), ..Process::default() };
+        let process = |words: &str| ProcessInfo { words: words.into(), ..ProcessInfo::default() };
         let own = process("udp-sender\0--nokbd\0");
         assert!(process("timeout\09\0udp-sender\0--nokbd\0").wraps(&own));
         assert!(!process("sh\0-c\0udp-sender --nokbd\0").wraps(&own));

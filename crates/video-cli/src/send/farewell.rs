@@ -13,14 +13,14 @@ const LONGEST: Duration = Duration::from_secs(10);
 const ASK: Duration = Duration::from_millis(500);
 
 /// Record of who knows of the end.
-pub(super) struct Farewell {
+pub(super) struct StreamFarewell {
     begun: Instant,
     stay: Duration,
     tally: Tally,
     looked: Option<Instant>,
 }
 
-impl Farewell {
+impl StreamFarewell {
     /// The source has ended now; for so long what is lacking is repaired.
     pub(super) fn new(stay: Duration) -> Self {
         Self { begun: Instant::now(), stay, tally: Tally::new(None, true), looked: None }

@@ -15,7 +15,7 @@ use fanfare_video::{About, Demand, Pace, Segment, Want, topics};
 
 use super::{
     encoder::{Encoded, Encoder},
-    farewell::Farewell,
+    farewell::StreamFarewell,
     plan::Plan,
 };
 use crate::lines::{Line, now_ms};
@@ -81,7 +81,7 @@ impl<'a> Sending<'a> {
     /// Until the source has ended, or somebody stops it.
     pub(crate) fn run(mut self, mut encoder: Encoder) -> Result<Exit, Failure> {
         self.group.subscribe(Subscription::new(filter(topics::WANT)?))?;
-        let mut ended: Option<Farewell> = None;
+        let mut ended: Option<StreamFarewell> = None;
         loop {
             if !self.hear()? {
                 return Ok(if interrupt::is_asked() { Exit::Interrupted } else { Exit::Failed });
@@ -98,7 +98,7 @@ impl<'a> Sending<'a> {
             }
             self.catch_up()?;
             if has_ended {
-                ended = Some(Farewell::new(self.plan.stay));
+                ended = Some(StreamFarewell::new(self.plan.stay));
                 self.end();
             }
             self.tell_about()?;

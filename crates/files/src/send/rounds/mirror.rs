@@ -21,7 +21,7 @@ use crate::{
 
 /// An entry of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Node {
+enum TreeEntry {
     /// Content, minutes of its time, permissions.
     File(Vec<u8>, u64, u32),
     Link(String),
@@ -31,7 +31,7 @@ enum Node {
 }
 
 /// Names and what they are. A file stands before its other names in no certain order.
-type Tree = BTreeMap<String, Node>;
+type NamedEntries = BTreeMap<String, TreeEntry>;
 
 const DIRECTORIES: [&str; 4] = ["", "d/", "d/e/", "f/"];
 const NAMES: [&str; 5] = ["a", "b", "c", "x", "z"];
@@ -40,13 +40,13 @@ fn below(rng: &mut Rng, end: usize) -> usize {
     (rng.next_u64() % end as u64) as usize
 }
 
-fn random_tree(rng: &mut Rng) -> Tree {
-    let mut tree = Tree::new();
+fn random_tree(rng: &mut Rng) -> NamedEntries {
+    let mut tree = NamedEntries::new();
     // Not all directories are in each tree, and some are empty.
     let depth = 1 + below(rng, 4);
     for directory in &DIRECTORIES[1..depth.max(1)] {
         let mode = if rng.random_bool(0.3) { 0o700 } else { 0o755 };
-        tree.insert(directory.trim_end_matches('/').to_owned(), Node::Directory(mode));
+        tree.insert(directory.trim_end_matches('/').to_owned(), TreeEntry::Directory(mode));
     }
     let mut files: Vec<String> = Vec::new();
     for directory in &DIRECTORIES[..depth] {
@@ -58,30 +58,30 @@ fn random_tree(rng: &mut Rng) -> Tree {
                     let (minute, mode) =
                         (below(rng, 3) as u64, if rng.random_bool(0.5) { 0o644 } else { 0o600 });
                     files.push(path.clone());
-                    tree.insert(path, Node::File(content, minute, mode));
+                    tree.insert(path, TreeEntry::File(content, minute, mode));
                 }
                 3 => {
                     let to = NAMES[below(rng, NAMES.len())];
-                    tree.insert(path, Node::Link(to.to_owned()));
+                    tree.insert(path, TreeEntry::Link(to.to_owned()));
                 }
                 4 | 5 if !files.is_empty() => {
                     let of = files[below(rng, files.len())].clone();
-                    tree.insert(path, Node::HardLink(of));
+                    tree.insert(path, TreeEntry::HardLink(of));
                 }
                 _ => {}
             }
         }
     }
     if files.is_empty() {
-        tree.insert("always".to_owned(), Node::File(b"here".to_vec(), 0, 0o644));
+        tree.insert("always".to_owned(), TreeEntry::File(b"here".to_vec(), 0, 0o644));
     }
     tree
 }
 
-fn make(tree: &Tree, at: &Path) {
+fn make(tree: &NamedEntries, at: &Path) {
     fs::create_dir(at).unwrap();
     let of_kind = |directory: bool| {
-        tree.iter().filter(move |(_, node)| matches!(node, Node::Directory(_)) == directory)
+        tree.iter().filter(move |(_, node)| matches!(node, TreeEntry::Directory(_)) == directory)
     };
     for (name, _) in of_kind(true) {
         fs::create_dir(at.join(name)).unwrap();
@@ -91,22 +91,22 @@ fn make(tree: &Tree, at: &Path) {
     for (name, node) in of_kind(false) {
         let path = at.join(name);
         match node {
-            Node::File(content, minute, mode) => {
+            TreeEntry::File(content, minute, mode) => {
                 fs::write(&path, content).unwrap();
                 fs::set_permissions(&path, fs::Permissions::from_mode(*mode)).unwrap();
                 fs::File::open(&path).unwrap().set_modified(time(*minute)).unwrap();
             }
-            Node::Link(to) => std::os::unix::fs::symlink(to, &path).unwrap(),
-            Node::HardLink(_) | Node::Directory(_) => {}
+            TreeEntry::Link(to) => std::os::unix::fs::symlink(to, &path).unwrap(),
+            TreeEntry::HardLink(_) | TreeEntry::Directory(_) => {}
         }
     }
     for (name, node) in tree {
-        if let Node::HardLink(of) = node {
+        if let TreeEntry::HardLink(of) = node {
             fs::hard_link(at.join(of), at.join(name)).unwrap();
         }
     }
     for (name, node) in of_kind(true) {
-        let Node::Directory(mode) = node else { continue };
+        let TreeEntry::Directory(mode) = node else { continue };
         fs::set_permissions(at.join(name), fs::Permissions::from_mode(*mode)).unwrap();
         fs::File::open(at.join(name)).unwrap().set_modified(time(9)).unwrap();
     }
@@ -114,9 +114,9 @@ fn make(tree: &Tree, at: &Path) {
 
 /// An entry that is there, so that two trees can be compared: kind, permissions, time, content, and the first
 /// of its names.
-type Seen = (char, u32, i64, Vec<u8>, PathBuf);
+type SeenEntry = (char, u32, i64, Vec<u8>, PathBuf);
 
-fn seen(top: &Path) -> BTreeMap<PathBuf, Seen> {
+fn seen(top: &Path) -> BTreeMap<PathBuf, SeenEntry> {
     let (mut all, mut firsts) = (BTreeMap::new(), BTreeMap::new());
     let mut waiting = vec![PathBuf::new()];
     while let Some(directory) = waiting.pop() {
@@ -149,7 +149,7 @@ fn seen(top: &Path) -> BTreeMap<PathBuf, Seen> {
 
 /// Sends the tree to a receiver that has what is in `has`, and gives back what it has then.
 #[track_caller]
-fn mirror(tree: &Tree, has: Scratch, seed: u64) -> Scratch {
+fn mirror(tree: &NamedEntries, has: Scratch, seed: u64) -> Scratch {
     let scratch = Scratch::new();
     make(tree, &scratch.path().join("t"));
     let options = GatherOptions { listed: true, ..GatherOptions::default() };

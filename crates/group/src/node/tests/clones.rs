@@ -10,7 +10,7 @@ const SUBSCRIBERS: [usize; 2] = [1, 2];
 
 /// Beginning of a life on a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Beginning {
+enum LifeBeginning {
     /// As another life.
     Anew,
     /// As the life that wrote it, as versions before did.
@@ -21,7 +21,7 @@ enum Beginning {
 
 /// Content of a durable cache: its node's own messages.
 #[derive(Debug, Clone)]
-struct Disk {
+struct CacheContent {
     node: NodeId,
     instance: InstanceId,
     /// Object, description, bytes.
@@ -29,11 +29,11 @@ struct Disk {
 }
 
 /// One group, and what was published there.
-struct Scene {
+struct CloneScene {
     bus: Bus,
     rng: Rng,
-    beginning: Beginning,
-    disks: Vec<Disk>,
+    beginning: LifeBeginning,
+    disks: Vec<CacheContent>,
     /// Each with who published it, by its place on the bus.
     published: Vec<(usize, ObjectKey, Vec<u8>)>,
     publishers: Vec<usize>,
@@ -41,8 +41,8 @@ struct Scene {
     dead: Vec<usize>,
 }
 
-impl Scene {
-    fn new(seed: u64, beginning: Beginning) -> Self {
+impl CloneScene {
+    fn new(seed: u64, beginning: LifeBeginning) -> Self {
         let mut bus = Bus::new(3);
         bus.verifies = true;
         for node in SUBSCRIBERS {
@@ -86,7 +86,7 @@ impl Scene {
             (*key, own.message.encode(), bytes.to_vec())
         });
         let own = own.collect();
-        self.disks.push(Disk { node: id, instance, own });
+        self.disks.push(CacheContent { node: id, instance, own });
     }
 
     /// A node starts on a disk from before: in the place of one that has crashed, or on another machine.
@@ -97,32 +97,33 @@ impl Scene {
         let disk = self.pick(self.disks.len());
         let disk = self.disks[disk].clone();
         let place = self.bus.join();
-        if self.pick(2) == 0 && self.beginning != Beginning::Beside {
+        if self.pick(2) == 0 && self.beginning != LifeBeginning::Beside {
             self.dead.push(self.publishers.remove(0));
         }
         self.publishers.push(place);
         let mut session = session(place);
         // Who starts it gives the id, or it draws one.
-        let is_given = self.beginning != Beginning::Anew || self.pick(2) == 0;
+        let is_given = self.beginning != LifeBeginning::Anew || self.pick(2) == 0;
         session.node_id =
             if is_given { disk.node } else { NodeId(self.rng.next_u64() as u32 | 1 << 20) };
         let instance = match self.beginning {
-            Beginning::Anew => InstanceId(self.rng.next_u64() as u16),
-            Beginning::Continued | Beginning::Beside => disk.instance,
+            LifeBeginning::Anew => InstanceId(self.rng.next_u64() as u16),
+            LifeBeginning::Continued | LifeBeginning::Beside => disk.instance,
         };
         session.sender.as_mut().unwrap().instance_id = instance;
         let (config, seed) = (self.bus.nodes[place].0.config, self.rng.next_u64());
         let mut node = GroupNode::new(config, session, seed, self.bus.now);
         let mut storage = MemoryStorage::new(1 << 20);
         let next = disk.own.iter().map(|(key, ..)| key.object.0 + 1).max().unwrap_or(0);
-        if self.beginning == Beginning::Continued {
+        if self.beginning == LifeBeginning::Continued {
             node.session().sender().resume_at(ObjectTransportId(next));
         }
         // Half of them begin at the first number, as who has set it by force.
-        if self.beginning == Beginning::Beside && self.pick(2) == 0 {
+        if self.beginning == LifeBeginning::Beside && self.pick(2) == 0 {
             node.session().sender().resume_at(ObjectTransportId(next));
         }
-        for (key, info, bytes) in disk.own.into_iter().filter(|_| self.beginning == Beginning::Anew)
+        for (key, info, bytes) in
+            disk.own.into_iter().filter(|_| self.beginning == LifeBeginning::Anew)
         {
             let (size, age) = (bytes.len() as u64, Duration::ZERO);
             assert!(node.restore_own(self.bus.now, key, &info, size, age, &mut storage));
@@ -149,10 +150,10 @@ impl Scene {
 }
 
 /// Messages acknowledged, and of these not taken, in so many groups.
-fn play(groups: u64, beginning: Beginning) -> (usize, usize) {
+fn play(groups: u64, beginning: LifeBeginning) -> (usize, usize) {
     let (mut acknowledged, mut lost) = (0, 0);
     for seed in 0..groups {
-        let mut scene = Scene::new(seed, beginning);
+        let mut scene = CloneScene::new(seed, beginning);
         let loss = [0, 5, 20][scene.pick(3)];
         for _ in 0..6 + scene.pick(8) {
             match scene.pick(6) {
@@ -164,7 +165,7 @@ fn play(groups: u64, beginning: Beginning) -> (usize, usize) {
             scene.run(seconds, loss);
         }
         scene.run(60, loss);
-        if beginning == Beginning::Anew {
+        if beginning == LifeBeginning::Anew {
             let events = scene.bus.events.iter().flatten();
             let twins = events.filter(|event| matches!(event, Event::Twin { .. })).count();
             assert_eq!(twins, 0, "seed {seed}: their instances differ");
@@ -178,20 +179,20 @@ fn play(groups: u64, beginning: Beginning) -> (usize, usize) {
 
 #[test]
 fn nothing_is_acknowledged_that_was_not_taken_when_disks_are_copied_or_set_back() {
-    play_as_asked(Beginning::Anew);
+    play_as_asked(LifeBeginning::Anew);
 }
 
 #[test]
 fn nothing_is_acknowledged_that_was_not_taken_when_a_life_is_continued_from_a_copy() {
-    play_as_asked(Beginning::Continued);
+    play_as_asked(LifeBeginning::Continued);
 }
 
 #[test]
 fn nothing_is_acknowledged_that_was_not_taken_when_two_nodes_have_one_id_and_instance() {
-    play_as_asked(Beginning::Beside);
+    play_as_asked(LifeBeginning::Beside);
 }
 
-fn play_as_asked(beginning: Beginning) {
+fn play_as_asked(beginning: LifeBeginning) {
     let asked = std::env::var("FANFARE_CLONES").ok().and_then(|count| count.parse().ok());
     let groups = asked.unwrap_or(GROUPS);
     let (acknowledged, lost) = play(groups, beginning);

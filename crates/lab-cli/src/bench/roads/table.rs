@@ -1,6 +1,6 @@
 //! Results as tables on the terminal.
 
-use fanfare_lab::{GroupRun, Road, RoadRow};
+use fanfare_lab::{GroupRun, RoadCase, RoadRow};
 use fanfare_sim::Table;
 
 use crate::bench::lines::mega;
@@ -67,7 +67,7 @@ pub(super) fn groups(runs: &[GroupRun]) -> Table {
 }
 
 /// The roads, for people.
-pub(super) fn roads(roads: &[Road]) -> Table {
+pub(super) fn roads(roads: &[RoadCase]) -> Table {
     let mut table = Table::new(&["road", "to", "file", "told"]);
     for road in roads {
         let told: Vec<String> = road.told().iter().map(ToString::to_string).collect();
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn each_road_is_listed_with_what_is_told_there() {
-        let all = Road::chosen(&["tbf-1M-*".to_owned()], &[1, 3]).unwrap();
+        let all = RoadCase::chosen(&["tbf-1M-*".to_owned()], &[1, 3]).unwrap();
         let text = roads(&all).to_string();
         assert_eq!(text.lines().count(), 1 + 8, "{text}");
         assert!(text.contains("960000"), "{text}");

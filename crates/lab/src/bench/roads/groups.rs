@@ -13,7 +13,7 @@ use std::path::PathBuf;
 pub use case::GroupCase;
 pub use trial::GroupRun;
 
-use super::page::{Head, load};
+use super::page::{PageHead, load};
 use crate::{
     error::LabError,
     peer::{System, Tools},
@@ -21,7 +21,7 @@ use crate::{
     system::{privileges, scratch::Scratch},
     trials::Trials,
 };
-use trial::Trial;
+use trial::GroupTrial;
 
 /// The name of the files that are written.
 const NAME: &str = "roads-groups";
@@ -60,7 +60,7 @@ impl GroupBench {
         for case in &self.cases {
             for _ in 0..self.runs {
                 for told in [None, Some(case.told())] {
-                    let trial = Trial {
+                    let trial = GroupTrial {
                         case: *case,
                         told,
                         fanfare: &self.fanfare,
@@ -75,7 +75,7 @@ impl GroupBench {
             let Some(out) = &self.out else { continue };
             let trials = Trials { out: out.clone(), jobs: 1, fanfare: self.fanfare.clone() };
             let (version, note) = (fanfare.version(), self.note.as_str());
-            let head = Head { runs: self.runs, version, note, load: &before };
+            let head = PageHead { runs: self.runs, version, note, load: &before };
             trials.write(NAME, &page::markdown(&runs, &head), &page::csv(&runs))?;
         }
         Ok(runs)

@@ -2,7 +2,7 @@
 
 use fanfare_sim::Scenario;
 
-use super::road::{Line, POLICER_BURST, Road, Trouble, WAIT_MS};
+use super::road::{POLICER_BURST, RoadCase, RoadLine, RoadTrouble, WAIT_MS};
 use crate::{
     bench::star::Star,
     error::{LabError, Refusal},
@@ -23,39 +23,41 @@ const TABLE: &str = "netdev roads";
 /// Hosts and a network; gone when dropped. Each transfer has one of its own, so that buckets are full and
 /// counters are zero.
 #[derive(Debug)]
-pub(super) struct Network {
-    road: Road,
-    hosts: Hosts,
+pub(super) struct RoadNetwork {
+    road: RoadCase,
+    hosts: RoadHosts,
 }
 
 #[derive(Debug)]
-enum Hosts {
+enum RoadHosts {
     Bridge(Star),
     Emulated(Box<Lab>),
 }
 
 /// Counters of what has passed and what has not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Counted {
+pub(super) struct PacketCounters {
     /// Bytes of frames on the sender's cable, without those that a bucket on it dropped.
     pub(super) sent_bytes: u64,
     /// Packets that bucket, policer or queue dropped; of a LAN with loss, the mean of its receivers.
     pub(super) dropped: u64,
 }
 
-impl Network {
-    pub(super) fn up(road: &Road) -> Result<Self, LabError> {
+impl RoadNetwork {
+    pub(super) fn up(road: &RoadCase) -> Result<Self, LabError> {
         let hosts = match road.line {
-            Line::Emulated { .. } => Hosts::Emulated(Box::new(Lab::up(&scenario(road)?, 1)?)),
-            line => Hosts::Bridge(bridge(road, line)?),
+            RoadLine::Emulated { .. } => {
+                RoadHosts::Emulated(Box::new(Lab::up(&scenario(road)?, 1)?))
+            }
+            line => RoadHosts::Bridge(bridge(road, line)?),
         };
         Ok(Self { road: *road, hosts })
     }
 
     fn hosts(&self) -> &[Host] {
         match &self.hosts {
-            Hosts::Bridge(star) => star.hosts(),
-            Hosts::Emulated(lab) => lab.hosts(),
+            RoadHosts::Bridge(star) => star.hosts(),
+            RoadHosts::Emulated(lab) => lab.hosts(),
         }
     }
     pub(super) fn sender(&self) -> &Host {
@@ -66,37 +68,37 @@ impl Network {
     }
 
     /// Reads the counters of the kernel, or of the emulator.
-    pub(super) fn counted(&self) -> Result<Counted, LabError> {
+    pub(super) fn counted(&self) -> Result<PacketCounters, LabError> {
         let star = match &self.hosts {
-            Hosts::Bridge(star) => star,
-            Hosts::Emulated(lab) => return emulated(lab),
+            RoadHosts::Bridge(star) => star,
+            RoadHosts::Emulated(lab) => return emulated(lab),
         };
         let dropped = match self.road.line {
-            Line::Bucket { .. } => bucket_dropped(self.sender().namespace(), INTERFACE)?,
-            Line::Policer { .. } => filter_dropped(star.hub())?,
-            Line::Lan { loss_percent: 0 } | Line::Emulated { .. } => 0,
-            Line::Lan { .. } => {
+            RoadLine::Bucket { .. } => bucket_dropped(self.sender().namespace(), INTERFACE)?,
+            RoadLine::Policer { .. } => filter_dropped(star.hub())?,
+            RoadLine::Lan { loss_percent: 0 } | RoadLine::Emulated { .. } => 0,
+            RoadLine::Lan { .. } => {
                 let each = star.receivers().iter().map(|host| filter_dropped(host.namespace()));
                 each.sum::<Result<u64, LabError>>()? / star.receivers().len().max(1) as u64
             }
         };
-        Ok(Counted { sent_bytes: sent_bytes(self.sender())?, dropped })
+        Ok(PacketCounters { sent_bytes: sent_bytes(self.sender())?, dropped })
     }
 }
 
-fn bridge(road: &Road, line: Line) -> Result<Star, LabError> {
+fn bridge(road: &RoadCase, line: RoadLine) -> Result<Star, LabError> {
     let star = Star::up(road.receivers, MTU, false)?;
     match line {
-        Line::Bucket { rate_bps, burst } => {
+        RoadLine::Bucket { rate_bps, burst } => {
             star.limit_sender(rate_bps, burst, queue(rate_bps, burst))?;
         }
-        Line::Policer { rate_bps } => {
+        RoadLine::Policer { rate_bps } => {
             split(star.sender())?;
             let rate = rate_bps / 8;
             let what = format!("limit rate over {rate} bytes/second burst {POLICER_BURST} bytes");
             filter(star.hub(), "port0", &what)?;
         }
-        Line::Lan { loss_percent } if loss_percent > 0 => {
+        RoadLine::Lan { loss_percent } if loss_percent > 0 => {
             split(star.sender())?;
             let what =
                 format!("meta l4proto {{ tcp, udp }} numgen random mod 100 < {loss_percent}");
@@ -104,7 +106,7 @@ fn bridge(road: &Road, line: Line) -> Result<Star, LabError> {
                 .iter()
                 .try_for_each(|host| filter(host.namespace(), INTERFACE, &what))?;
         }
-        Line::Lan { .. } | Line::Emulated { .. } => {}
+        RoadLine::Lan { .. } | RoadLine::Emulated { .. } => {}
     }
     Ok(star)
 }
@@ -162,19 +164,19 @@ fn no_counter(program: &str) -> LabError {
     LabError::new(Refusal::System, "lab.counters", text)
 }
 
-fn emulated(lab: &Lab) -> Result<Counted, LabError> {
+fn emulated(lab: &Lab) -> Result<PacketCounters, LabError> {
     let snapshot = lab.snapshot()?;
     let sent = snapshot.nodes.iter().find(|node| node.node == "sender").map(|node| node.sent);
     let sent = sent.unwrap_or_default();
     let line = snapshot.links.iter().find(|link| link.from == "in" && link.to == "out");
-    Ok(Counted {
+    Ok(PacketCounters {
         sent_bytes: sent.bytes + sent.packets * ETHERNET,
         dropped: line.map_or(0, |line| line.dropped),
     })
 }
 
 /// The network of an emulated road as a scenario.
-fn scenario(road: &Road) -> Result<Scenario, LabError> {
+fn scenario(road: &RoadCase) -> Result<Scenario, LabError> {
     let text = text(road);
     Scenario::parse_for_laboratory(&text, &|name| Err(format!("{name}: no file is read"))).map_err(
         |mistakes| {
@@ -185,16 +187,16 @@ fn scenario(road: &Road) -> Result<Scenario, LabError> {
     )
 }
 
-fn text(road: &Road) -> String {
-    let Line::Emulated { rate_bps, round_trip_ms, trouble } = road.line else {
+fn text(road: &RoadCase) -> String {
+    let RoadLine::Emulated { rate_bps, round_trip_ms, trouble } = road.line else {
         return String::new();
     };
     let bytes = (rate_bps / 8 * u64::from(round_trip_ms) / 1000).max(QUEUE_LEAST);
     let packets = bytes / MTU as u64;
     let queue = match trouble {
-        Trouble::Fair => format!("{{ kind = \"fair\", bytes = {bytes} }}"),
+        RoadTrouble::Fair => format!("{{ kind = \"fair\", bytes = {bytes} }}"),
         // Between a sixth and a half of the queue, as RED's authors advise.
-        Trouble::Red => format!(
+        RoadTrouble::Red => format!(
             "{{ kind = \"red\", min = {}, max = {}, packets = {packets} }}",
             (packets / 6).max(1),
             (packets / 2).max(2)
@@ -202,10 +204,10 @@ fn text(road: &Road) -> String {
         _ => format!("{{ kind = \"drop-tail\", bytes = {bytes} }}"),
     };
     let more = match trouble {
-        Trouble::Bursts => "loss = { ge = { mean = \"5%\", burst = 4 } }\n",
-        Trouble::Doubled => "duplicate = 0.05\n",
-        Trouble::Reordered => "reorder = 0.05\n",
-        Trouble::Delay | Trouble::Fair | Trouble::Red => "",
+        RoadTrouble::Bursts => "loss = { ge = { mean = \"5%\", burst = 4 } }\n",
+        RoadTrouble::Doubled => "duplicate = 0.05\n",
+        RoadTrouble::Reordered => "reorder = 0.05\n",
+        RoadTrouble::Delay | RoadTrouble::Fair | RoadTrouble::Red => "",
     };
     let one_way = f64::from(round_trip_ms) / 2.0;
     let receivers = road.receivers;
@@ -231,8 +233,8 @@ mod tests {
 
     #[test]
     fn each_emulated_road_is_a_scenario_with_a_host_for_each_program() {
-        let roads = Road::chosen(&[], &[1, 10]).unwrap();
-        let emulated = roads.iter().filter(|road| matches!(road.line, Line::Emulated { .. }));
+        let roads = RoadCase::chosen(&[], &[1, 10]).unwrap();
+        let emulated = roads.iter().filter(|road| matches!(road.line, RoadLine::Emulated { .. }));
         let mut count = 0;
         for road in emulated {
             let hosts = scenario(road).unwrap().plan(1).emulated_hosts();

@@ -10,7 +10,7 @@ use crate::{
 
 /// Facts that are the same for all rows.
 #[derive(Debug, Clone)]
-pub(super) struct Head<'a> {
+pub(super) struct PageHead<'a> {
     /// Number of times that each was measured.
     pub(super) runs: u32,
     /// Version and hash of the program.
@@ -38,8 +38,8 @@ const COLUMNS: [&str; 10] = [
 ];
 
 /// Says when, where and with what it was run.
-pub(super) fn when_and_where(head: &Head<'_>) -> String {
-    let Head { version, note, load: before, .. } = head;
+pub(super) fn when_and_where(head: &PageHead<'_>) -> String {
+    let PageHead { version, note, load: before, .. } = head;
     let date = Command::new("date").args(["-u", "+%F"]).output();
     let date = date.map(|told| String::from_utf8_lossy(&told.stdout).trim().to_owned());
     let note = if note.is_empty() { String::new() } else { format!(" {note}") };
@@ -58,7 +58,7 @@ pub(super) fn load() -> String {
 }
 
 /// All rows as a page.
-pub(super) fn markdown(rows: &[RoadRow], head: &Head<'_>) -> String {
+pub(super) fn markdown(rows: &[RoadRow], head: &PageHead<'_>) -> String {
     let runs = head.runs;
     let times = if runs == 1 { "One run each".to_owned() } else { format!("Medians of {runs}") };
     let mut text = format!(
@@ -197,7 +197,7 @@ mod tests {
     use crate::bench::roads::row::tests::rows;
 
     fn text() -> String {
-        markdown(&rows(), &Head { runs: 3, version: "0", note: "A note.", load: "0.1" })
+        markdown(&rows(), &PageHead { runs: 3, version: "0", note: "A note.", load: "0.1" })
     }
 
     #[test]

@@ -8,9 +8,9 @@ use crate::bench::rate::short;
 
 /// A network and the file that goes over it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Road {
+pub struct RoadCase {
     /// Line between sender and receivers.
-    pub line: Line,
+    pub line: RoadLine,
     /// Receivers.
     pub receivers: usize,
     /// Bytes of the file.
@@ -20,7 +20,7 @@ pub struct Road {
 /// Line between sender and receivers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Line {
+pub enum RoadLine {
     /// A token bucket of the kernel (tbf) on the sender's cable. Packets wait before it.
     Bucket {
         /// Rate that it passes, bit/s.
@@ -45,14 +45,14 @@ pub enum Line {
         /// There and back without queues, milliseconds.
         round_trip_ms: u32,
         /// Trouble beside delay.
-        trouble: Trouble,
+        trouble: RoadTrouble,
     },
 }
 
 /// Trouble on an emulated road beside delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Trouble {
+pub enum RoadTrouble {
     /// Nothing.
     Delay,
     /// A queue for each flow.
@@ -89,33 +89,33 @@ const RATES: [u64; 5] = [56_000, 256_000, 1_000_000, 10_000_000, 100_000_000];
 const BURSTS: [u64; 4] = [3_000, 16_000, 64_000, 256_000];
 const POLICED: [u64; 3] = [1_000_000, 10_000_000, 100_000_000];
 const LOSSES: [u32; 6] = [0, 1, 10, 20, 30, 40];
-const EMULATED: [Line; 8] = [
-    emulated(56_000, 250, Trouble::Delay),
-    emulated(1_000_000, 50, Trouble::Delay),
-    emulated(10_000_000, 250, Trouble::Delay),
-    emulated(10_000_000, 50, Trouble::Fair),
-    emulated(10_000_000, 50, Trouble::Red),
-    emulated(10_000_000, 50, Trouble::Bursts),
-    emulated(10_000_000, 50, Trouble::Doubled),
+const EMULATED: [RoadLine; 8] = [
+    emulated(56_000, 250, RoadTrouble::Delay),
+    emulated(1_000_000, 50, RoadTrouble::Delay),
+    emulated(10_000_000, 250, RoadTrouble::Delay),
+    emulated(10_000_000, 50, RoadTrouble::Fair),
+    emulated(10_000_000, 50, RoadTrouble::Red),
+    emulated(10_000_000, 50, RoadTrouble::Bursts),
+    emulated(10_000_000, 50, RoadTrouble::Doubled),
     // Three delays of 3 ms: 9 ms.
-    emulated(10_000_000, 6, Trouble::Reordered),
+    emulated(10_000_000, 6, RoadTrouble::Reordered),
 ];
 /// Roads of the short check: a collapse was seen on each of them once.
-const SHORT: [Line; 5] = [
-    Line::Bucket { rate_bps: 56_000, burst: 16_000 },
-    Line::Bucket { rate_bps: 1_000_000, burst: 64_000 },
-    Line::Bucket { rate_bps: 10_000_000, burst: 64_000 },
-    Line::Policer { rate_bps: 10_000_000 },
-    Line::Lan { loss_percent: 20 },
+const SHORT: [RoadLine; 5] = [
+    RoadLine::Bucket { rate_bps: 56_000, burst: 16_000 },
+    RoadLine::Bucket { rate_bps: 1_000_000, burst: 64_000 },
+    RoadLine::Bucket { rate_bps: 10_000_000, burst: 64_000 },
+    RoadLine::Policer { rate_bps: 10_000_000 },
+    RoadLine::Lan { loss_percent: 20 },
 ];
 /// A short file lasts so long.
 const SHORT_SECONDS: u64 = 3;
 
-const fn emulated(rate_bps: u64, round_trip_ms: u32, trouble: Trouble) -> Line {
-    Line::Emulated { rate_bps, round_trip_ms, trouble }
+const fn emulated(rate_bps: u64, round_trip_ms: u32, trouble: RoadTrouble) -> RoadLine {
+    RoadLine::Emulated { rate_bps, round_trip_ms, trouble }
 }
 
-impl Line {
+impl RoadLine {
     fn all() -> Vec<Self> {
         let buckets = RATES.iter().flat_map(|&rate_bps| {
             BURSTS.iter().map(move |&burst| Self::Bucket { rate_bps, burst })
@@ -160,7 +160,7 @@ impl Line {
     }
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for RoadLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bucket { rate_bps, burst } => {
@@ -176,7 +176,7 @@ impl fmt::Display for Line {
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for RoadTrouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Delay => "delay",
@@ -189,24 +189,24 @@ impl fmt::Display for Trouble {
     }
 }
 
-impl Road {
+impl RoadCase {
     /// The roads of these names to each of these numbers of receivers; a star at the end stands for any
     /// rest. All of them for no name.
     ///
     /// # Errors
     /// Which name is unknown, and which there are.
     pub fn chosen(names: &[String], receivers: &[usize]) -> Result<Vec<Self>, String> {
-        let all = Line::all();
+        let all = RoadLine::all();
         let mut lines = Vec::new();
         for name in names.iter().map(|name| name.trim()) {
-            let fits = |line: &&Line| match name.strip_suffix('*') {
+            let fits = |line: &&RoadLine| match name.strip_suffix('*') {
                 Some(start) => line.to_string().starts_with(start),
                 None => line.to_string() == name,
             };
             let before = lines.len();
             lines.extend(all.iter().filter(fits));
             if lines.len() == before {
-                let names: Vec<String> = all.iter().map(Line::to_string).collect();
+                let names: Vec<String> = all.iter().map(RoadLine::to_string).collect();
                 return Err(format!(
                     "road ({name}): no such road. Use one of {}",
                     names.join(", ")
@@ -214,7 +214,7 @@ impl Road {
             }
         }
         let lines = if names.is_empty() { all } else { lines };
-        let to_all = |line: Line| {
+        let to_all = |line: RoadLine| {
             receivers.iter().map(move |&receivers| Self {
                 line,
                 receivers,
@@ -227,7 +227,7 @@ impl Road {
     /// The roads of the short check, to three receivers.
     #[must_use]
     pub fn short() -> Vec<Self> {
-        let road = |line: Line| Self { line, receivers: 3, size: line.size(SHORT_SECONDS) };
+        let road = |line: RoadLine| Self { line, receivers: 3, size: line.size(SHORT_SECONDS) };
         SHORT.into_iter().map(road).collect()
     }
 
@@ -241,8 +241,8 @@ impl Road {
     #[must_use]
     pub fn told(&self) -> Vec<u64> {
         match self.line {
-            Line::Lan { loss_percent: 0 } => LAN_TOLD.to_vec(),
-            Line::Lan { .. } => LOSSY_TOLD.to_vec(),
+            RoadLine::Lan { loss_percent: 0 } => LAN_TOLD.to_vec(),
+            RoadLine::Lan { .. } => LOSSY_TOLD.to_vec(),
             line => line.rate_bps().map(|rate| rate / 100 * TOLD_PERCENT).into_iter().collect(),
         }
     }
@@ -266,8 +266,11 @@ mod tests {
 
     use super::*;
 
-    fn chosen(names: &[&str], receivers: &[usize]) -> Result<Vec<Road>, String> {
-        Road::chosen(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(), receivers)
+    fn chosen(names: &[&str], receivers: &[usize]) -> Result<Vec<RoadCase>, String> {
+        RoadCase::chosen(
+            &names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(),
+            receivers,
+        )
     }
 
     #[test]
@@ -275,7 +278,7 @@ mod tests {
         let all = chosen(&[], &[1, 3, 10]).unwrap();
         let count = RATES.len() * BURSTS.len() + POLICED.len() + LOSSES.len() + EMULATED.len();
         assert_eq!(all.len(), 3 * count);
-        let names: BTreeSet<String> = all.iter().map(Road::name).collect();
+        let names: BTreeSet<String> = all.iter().map(RoadCase::name).collect();
         assert_eq!(names.len(), count);
         for name in ["tbf-56k-3k", "tbf-100M-256k", "police-1M", "lan", "lan-loss40"] {
             assert!(names.contains(name), "{name} of {names:?}");
@@ -285,7 +288,7 @@ mod tests {
     #[test]
     fn roads_are_chosen_by_name_and_a_star_stands_for_any_rest() {
         let names: Vec<String> =
-            chosen(&["police-*", "lan"], &[3]).unwrap().iter().map(Road::name).collect();
+            chosen(&["police-*", "lan"], &[3]).unwrap().iter().map(RoadCase::name).collect();
         assert_eq!(names, ["police-1M", "police-10M", "police-100M", "lan"]);
         let unknown = chosen(&["lan", "tbf-57k"], &[3]).unwrap_err();
         assert!(unknown.contains("(tbf-57k)") && unknown.contains("tbf-56k-16k"), "{unknown}");
@@ -302,8 +305,8 @@ mod tests {
 
     #[test]
     fn the_short_check_has_five_roads_that_take_less_than_a_minute_and_a_half() {
-        let roads = Road::short();
-        let seconds: f64 = roads.iter().map(Road::on_the_wire).sum();
+        let roads = RoadCase::short();
+        let seconds: f64 = roads.iter().map(RoadCase::on_the_wire).sum();
         // By two senders, and three seconds for the beginning and the end of each.
         assert!(roads.len() == 5 && 2.0 * seconds + 30.0 < 90.0, "{seconds}");
     }

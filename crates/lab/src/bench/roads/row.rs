@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{road::Road, sender::RoadSender, transfer::RoadTransfer};
+use super::{road::RoadCase, sender::RoadSender, transfer::RoadTransfer};
 use crate::bench::{median, rate::Spread};
 
 /// One sender over one road: medians, and what they are beside others'.
@@ -38,7 +38,7 @@ pub struct RoadRow {
 impl RoadRow {
     /// Makes a row for each of these senders from the transfers of one road.
     pub(super) fn all(
-        road: &Road,
+        road: &RoadCase,
         senders: &[RoadSender],
         transfers: &[RoadTransfer],
     ) -> Vec<Self> {
@@ -58,7 +58,7 @@ impl RoadRow {
         rows
     }
 
-    fn of(road: &Road, sender: RoadSender, transfers: &[RoadTransfer]) -> Self {
+    fn of(road: &RoadCase, sender: RoadSender, transfers: &[RoadTransfer]) -> Self {
         let own: Vec<&RoadTransfer> =
             transfers.iter().filter(|transfer| transfer.sender == sender).collect();
         let seconds: Vec<f64> =
@@ -113,7 +113,7 @@ pub(super) mod tests {
     /// `default` takes 8 s and ends in two of three runs, `norm` never ends.
     pub(in crate::bench::roads) fn rows() -> Vec<RoadRow> {
         use RoadSender::{Default, Norm, Tcp, Told};
-        let road = Road::chosen(&["tbf-1M-64k".to_owned()], &[3]).unwrap()[0];
+        let road = RoadCase::chosen(&["tbf-1M-64k".to_owned()], &[3]).unwrap()[0];
         let senders = [Default, Told(900_000), Norm, Tcp];
         let transfers: Vec<RoadTransfer> = [Some(8.0), Some(7.0), None]
             .map(|seconds| transfer(Default, seconds))

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde::Serialize;
 
-use super::road::Road;
+use super::road::RoadCase;
 use crate::bench::rate::{CONGESTION_CONTROL, short};
 
 /// Way in which a sender finds its rate.
@@ -55,7 +55,7 @@ impl RoadControl {
     }
 
     /// Its senders on a road: one for each rate that is told.
-    pub(super) fn senders(self, road: &Road) -> Vec<RoadSender> {
+    pub(super) fn senders(self, road: &RoadCase) -> Vec<RoadSender> {
         match self {
             Self::Default => vec![RoadSender::Default],
             Self::Told => road.told().into_iter().map(RoadSender::Told).collect(),
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_told_rate_is_fixed_and_default_is_told_nothing() {
-        let road = Road::chosen(&["tbf-1M-64k".to_owned()], &[3]).unwrap()[0];
+        let road = RoadCase::chosen(&["tbf-1M-64k".to_owned()], &[3]).unwrap()[0];
         let told = RoadControl::Told.senders(&road);
         assert_eq!(told, [RoadSender::Told(960_000)]);
         assert_eq!(told[0].options(), ["--cc", "fixed", "--rate", "960000"]);

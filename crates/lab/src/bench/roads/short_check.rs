@@ -1,6 +1,6 @@
 //! Five roads in a minute, for CI: `default` beside a told rate.
 
-use super::{RoadBench, RoadControl, RoadRow, RoadSender, RoadTransfer, road::Road};
+use super::{RoadBench, RoadControl, RoadRow, RoadSender, RoadTransfer, road::RoadCase};
 use crate::{error::LabError, stop::Stop};
 
 /// Least share of the told rate that `default` reaches. Wide, since a busy machine should not fail the check; a
@@ -17,7 +17,7 @@ impl RoadBench {
     #[must_use]
     pub fn short(self) -> Self {
         let controls = vec![RoadControl::Default, RoadControl::Told];
-        Self { roads: Road::short(), controls, runs: 1, ..self }
+        Self { roads: RoadCase::short(), controls, runs: 1, ..self }
     }
 
     /// Measures each road, and once more when it falls short: all last rows, and a sentence for each road

@@ -8,7 +8,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::{network::Network, road::Road, sender::RoadSender};
+use super::{network::RoadNetwork, road::RoadCase, sender::RoadSender};
 use crate::{
     bench::rate::Ours,
     error::LabError,
@@ -53,16 +53,16 @@ pub struct RoadTransfer {
 }
 
 /// Setting that all transfers of a road have.
-pub(super) struct Range<'a> {
+pub(super) struct TransferSetup<'a> {
     pub(super) program: &'a Path,
-    pub(super) road: &'a Road,
+    pub(super) road: &'a RoadCase,
     pub(super) fanfare: &'a dyn Peer,
     pub(super) tcp: Option<&'a dyn Peer>,
     pub(super) scratch: &'a Path,
     pub(super) stop: &'a Stop,
 }
 
-impl Range<'_> {
+impl TransferSetup<'_> {
     /// Runs one, in a network of its own.
     pub(super) fn shoot(&self, sender: RoadSender) -> Result<RoadTransfer, LabError> {
         let directory = self.scratch.join("transfer");
@@ -70,7 +70,7 @@ impl Range<'_> {
             LabError::system(format_args!("file ({})", directory.display()), &error)
         };
         fs::create_dir_all(&directory).map_err(failed)?;
-        let network = Network::up(self.road)?;
+        let network = RoadNetwork::up(self.road)?;
         let task = self.task(sender, network.receivers()).map_err(failed)?;
         let (fanfare, program) = (self.fanfare, self.program);
         let ours = Ours { fanfare, program, told: None, ceiling: true };
@@ -110,7 +110,7 @@ impl Range<'_> {
         &self,
         sender: RoadSender,
         order: Order<'_>,
-        network: &Network,
+        network: &RoadNetwork,
     ) -> Result<RoadTransfer, LabError> {
         let mut delivery = Delivery::to(order, network.receivers(), &[])?;
         let before = network.counted()?;
@@ -147,7 +147,7 @@ impl Range<'_> {
 }
 
 /// After so long a transfer is given up.
-fn longest(road: &Road, sender: RoadSender) -> Duration {
+fn longest(road: &RoadCase, sender: RoadSender) -> Duration {
     let copies = road.receivers.min(TCP_RECEIVERS) as f64;
     let patience = if sender == RoadSender::Tcp { TCP_PATIENCE * copies } else { PATIENCE };
     Duration::from_secs_f64(road.on_the_wire() * patience) + BESIDE
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn tcp_has_the_time_of_a_copy_for_each_receiver_and_of_four_at_most() {
         let seconds = |sender, receivers| {
-            let road = Road::chosen(&["tbf-1M-16k".to_owned()], &[receivers]).unwrap()[0];
+            let road = RoadCase::chosen(&["tbf-1M-16k".to_owned()], &[receivers]).unwrap()[0];
             longest(&road, sender).as_secs_f64()
         };
         assert!((seconds(RoadSender::Default, 3) - 40.0).abs() < 0.1);

@@ -40,7 +40,7 @@ const FRESH: Duration = Duration::from_secs(2);
 
 /// Content of a report, as far as it counts here.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::sender) struct Weight {
+pub(in crate::sender) struct ReportWeight {
     pub(in crate::sender) node: NodeId,
     /// The sender's rate.
     pub(in crate::sender) rate: Bitrate,
@@ -56,7 +56,7 @@ pub(in crate::sender) struct Weight {
 
 /// State of a receiver that does not count.
 #[derive(Debug, Clone, Copy)]
-struct Aside {
+struct AsideState {
     since: Time,
     /// Reports in a row that say that it is slow, and since when.
     slow: u32,
@@ -69,14 +69,14 @@ struct Aside {
 
 /// Time before a receiver is tried again, and the one after that.
 #[derive(Debug, Clone, Copy)]
-struct Pause {
+struct TrialPause {
     until: Time,
     next: Duration,
 }
 
 /// Outcome of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::sender) enum Ruling {
+pub(in crate::sender) enum ReportRuling {
     /// It counts as those of all others.
     Counts,
     /// The receiver is set aside now: nothing it said counts any more.
@@ -93,9 +93,9 @@ pub(in crate::sender) enum Ruling {
 #[derive(Debug, Default)]
 pub(in crate::sender) struct SetAside {
     policy: Option<TailPolicy>,
-    aside: BTreeMap<NodeId, Aside>,
+    aside: BTreeMap<NodeId, AsideState>,
     shares: BTreeMap<NodeId, (f64, Time)>,
-    pauses: BTreeMap<NodeId, Pause>,
+    pauses: BTreeMap<NodeId, TrialPause>,
     /// Receiver that was on trial and has made room for another.
     released: Option<NodeId>,
 }
@@ -148,17 +148,21 @@ impl SetAside {
     ) -> bool {
         let free = self.aside.len() < self.most(receivers);
         if free && self.is_on() && !self.has(node) {
-            self.aside.insert(node, Aside::new(now));
+            self.aside.insert(node, AsideState::new(now));
             return true;
         }
         false
     }
 
     /// A receiver reports.
-    pub(in crate::sender) fn on_report(&mut self, now: Time, weight: &Weight) -> Ruling {
+    pub(in crate::sender) fn on_report(
+        &mut self,
+        now: Time,
+        weight: &ReportWeight,
+    ) -> ReportRuling {
         let node = weight.node;
         if !self.is_on() {
-            return Ruling::Counts;
+            return ReportRuling::Counts;
         }
         self.shares.insert(node, (weight.share, now));
         let (slow, fast) = self.compare(now, weight);
@@ -169,49 +173,49 @@ impl SetAside {
         if aside.deferred {
             if aside.fast_since.is_some_and(|since| now.since(since) >= RESTORED_AFTER) {
                 self.aside.remove(&node);
-                return Ruling::Restored;
+                return ReportRuling::Restored;
             }
-            return Ruling::Ignored;
+            return ReportRuling::Ignored;
         }
         if aside.is_slow_for_long(now) {
             aside.deferred = true;
             self.pauses.remove(&node);
-            return Ruling::Deferred;
+            return ReportRuling::Deferred;
         }
         let over = now.since(aside.since) >= TRIAL_MIN.max(weight.grtt * TRIAL_RTTS);
         if slow || (weight.lowers && !over) {
-            return Ruling::Ignored;
+            return ReportRuling::Ignored;
         }
         if weight.lowers {
             self.pause(now, node);
         }
         self.aside.remove(&node);
-        Ruling::Counts
+        ReportRuling::Counts
     }
 
     /// A report of a receiver that counts so far.
-    fn begin(&mut self, now: Time, weight: &Weight, slow: bool) -> Ruling {
+    fn begin(&mut self, now: Time, weight: &ReportWeight, slow: bool) -> ReportRuling {
         let paused = self.pauses.get(&weight.node).is_some_and(|pause| now < pause.until);
         if !slow && (!weight.lowers || paused || !self.may_be_slow(weight)) {
-            return Ruling::Counts;
+            return ReportRuling::Counts;
         }
         if self.aside.len() >= self.most(weight.receivers) && !self.gives_way(weight) {
-            return Ruling::Counts;
+            return ReportRuling::Counts;
         }
-        let mut aside = Aside::new(now);
+        let mut aside = AsideState::new(now);
         aside.note(now, slow, false);
         self.aside.insert(weight.node, aside);
-        Ruling::SetAside
+        ReportRuling::SetAside
     }
 
     /// With a least rate who would still get it is not slow.
-    fn may_be_slow(&self, weight: &Weight) -> bool {
+    fn may_be_slow(&self, weight: &ReportWeight) -> bool {
         let least = self.policy.and_then(|policy| policy.min_rate);
         least.is_none_or(|least| gets(weight.rate, weight.share) < least)
     }
 
     /// Makes room for a receiver that gets less than one on trial.
-    fn gives_way(&mut self, weight: &Weight) -> bool {
+    fn gives_way(&mut self, weight: &ReportWeight) -> bool {
         let share = |node: &NodeId| self.shares.get(node).map_or(1.0, |(share, _)| *share);
         let tried = self.aside.iter().filter(|(_, aside)| !aside.deferred).map(|(node, _)| *node);
         let best = tried.max_by(|a, b| share(a).total_cmp(&share(b)));
@@ -223,7 +227,7 @@ impl SetAside {
     fn pause(&mut self, now: Time, node: NodeId) {
         let length = self.pauses.get(&node).map_or(PAUSE_FIRST, |pause| pause.next);
         let next = (length * 2).min(PAUSE_MAX);
-        self.pauses.insert(node, Pause { until: now + length, next });
+        self.pauses.insert(node, TrialPause { until: now + length, next });
     }
 
     /// Gives how many may be set aside.
@@ -236,7 +240,7 @@ impl SetAside {
     }
 
     /// Says whether the receiver is slow, and whether it is fast. Neither where that is not clear.
-    fn compare(&self, now: Time, weight: &Weight) -> (bool, bool) {
+    fn compare(&self, now: Time, weight: &ReportWeight) -> (bool, bool) {
         let is_fresh = |at: Time| now.since(at) < FRESH;
         let fresh = self.shares.values().filter(|(_, at)| is_fresh(*at));
         let mut shares: Vec<f64> = fresh.map(|(share, _)| *share).collect();
@@ -267,7 +271,7 @@ fn gets(rate: Bitrate, share: f64) -> Bitrate {
     Bitrate::from_bytes_per_second(rate.as_bytes_per_second() * share)
 }
 
-impl Aside {
+impl AsideState {
     fn new(now: Time) -> Self {
         Self { since: now, slow: 0, slow_since: now, deferred: false, fast_since: None }
     }
@@ -296,9 +300,9 @@ mod tests {
         Time::ZERO + Duration::from_millis(millis)
     }
 
-    fn weight(node: u32, share: f64, receivers: usize) -> Weight {
+    fn weight(node: u32, share: f64, receivers: usize) -> ReportWeight {
         let (node, grtt) = (NodeId(node), Duration::from_millis(1));
-        Weight { node, rate: RATE, share, lowers: share < 1.0, receivers, grtt }
+        ReportWeight { node, rate: RATE, share, lowers: share < 1.0, receivers, grtt }
     }
 
     fn started(min_rate: Option<Bitrate>) -> SetAside {
@@ -308,21 +312,21 @@ mod tests {
     }
 
     /// Node 1 of three gets `share` at each of these times; what came of it.
-    fn ruled(aside: &mut SetAside, share: f64, times: &[u64]) -> Vec<Ruling> {
+    fn ruled(aside: &mut SetAside, share: f64, times: &[u64]) -> Vec<ReportRuling> {
         times.iter().map(|time| aside.on_report(at(*time), &weight(1, share, 3))).collect()
     }
 
     #[test]
     fn without_a_policy_everybody_counts() {
         let mut aside = SetAside::default();
-        assert_eq!(ruled(&mut aside, 0.01, &[0, 50]), [Ruling::Counts; 2]);
+        assert_eq!(ruled(&mut aside, 0.01, &[0, 50]), [ReportRuling::Counts; 2]);
     }
 
     #[test]
     fn who_gets_less_than_half_is_set_aside_at_once_and_deferred_after_a_moment() {
         let mut aside = started(None);
         let rulings = ruled(&mut aside, 0.1, &[0, 10, 15, 25]);
-        use Ruling::{Deferred, Ignored, SetAside as Aside};
+        use ReportRuling::{Deferred, Ignored, SetAside as Aside};
         assert_eq!(rulings, [Aside, Ignored, Ignored, Deferred]);
         assert!(aside.waits(NodeId(1)) && !aside.is_on_trial(NodeId(1)));
     }
@@ -331,21 +335,27 @@ mod tests {
     fn who_only_holds_the_rate_where_it_is_counts_again_when_its_trial_is_over_and_is_left_alone_then()
      {
         let mut aside = started(None);
-        assert_eq!(ruled(&mut aside, 0.9, &[0, 200]), [Ruling::SetAside, Ruling::Ignored]);
+        assert_eq!(
+            ruled(&mut aside, 0.9, &[0, 200]),
+            [ReportRuling::SetAside, ReportRuling::Ignored]
+        );
         assert!(!aside.waits(NodeId(1)), "its requests are served");
-        assert_eq!(ruled(&mut aside, 0.9, &[300, 400, 5_000]), [Ruling::Counts; 3]);
-        assert_eq!(ruled(&mut aside, 0.9, &[5_301]), [Ruling::SetAside], "tried again");
-        assert_eq!(ruled(&mut aside, 0.9, &[5_700, 11_000]), [Ruling::Counts; 2]);
-        assert_eq!(ruled(&mut aside, 0.1, &[11_001]), [Ruling::SetAside], "slow by itself");
+        assert_eq!(ruled(&mut aside, 0.9, &[300, 400, 5_000]), [ReportRuling::Counts; 3]);
+        assert_eq!(ruled(&mut aside, 0.9, &[5_301]), [ReportRuling::SetAside], "tried again");
+        assert_eq!(ruled(&mut aside, 0.9, &[5_700, 11_000]), [ReportRuling::Counts; 2]);
+        assert_eq!(ruled(&mut aside, 0.1, &[11_001]), [ReportRuling::SetAside], "slow by itself");
     }
 
     #[test]
     fn who_was_deferred_comes_back_when_all_its_reports_of_a_second_are_good() {
         let mut aside = started(None);
         ruled(&mut aside, 0.1, &[0, 10, 30]);
-        assert_eq!(ruled(&mut aside, 0.9, &[100, 900]), [Ruling::Ignored; 2]);
-        assert_eq!(ruled(&mut aside, 0.6, &[1_000, 2_500]), [Ruling::Ignored; 2], "between");
-        assert_eq!(ruled(&mut aside, 0.9, &[2_600, 3_600]), [Ruling::Ignored, Ruling::Restored]);
+        assert_eq!(ruled(&mut aside, 0.9, &[100, 900]), [ReportRuling::Ignored; 2]);
+        assert_eq!(ruled(&mut aside, 0.6, &[1_000, 2_500]), [ReportRuling::Ignored; 2], "between");
+        assert_eq!(
+            ruled(&mut aside, 0.9, &[2_600, 3_600]),
+            [ReportRuling::Ignored, ReportRuling::Restored]
+        );
         assert!(!aside.has(NodeId(1)));
     }
 
@@ -353,9 +363,9 @@ mod tests {
     fn at_most_half_are_set_aside_and_the_slower_one_takes_the_place_of_one_on_trial() {
         let mut aside = started(None);
         let mut report = |node, share| aside.on_report(at(0), &weight(node, share, 3));
-        assert_eq!(report(1, 0.9), Ruling::SetAside);
-        assert_eq!(report(2, 0.95), Ruling::Counts);
-        assert_eq!(report(3, 0.1), Ruling::SetAside);
+        assert_eq!(report(1, 0.9), ReportRuling::SetAside);
+        assert_eq!(report(2, 0.95), ReportRuling::Counts);
+        assert_eq!(report(3, 0.1), ReportRuling::SetAside);
         assert_eq!(aside.take_released(), Some(NodeId(1)));
         assert!(!aside.has(NodeId(1)) && aside.has(NodeId(3)));
     }
@@ -366,7 +376,7 @@ mod tests {
         for time in [0, 10, 30, 400, 500] {
             for node in 1..=3 {
                 let ruling = aside.on_report(at(time), &weight(node, 0.1, 3));
-                assert_ne!(ruling, Ruling::Deferred, "{node} at {time}");
+                assert_ne!(ruling, ReportRuling::Deferred, "{node} at {time}");
             }
         }
         assert!((1..=3).all(|node| !aside.has(NodeId(node)) || aside.is_on_trial(NodeId(node))));
@@ -379,16 +389,16 @@ mod tests {
             for node in 1..=2 {
                 aside.on_report(at(time), &weight(node, 0.1, 3));
             }
-            assert_eq!(aside.on_report(at(time), &weight(3, 1.0, 3)), Ruling::Counts);
+            assert_eq!(aside.on_report(at(time), &weight(3, 1.0, 3)), ReportRuling::Counts);
         }
         assert!((1..=2).all(|node| aside.waits(NodeId(node))));
         let mut aside = started(LEAST);
         for time in [0, 10, 30] {
             for node in 1..=3 {
                 let ruling = aside.on_report(at(time), &weight(node, 0.1, 3));
-                assert_ne!(ruling, Ruling::Deferred, "{node} at {time}");
+                assert_ne!(ruling, ReportRuling::Deferred, "{node} at {time}");
             }
         }
-        assert_eq!(aside.on_report(at(40), &weight(3, 0.5, 3)), Ruling::Counts, "50 Mbit/s");
+        assert_eq!(aside.on_report(at(40), &weight(3, 0.5, 3)), ReportRuling::Counts, "50 Mbit/s");
     }
 }

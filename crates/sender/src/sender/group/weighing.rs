@@ -1,7 +1,7 @@
 //! Choice of reports that count: a receiver that is much slower than the others is set aside, and served when
 //! they have everything ([`super::set_aside`]).
 
-use super::set_aside::{Ruling, Weight};
+use super::set_aside::{ReportRuling, ReportWeight};
 use crate::{
     congestion::Feedback,
     sender::Sender,
@@ -80,7 +80,7 @@ impl Sender {
     }
 
     fn rule(&mut self, node: NodeId, share: f64, lowers: bool) -> bool {
-        let weight = Weight {
+        let weight = ReportWeight {
             node,
             rate: self.controller.rate(),
             share,
@@ -89,7 +89,7 @@ impl Sender {
             grtt: self.grtt(),
         };
         let ruling = self.aside.on_report(self.now, &weight);
-        if ruling == Ruling::SetAside {
+        if ruling == ReportRuling::SetAside {
             self.controller.on_left(self.now, node);
         }
         if let Some(other) = self.aside.take_released() {
@@ -101,7 +101,7 @@ impl Sender {
         if waits || self.slow.is_deferred(node) {
             self.slow.defer(node, waits);
         }
-        matches!(ruling, Ruling::Counts | Ruling::Restored)
+        matches!(ruling, ReportRuling::Counts | ReportRuling::Restored)
     }
 
     /// Tells whether the rate is not lowered for what a receiver's own machine drops.

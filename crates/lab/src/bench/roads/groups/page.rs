@@ -4,7 +4,7 @@ use super::{GroupRun, case::GroupCase};
 use crate::bench::{
     median,
     rate::{Spread, short},
-    roads::page::{Head, exits, figure, seconds, table, when_and_where},
+    roads::page::{PageHead, exits, figure, seconds, table, when_and_where},
 };
 
 const ALONE: [&str; 11] = [
@@ -24,7 +24,7 @@ const SHARED: [&str; 6] =
     ["case", "publisher", "of the line", "Jain's index", "kbit/s of each", "dropped"];
 
 /// All runs as a page.
-pub(super) fn markdown(runs: &[GroupRun], head: &Head<'_>) -> String {
+pub(super) fn markdown(runs: &[GroupRun], head: &PageHead<'_>) -> String {
     let times = if head.runs == 1 {
         "One run each".to_owned()
     } else {
@@ -39,7 +39,7 @@ pub(super) fn markdown(runs: &[GroupRun], head: &Head<'_>) -> String {
          {times}. `default` is `fanfare pub TOPIC - --lines`, `told` the same with `--rate`.\n\n{}",
         when_and_where(head)
     );
-    let (alone, shared): (Vec<Rows<'_>>, Vec<Rows<'_>>) =
+    let (alone, shared): (Vec<CaseRuns<'_>>, Vec<CaseRuns<'_>>) =
         grouped(runs).into_iter().partition(|rows| rows[0].jain.is_none());
     if !alone.is_empty() {
         text += &table(&ALONE, 5, alone.iter().map(|rows| of_one(rows)));
@@ -51,12 +51,12 @@ pub(super) fn markdown(runs: &[GroupRun], head: &Head<'_>) -> String {
 }
 
 /// Runs of the same case by the same publisher.
-type Rows<'a> = Vec<&'a GroupRun>;
+type CaseRuns<'a> = Vec<&'a GroupRun>;
 
-fn grouped(runs: &[GroupRun]) -> Vec<Rows<'_>> {
-    let mut all: Vec<Rows<'_>> = Vec::new();
+fn grouped(runs: &[GroupRun]) -> Vec<CaseRuns<'_>> {
+    let mut all: Vec<CaseRuns<'_>> = Vec::new();
     for run in runs {
-        let same = |rows: &&mut Rows<'_>| rows[0].case == run.case && rows[0].told == run.told;
+        let same = |rows: &&mut CaseRuns<'_>| rows[0].case == run.case && rows[0].told == run.told;
         match all.iter_mut().find(same) {
             Some(rows) => rows.push(run),
             None => all.push(vec![run]),
@@ -170,7 +170,7 @@ mod tests {
             run("lines-1M", None, None),
             run("share-10M-3", None, Some(0.95)),
         ];
-        let text = markdown(&runs, &Head { runs: 2, version: "0", note: "", load: "0.1" });
+        let text = markdown(&runs, &PageHead { runs: 2, version: "0", note: "", load: "0.1" });
         let lines: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
         assert_eq!(lines.len(), 3 + 4, "{text}");
         let columns = |line: &str| line.matches('|').count() - 1;

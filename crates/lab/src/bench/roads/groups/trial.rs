@@ -75,7 +75,7 @@ pub struct GroupRun {
 
 /// Setting of a run.
 #[derive(Debug)]
-pub(super) struct Trial<'a> {
+pub(super) struct GroupTrial<'a> {
     pub(super) case: GroupCase,
     pub(super) told: Option<u64>,
     pub(super) fanfare: &'a Path,
@@ -85,9 +85,9 @@ pub(super) struct Trial<'a> {
 
 /// Messages that a subscriber has printed, of each publisher.
 #[derive(Debug)]
-struct Heard(Arc<[AtomicU64]>);
+struct HeardCounts(Arc<[AtomicU64]>);
 
-impl Trial<'_> {
+impl GroupTrial<'_> {
     pub(super) fn run(&self) -> Result<GroupRun, LabError> {
         match self.case {
             GroupCase::Alone { subscribers, .. } => self.alone(subscribers),
@@ -108,7 +108,7 @@ impl Trial<'_> {
             .receivers()
             .iter()
             .map(|host| self.subscribe(host, 1, &mut running))
-            .collect::<Result<Vec<Heard>, LabError>>()?;
+            .collect::<Result<Vec<HeardCounts>, LabError>>()?;
         self.wait(SETTLE)?;
         let before = sent_bytes(star.sender())?;
         let from = File::open(&input).map_err(failed)?;
@@ -195,7 +195,7 @@ impl Trial<'_> {
         host: &Host,
         publishers: usize,
         running: &mut Vec<Process>,
-    ) -> Result<Heard, LabError> {
+    ) -> Result<HeardCounts, LabError> {
         let mut command = host.command(self.fanfare);
         command.args(["sub", &format!("{TOPIC}#"), "--quiet"]);
         command.args(["--interface", INTERFACE, "--group", GROUP]);
@@ -206,7 +206,7 @@ impl Trial<'_> {
             thread::spawn(move || count_lines(output, &counts));
         }
         running.push(process);
-        Ok(Heard(counts))
+        Ok(HeardCounts(counts))
     }
 
     /// The exit code of a program that ends in time.
@@ -238,7 +238,7 @@ impl Trial<'_> {
     }
 }
 
-impl Heard {
+impl HeardCounts {
     fn counts(&self) -> Vec<u64> {
         self.0.iter().map(|count| count.load(Ordering::Relaxed)).collect()
     }
