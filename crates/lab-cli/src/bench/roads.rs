@@ -36,9 +36,9 @@ const HELP: Help = Help::new(&[
 /// Measure transfers over the kernel's shapers: token buckets, policers and loss
 ///
 /// Sender and receivers are network namespaces of this machine. This needs root, tc and nft. Each road is
-/// measured with 'fanfare send' as it is, with a rate that it is told, with --cc norm and --cc
-/// loss-tolerant, and with a TCP connection to each receiver. The time counts from the start of the
-/// sender until its end. All roads with --runs 1 take about three hours.
+/// measured with 'fanfare send' as it is, with a rate that it is told, and with --cc norm and --cc
+/// loss-tolerant. It is also measured with a TCP connection to each receiver. The time counts from the
+/// start of the sender until its end. All roads with --runs 1 take about three hours.
 /// docs/explanation/throughput.md explains roads and columns.
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
