@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// A host that has another code was found: another one with the same number has so long to answer. Hosts
 /// show themselves once a second.
 const WRONG_WAIT: Duration = Duration::from_secs(5);
-/// So long nobody answers to a code before it is given up, where no --timeout says otherwise. A code is
+/// Time in which nobody answers to a code before it is given up, where no --timeout says otherwise. A code is
 /// known only after its sender has begun to answer to it.
 const UNUSED_WAIT: Duration = Duration::from_secs(30);
 /// Key ids of transfers by code: each key is of one transfer.

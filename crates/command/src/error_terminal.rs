@@ -8,7 +8,7 @@ use std::{
 
 use indicatif::{ProgressDrawTarget, TermLike};
 
-/// As often as indicatif itself draws on standard error, each second.
+/// Draws a second: as often as indicatif itself draws on standard error.
 const HERTZ: u8 = 20;
 /// A terminal that does not tell its size (VT100).
 const SIZE: (u16, u16) = (80, 24);

@@ -84,7 +84,7 @@ pub struct VerifiedLine {
     pub id: u32,
     pub object: u16,
     pub hash: String,
-    /// In which life of whom; `None` where nothing is signed.
+    /// Life in which it is, and whose; `None` where nothing is signed.
     pub sender: Option<u32>,
     pub instance: Option<u16>,
     pub key: Option<String>,

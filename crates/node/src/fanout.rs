@@ -32,7 +32,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// every two seconds at the latest, and an answer may be lost twice.
 const PROBATION: Duration = Duration::from_secs(10);
 
-/// Another receiver of the same host, at another port, was ended if nothing was heard of it for so long: the
+/// Another receiver of the same host, at another port, was ended if nothing was heard of it for so long. The
 /// roll is called every two seconds, and an answer may be lost.
 const GONE: Duration = Duration::from_secs(6);
 /// The first hosts that were named are waited for so long at most, before anything is sent.
@@ -42,7 +42,7 @@ const FIRST: Duration = Duration::from_secs(3);
 #[derive(Debug, Clone, Copy)]
 struct Host {
     address: SocketAddr,
-    /// By which the receiver tells itself from others.
+    /// Number by which the receiver tells itself from others.
     nonce: u64,
     /// Time at which it was heard last.
     heard: Time,
@@ -83,7 +83,7 @@ pub(crate) struct Fanout {
     shares: bool,
     /// Finds hosts.
     caller: Option<Caller>,
-    /// Until when hosts that were named are waited for, before anything is sent.
+    /// Time until which hosts that were named are waited for, before anything is sent.
     begins: Option<Time>,
     /// The sender's node id.
     sender: u32,
@@ -129,7 +129,7 @@ impl Fanout {
         caller.call_all(everybody);
     }
 
-    /// Until when [`Self::waits`] may say so.
+    /// Time until which [`Self::waits`] may say so.
     pub(crate) fn begins(&self) -> Option<Time> {
         self.begins
     }

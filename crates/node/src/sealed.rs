@@ -79,9 +79,9 @@ impl Follower {
 /// Scope of datagrams: for whom they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DatagramScope {
-    /// For this group, or this host.
+    /// This group, or this host.
     Group,
-    /// For all hosts of the link, of whatever group.
+    /// All hosts of the link, of whatever group.
     AllHosts,
 }
 

@@ -1,6 +1,6 @@
-//! Finds hosts that are to be sent to alone, and have joined the session: hosts that were named, by calls
-//! to each of them; and hosts of the link that multicast does not reach, by a broadcast now and then that
-//! says how many messages have gone to the group. Who has joined the session answers ([`crate::ear`]), and
+//! Finds hosts that are to be sent to alone, and have joined the session. Hosts that were named are found
+//! by calls to each of them. Hosts of the link that multicast does not reach are found by a broadcast now
+//! and then. It says how many messages have gone to the group. Who has joined the session answers ([`crate::ear`]), and
 //! is sent copies: a named host in any case, another when it hears the calls and none of the messages.
 //!
 //! Broadcast reaches every host of the link, also where a switch, an access point or a packet filter keeps
@@ -56,7 +56,7 @@ pub struct FoundHost {
     pub address: SocketAddr,
     /// The address by which it was named, if it was.
     pub named: Option<SocketAddr>,
-    /// By which the receiver tells itself from others, wherever it is reached.
+    /// Number by which the receiver tells itself from others, wherever it is reached.
     pub nonce: u64,
 }
 
@@ -85,7 +85,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// In the session of this group, with calls to these hosts. `most`: the rate that may be used.
+    /// Calls in the session of this group, and calls these hosts. `most`: the rate that may be used.
     /// `secret`: chance.
     #[must_use]
     pub fn new(group: SocketAddr, named: &[SocketAddr], most: Bitrate, secret: [u8; 32]) -> Self {

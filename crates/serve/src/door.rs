@@ -1,6 +1,6 @@
 //! The sockets by which something comes.
 
-/// By which socket a run came.
+/// Socket by which a run came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SocketDoor {
     /// That of the group.

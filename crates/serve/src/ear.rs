@@ -40,7 +40,7 @@ pub struct JoinedSession {
 }
 
 impl JoinedSession {
-    /// In this session, whoever sends.
+    /// Joins this session, whoever sends.
     #[must_use]
     pub fn new(session: SessionName) -> Self {
         Self { session, source: None, sender: None, address: None }

@@ -35,7 +35,7 @@ pub struct CallGreeter {
 }
 
 impl CallGreeter {
-    /// For who has `joined` so.
+    /// Answers for a receiver that has `joined` so.
     #[must_use]
     pub fn new(joined: JoinedSession) -> Self {
         Self { ear: Ear::new(joined), replies: VecDeque::new(), port: 0, dropped: 0 }

@@ -98,7 +98,7 @@ pub struct Member<M> {
 }
 
 impl<M: Copy> Member<M> {
-    /// In the session that it has `joined`. `secret` and `seed`: chance.
+    /// Takes part in the session that it has `joined`. `secret` and `seed`: chance.
     #[must_use]
     pub fn new(settings: Settings, joined: JoinedSession, secret: [u8; 32], seed: u64) -> Self {
         Self {

@@ -135,8 +135,8 @@ pub enum Message {
     },
     /// What a receiver does.
     Status(Status),
-    /// The sender sends in this session: by broadcast, to whoever has joined it and does not hear it; or
-    /// to one host, by its number, to which it is to send.
+    /// The sender sends in this session. It goes by broadcast, to whoever has joined the session and does not
+    /// hear it; or to one host, by its number, to which the sender is to send.
     Call {
         /// Batches that have gone to the group so far; the number wraps.
         messages: u32,
@@ -147,7 +147,7 @@ pub enum Message {
         /// The session.
         session: SessionName,
     },
-    /// To the one that has called: send to me.
+    /// Answer to the one that has called: send to me.
     Here {
         /// To be echoed in a cookie.
         nonce: u64,

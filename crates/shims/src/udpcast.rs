@@ -200,8 +200,8 @@ impl Both {
         Ok(true)
     }
 
-    /// Address at which they meet. With a single host's address they meet in the default group. FOG's receivers look for
-    /// their sender there, and the sender's own line does not have it.
+    /// Address at which they meet. With a single host's address they meet in the default group. FOG's
+    /// receivers look for their sender at that address, and the sender's own line does not have it.
     fn group(&self) -> [String; 2] {
         let is_host = |text: &&str| text.parse::<IpAddr>().is_ok_and(|ip| !ip.is_multicast());
         let group = self.group.as_deref().filter(|text| !is_host(text));
@@ -351,8 +351,8 @@ pub(super) fn receiver(words: &[OsString]) -> Result<Shim, Failure> {
     Ok(Shim { words, around, chain })
 }
 
-/// Runs a pipeline whose first command writes its exit code to 4, and then has the codes of both its
-/// commands as `$1` and `$2`: the shell keeps only the last one's.
+/// Runs a pipeline whose first command writes its exit code to 4. Afterwards the codes of both its
+/// commands are `$1` and `$2`: the shell keeps only the last one's.
 fn both_ends(pipeline: &str, conclusion: &str) -> String {
     format!(
         "exec 3>&1; codes=$({{ {pipeline}; echo \"$?\" >&4; }} 4>&1 >&3 3>&-); set -- $codes; {conclusion}"

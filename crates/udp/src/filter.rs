@@ -51,7 +51,7 @@ fn only_from(interface: u32) -> [[u32; 4]; 3] {
     ]
 }
 
-/// Keeps from `socket` what was not sent to a group: who hears several groups by one socket is bound to the
+/// Keeps from `socket` what was not sent to a group. A socket that hears several groups is bound to the
 /// port alone, and would hear what is sent to this machine.
 pub(crate) fn multicast_only(socket: &Socket, ipv6: bool, interface: u32) -> io::Result<()> {
     let here = ipv6.then(|| only_from(interface)).into_iter().flatten();
@@ -62,8 +62,8 @@ pub(crate) fn multicast_only(socket: &Socket, ipv6: bool, interface: u32) -> io:
     socket.attach_filter(&program)
 }
 
-/// IPv4 groups are 224.0.0.0/4 (RFC 5771), IPv6 groups ff00::/8 (RFC 4291 2.7): the upper four or eight
-/// bits of the address that a datagram went to, which stands at byte 16 or 24 of the header.
+/// IPv4 groups are 224.0.0.0/4 (RFC 5771), IPv6 groups ff00::/8 (RFC 4291 2.7). These are the upper four or
+/// eight bits of the address that a datagram went to. It stands at byte 16 or 24 of the header.
 fn groups_program(ipv6: bool) -> [[u32; 4]; 5] {
     let (place, mask, prefix) = match ipv6 {
         false => (16, 0xf000_0000, 0xe000_0000),

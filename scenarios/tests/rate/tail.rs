@@ -10,8 +10,8 @@ const BYTES: u64 = 8_000_000;
 const FAST: Bitrate = Bitrate::mbps(100);
 const BY_MIDDLE: TailPolicy = TailPolicy { min_rate: None };
 
-/// The others are held up for so long at most before it shows who is slow: three reports of a second each
-/// at 100 Mbit/s, of which the first one comes at once. Measured: 2.1 s. A transfer of many seconds does
+/// The others are held up for so long at most before it shows who is slow. That takes three reports of a
+/// second each at 100 Mbit/s, of which the first one comes at once. Measured: 2.1 s. A transfer of many seconds does
 /// not feel it; of one of 1.4 s it is the greater part.
 const SHOWS: f64 = 2.2;
 

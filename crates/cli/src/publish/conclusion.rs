@@ -83,7 +83,7 @@ fn failure(tally: &Tally, end: End, plan: &Plan) -> Option<Failure> {
     Some(Failure::new(exit, code, text))
 }
 
-/// For how long they had time; nothing where that is more than one number.
+/// Text of the time that they had; nothing where that is more than one number.
 fn within(plan: &Plan) -> String {
     match plan.stay.is_zero() {
         true => format!(" within {}", units::seconds(plan.patience())),

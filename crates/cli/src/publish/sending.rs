@@ -58,7 +58,7 @@ impl Progress {
         Self { begun: now, at: now, seen: 0, sent: None }
     }
 
-    /// So much has been `seen` by now.
+    /// Notes that so much has been `seen` by now.
     fn note(&mut self, now: Instant, seen: u64) {
         if seen != self.seen {
             (self.at, self.seen) = (now, seen);

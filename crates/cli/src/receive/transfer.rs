@@ -36,7 +36,7 @@ const POLL: Duration = Duration::from_millis(500);
 
 /// Times after which the user wants it to end.
 struct TimeLimits {
-    /// As it was given.
+    /// Text of the time as it was given.
     timeout: String,
     start_timeout: Option<Duration>,
     silence: Option<Duration>,

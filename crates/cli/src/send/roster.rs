@@ -18,7 +18,7 @@ pub(crate) struct Roster {
 }
 
 impl Roster {
-    /// For a stream of so many bytes, as far as that is known.
+    /// Makes one for a stream of so many bytes, as far as that is known.
     pub(crate) fn of_stream(needed: Option<u64>) -> Self {
         Self { needed, ..Self::default() }
     }

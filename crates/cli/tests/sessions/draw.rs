@@ -39,7 +39,7 @@ impl ChanceSource {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HostPlan {
     pub(super) links: Vec<u8>,
-    /// No multicast to groups comes in.
+    /// True if no multicast to groups comes in.
     pub(super) deaf: bool,
 }
 
@@ -76,15 +76,15 @@ pub(super) enum JobKind {
 /// The way from a sender to its receivers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SendWay {
-    /// By multicast; hosts that hear none are found.
+    /// Multicast; hosts that hear none are found.
     Group,
-    /// By multicast alone (`--no-unicast`).
+    /// Multicast alone (`--no-unicast`).
     GroupAlone,
-    /// To these hosts (`--to`).
+    /// Unicast to these hosts (`--to`).
     Hosts(Vec<usize>),
-    /// To these hosts and the group.
+    /// Unicast to these hosts, and multicast to the group.
     HostsAndGroup(Vec<usize>),
-    /// To whoever has the code.
+    /// Transfer to whoever has the code.
     Code,
 }
 

@@ -1,5 +1,5 @@
-//! Receivers take what they were told to take, and nothing else: senders and receivers of several sessions
-//! side by side, drawn by chance, with real programs on hosts of their own.
+//! Receivers take what they were told to take, and nothing else. Senders and receivers of several sessions
+//! are side by side, drawn by chance, with real programs on hosts of their own.
 //!
 //! `FANFARE_SESSIONS_DRAWS=500` draws more than CI does, `FANFARE_SESSIONS_SEED=N` begins with another seed,
 //! `FANFARE_SESSIONS_PARALLEL=N` plays so many at once, `FANFARE_SESSIONS_PROGRAM=PATH` tries another
@@ -22,7 +22,7 @@ use std::{
 use draw::SessionDraw;
 use play::PlayedDraw;
 
-/// As many as take less than a minute on two cores.
+/// Number of draws that take less than a minute on two cores.
 const DRAWS: u64 = 25;
 /// Most of the time of a draw is waiting.
 const PARALLEL: u64 = 4;

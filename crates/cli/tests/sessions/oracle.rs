@@ -56,7 +56,7 @@ impl SessionDraw {
         from && to.source.is_none_or(|one| there(one) == there(sender))
     }
 
-    /// By which ways a sender of a joined session reaches a receiver.
+    /// Rule by the ways on which a sender of a joined session reaches a receiver.
     fn reach(&self, to: &ReceiverPlan, by: &SenderPlan) -> ShareRule {
         let link = by.link(&self.hosts);
         let host = &self.hosts[to.host];

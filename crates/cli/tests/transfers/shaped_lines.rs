@@ -16,8 +16,8 @@ fn shape(hosts: &Hosts, rate: &str, bucket: &str) {
     assert!(shaped.is_ok_and(|status| status.success()), "tc: no tbf");
 }
 
-/// A file to two hosts over one line of 56 kbit/s that lets a bucket of so many bytes pass at once; gives seconds,
-/// and how often the file was sent.
+/// Sends a file to two hosts over one line of 56 kbit/s that lets a bucket of so many bytes pass at once. Gives
+/// seconds, and how often the file was sent.
 fn over_56_kbits(name: &str, bucket: &str) -> (f64, f64) {
     let (stage, hosts) = (Stage::new(), Hosts::new(name, 3));
     shape(&hosts, "56kbit", bucket);

@@ -3,7 +3,7 @@
 //!
 //! A lower rate has shown it. From then on the rate stays below. At first that may have been chance, or somebody
 //! who has gone: the rate doubles in four round trips. When loss begins again where it did, and ends again
-//! at a lower rate, it is a policer, and the rate goes up slowly, so that it costs a few messages now and
+//! at a lower rate, it is a policer. Then the rate goes up slowly, so that it costs a few messages now and
 //! then. What has gone is soon no limit.
 
 use fanfare_units::time::{Duration, Time};
@@ -12,20 +12,20 @@ use libm::exp2;
 
 /// Share of what passed that is sent: a bucket fills again, and what is repaired has room.
 const BELOW: f64 = 0.97;
-/// Of a policer it goes up by this part in the first second, and by this part more in each further one.
+/// Part by which the rate at a policer goes up in the first second; in each further one it is this part more.
 const STEP: f64 = 0.1;
-/// So often it must have been seen.
+/// Number of times that it must have been seen.
 const SURE_TIMES: u32 = 3;
-/// For so long: where a third more passes by then it has gone.
+/// Seconds in which it goes up so: where a third more passes by then it has gone.
 const SURE: f64 = 3.0;
-/// Otherwise it doubles in so many round trips, and no sooner than this.
+/// Round trips in which it doubles otherwise, and no sooner than this.
 const DOUBLES_RTTS: u32 = 4;
 const DOUBLES: Duration = Duration::from_millis(300);
 /// Loss that begins again within this factor of where it did has the same cause.
 const SAME: f64 = 1.25;
-/// As long as it is remembered, though the rate may have gone beyond.
+/// Time for which it is remembered, though the rate may have gone beyond.
 const REMEMBERED: Duration = Duration::from_secs(30);
-/// Above so many times what it was it is forgotten.
+/// Multiple of what it was above which it is forgotten.
 const FORGOTTEN: f64 = 4.0;
 
 /// Rate that passed, and when that was seen.

@@ -31,7 +31,7 @@ const ALONE_MESSAGES: f64 = 10.0;
 pub(crate) const NOBODY: f64 = 0.1;
 /// As long as so many messages a round trip tell it.
 const NOBODY_MESSAGES: f64 = 4.0;
-/// Or this part of the link is used, which leaves no doubt that there is more.
+/// Part of the link whose use says as much, and leaves no doubt that there is more.
 const LITTLE: f64 = 0.05;
 /// And no more than this part of the link is used: no queue stands that is our own.
 pub(crate) const ROOM: f64 = 0.9;

@@ -12,7 +12,7 @@ use super::{
 use fanfare_units::time::{Duration, Time};
 use fanfare_wire::NodeId;
 
-/// While somebody drops what is above a rate, a little less is enough to see whether that ends it.
+/// Part of the rate that is tried while somebody drops what is above one: enough to see whether that ends it.
 const LOWERED_BELOW: f64 = 0.9;
 /// Where loss beyond what is random shows, and how far the rate is lowered to see whether it ends.
 const LOWERED: f64 = 0.6;
@@ -28,7 +28,7 @@ const PROOF_DOUBLINGS: u32 = 5;
 /// A lower rate is tried for so many round trips at most: where it is very low, enough messages would
 /// take a minute.
 const TRIAL_RTTS: u32 = 8;
-/// For so long after a lower rate has ended loss, nobody counts as alone.
+/// Time after a lower rate has ended loss in which nobody counts as alone.
 const ENDED: Duration = Duration::from_secs(10);
 /// A queue that is so much longer than it should be explains what is lost.
 const OVERFULL: f64 = 2.0;

@@ -1,8 +1,8 @@
 //! Bounds on how often probes go: they must not fill the path that they ask about.
 //!
 //! A shaper lets the first messages pass at once, and a path looks faster than it is. Whatever is
-//! believed of it, probes are a small share of the data that was sent in the last moments, and
-//! the longer they are not answered, the fewer there are.
+//! believed of it, probes are a small share of the data that was sent in the last moments. The
+//! longer they are not answered, the fewer there are.
 
 use fanfare_units::time::{Duration, Time};
 use libm::exp;
@@ -22,8 +22,8 @@ const PATIENCE: u32 = 4;
 /// Probes that may be on the way. Twice in a round trip one goes, so that a path holds two or three; a round
 /// trip that holds more is one of a queue.
 const ON_THE_WAY_MAX: u32 = 16;
-/// While others answer, it is the one that limits that is silent, or a slow line to it: asked no
-/// less often than this it is passed over in a second when it has gone.
+/// Slowest interval while others answer. Then it is the one that limits that is silent, or a slow line to it.
+/// Asked no less often than this, it is passed over in a second when it has gone.
 const SLOWEST_WITH_OTHERS: Duration = Duration::from_millis(50);
 /// The interval doubles so often at most.
 const DOUBLINGS: u32 = 10;

@@ -14,7 +14,7 @@ use crate::receipt::Reason;
 /// Limits of what may be cleared away, and what is gone.
 #[derive(Debug)]
 pub(crate) struct DirectoryClearing<'a> {
-    /// So many names at most.
+    /// Number of names at most.
     pub(crate) max: u64,
     /// Time since which no change is cleared away: what has changed since then stays.
     pub(crate) since: Moment,

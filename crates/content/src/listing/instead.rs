@@ -13,7 +13,7 @@ use crate::placed::Placed;
 /// Files that are kept aside until what has their names is gone.
 #[derive(Debug, Default)]
 pub struct DisplacedFiles {
-    /// By the name that each is to have, as text.
+    /// Files by the name that each is to have, as text.
     files: BTreeMap<String, Placed>,
     may_be_placed: bool,
 }

@@ -55,9 +55,9 @@ pub(crate) enum Kind {
     Directory,
     /// An empty directory, which was not: a receiver need not have it.
     UnsentDirectory,
-    /// Anything that is not sent as a file: a link, another name of a file (both come with the tree, which is
-    /// acted on after the listing), a pipe, or what has a name that receivers do not take. If something
-    /// of that name is here, it stays with everything in it.
+    /// Anything that is not sent as a file: a link, another name of a file, a pipe, or what has a name that
+    /// receivers do not take. Links and other names come with the tree, which is acted on after the
+    /// listing. If something of that name is here, it stays with everything in it.
     Other,
 }
 

@@ -28,7 +28,7 @@ pub struct Rules {
     pub links_max: u64,
     /// Directories that may be made.
     pub directories_max: u64,
-    /// So many names may go with directories that stand where links are to be. `None`: no directory
+    /// Number of names that may go with directories that stand where links are to be. `None`: no directory
     /// gives way.
     pub clears: Option<u64>,
 }

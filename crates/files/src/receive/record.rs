@@ -144,11 +144,11 @@ pub(super) enum StreamState {
 /// A file that is kept aside.
 #[derive(Debug)]
 pub(super) struct DisplacedFile {
-    /// Of which object it is.
+    /// Object that the file is of.
     pub(super) key: ObjectKey,
     pub(super) placed: Placed,
     pub(super) turn: Option<Turn>,
-    /// Since the object began.
+    /// Time since the object began.
     pub(super) elapsed: Duration,
 }
 

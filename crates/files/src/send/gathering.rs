@@ -40,12 +40,12 @@ impl Expect {
 /// Times to wait at the start, where the first receiver is waited for apart from the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StartWait {
-    /// For the first receiver; `None`: without limit.
+    /// Time to wait for the first receiver; `None`: without limit.
     pub first: Option<Duration>,
-    /// From the first receiver on, for the others; `None`: without limit. Then it starts with those
+    /// Time from the first receiver on, for the others; `None`: without limit. Then it starts with those
     /// who are there.
     pub others: Option<Duration>,
-    /// From the first receiver on at least, even if all are there.
+    /// Least time from the first receiver on, even if all are there.
     pub least: Duration,
 }
 

@@ -1,11 +1,11 @@
 //! Receivers that get less than the others: kept, served after the others, or given up.
 //!
 //! Who is served after the others is decided by the core, which sees every report
-//! ([`fanfare_proto::TailPolicy`]); here that is told. Who is given up is decided here: a receiver's rate is the sender's rate times the share of its messages that arrive. The share
-//! comes from the receiver's own count of messages, which follows its NACKs once a second
-//! ([`fanfare_proto::ReceiverReport::reception`]); a plain NORM receiver does not count, and the loss
-//! event fraction it reports, which is never more than its loss, stands for it. Who asks for
-//! nothing gets everything.
+//! ([`fanfare_proto::TailPolicy`]); here that is told. Who is given up is decided here: a receiver's rate is
+//! the sender's rate times the share of its messages that arrive. The share comes from the receiver's own
+//! count of messages, which follows its NACKs once a second ([`fanfare_proto::ReceiverReport::reception`]).
+//! A plain NORM receiver does not count. The loss event fraction that it reports stands for it, which is
+//! never more than its loss. Who asks for nothing gets everything.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

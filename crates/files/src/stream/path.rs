@@ -10,7 +10,7 @@ use fanfare_os::{device, file::FileTypeExt as _};
 
 use super::target::TargetError;
 
-/// As many links as the system follows (path_resolution(7)).
+/// Number of links that the system follows (path_resolution(7)).
 const LINKS_MAX: usize = 40;
 /// Disks named where one is mistyped.
 const SIMILAR_MAX: usize = 4;

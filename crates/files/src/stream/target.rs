@@ -132,8 +132,8 @@ impl StreamTarget {
         self.path.as_deref().map_or(TargetKind::Pipe, TargetKind::of)
     }
 
-    /// Bytes that it has room for, as far as that is known: the size of a device, or what the volume
-    /// of a file has free beside what the file takes now.
+    /// Bytes that it has room for, as far as that is known. It is the size of a device. Of a file it is what its
+    /// volume has free beside what the file takes now.
     #[must_use]
     pub fn free(&self) -> Option<u64> {
         let path = self.path.as_deref()?;

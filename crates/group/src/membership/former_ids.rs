@@ -6,7 +6,7 @@ use fanfare_wire::ext::ExtFormer;
 
 /// Time for which they are named: who comes later has never heard of them.
 const NAMED: Duration = Duration::from_secs(60);
-/// And again, for who comes later and asks.
+/// Time for which they are named again, for who comes later and asks.
 const NAMED_AGAIN: Duration = Duration::from_secs(10);
 /// Announcements at the beginning that follow each other soon, since each may be lost, or the answer to it;
 const SOON: u8 = 3;

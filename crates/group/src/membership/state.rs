@@ -283,7 +283,7 @@ pub(crate) struct State {
     pub(crate) hears: Vec<HeardNode>,
     /// Those counted on in `hears` are all that it hears.
     pub(crate) hears_all: bool,
-    /// Of datagrams it takes those of one address alone.
+    /// Flag: of datagrams it takes those of one address alone.
     pub(crate) one_source: bool,
     /// These are to announce soon what they hold.
     pub(crate) called: Vec<NodeId>,

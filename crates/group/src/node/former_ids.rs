@@ -13,8 +13,8 @@ const ANSWER: Duration = Duration::from_millis(100);
 const LIVES_MAX: usize = 256;
 
 impl GroupNode {
-    /// Tells others for a minute that this node had these ids in earlier lives, the newest first, of which the
-    /// first four are told: they need not wait for them any longer. Of a node that still speaks with such an id they
+    /// Tells others for a minute that this node had these ids in earlier lives: they need not wait for them any
+    /// longer. The newest is first, and the first four are told. Of a node that still speaks with such an id they
     /// believe nothing of it.
     pub fn set_former_ids(&mut self, now: Time, formers: impl IntoIterator<Item = NodeId>) {
         self.advance(now);

@@ -141,8 +141,9 @@ impl Network {
         Ok(Group { handle, interface, awaited, events, thread })
     }
 
-    /// The durable cache. What it holds of this node's own stays what earlier lives have said: a directory may have been
-    /// copied to other machines, or set back, so that nothing in it may name what this life is going to say.
+    /// The durable cache. What it holds of this node's own stays what earlier lives have said. A directory
+    /// may have been copied to other machines, or set back. So nothing in it may name what this life is
+    /// going to say.
     fn open_cache(
         &mut self,
         options: &GroupOptions,

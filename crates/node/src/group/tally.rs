@@ -203,8 +203,8 @@ impl Tally {
             && self.courses.values().all(|course| expired(course) || told(course))
     }
 
-    /// Time is up, and these nodes are known to say what they hold: who has said nothing of a message is not known
-    /// to hold it, and counts as lacking it.
+    /// Time is up, and these nodes are known to say what they hold. One that has said nothing of a message is not
+    /// known to hold it, and counts as lacking it.
     pub fn on_time_up(&mut self, now: Instant, members: &BTreeSet<NodeId>) {
         self.silent = members.iter().copied().filter(|node| self.is_silent(now, *node)).collect();
     }

@@ -37,7 +37,7 @@ pub(super) struct Receiving {
     session: Session,
     rings: Rings,
     delivery: Arc<Delivery>,
-    /// By which senders know it.
+    /// Name by which senders know it.
     name: String,
     key: Option<ObjectKey>,
     /// There may be something to be read.

@@ -3,7 +3,7 @@
 //! the one that belongs there.
 //!
 //! What a script has run is in a directory of that script, a file for each run. It is named by
-//! the process of the script and by the start of the machine, so that a machine that was started anew
+//! the process of the script and by the start of the machine. So a machine that was started anew
 //! begins anew, and so does a copy of its disk.
 //!
 //! - `process`, `owner`: which script; `runs`: what comes next

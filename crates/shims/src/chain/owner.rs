@@ -1,4 +1,4 @@
-//! To which script a program belongs: the one that runs the parts of a chain one after the other.
+//! Script to which a program belongs: the one that runs the parts of a chain one after the other.
 
 use super::process::ProcessInfo;
 

@@ -8,7 +8,7 @@ pub(super) struct ChainRun {
     pub(super) is_alive: bool,
     /// It has everything, or was sent to its end.
     pub(super) is_complete: bool,
-    /// Of which chain it was, where its sender said so.
+    /// Chain that it was of, where its sender said so.
     pub(super) chain: Option<u64>,
     /// Object that is sent, or the place where it goes; empty where that cannot be told.
     pub(super) object: String,

@@ -22,10 +22,10 @@ pub struct ExtFormer<'a> {
 impl<'a> ExtFormer<'a> {
     /// Header extension type.
     pub const HET: u8 = 67;
-    /// So many ids are in one message at most; what is beyond is not read.
+    /// Number of ids in one message at most; what is beyond is not read.
     pub const MAX: usize = 4;
 
-    /// From the bytes behind type and length.
+    /// Reads the bytes behind type and length.
     pub(super) fn read(content: &'a [u8]) -> Option<Self> {
         Some(Self { ids: content.get(2..)? })
     }

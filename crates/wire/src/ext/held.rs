@@ -27,7 +27,7 @@ pub struct ExtHeld<'a> {
 impl<'a> ExtHeld<'a> {
     /// Header extension type.
     pub const HET: u8 = 68;
-    /// So many publishers are in one message at most; what is beyond is not read.
+    /// Number of publishers in one message at most; what is beyond is not read.
     pub const MAX: usize = 16;
 
     /// Bytes on the wire with so many publishers.
@@ -36,7 +36,7 @@ impl<'a> ExtHeld<'a> {
         4 + ENTRY * publishers
     }
 
-    /// From the bytes behind type and length.
+    /// Reads the bytes behind type and length.
     pub(super) fn read(content: &'a [u8]) -> Option<Self> {
         Some(Self { entries: content.get(2..)? })
     }

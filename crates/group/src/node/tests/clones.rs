@@ -11,11 +11,11 @@ const SUBSCRIBERS: [usize; 2] = [1, 2];
 /// Beginning of a life on a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LifeBeginning {
-    /// As another life.
+    /// Begins as another life.
     Anew,
-    /// As the life that wrote it, as versions before did.
+    /// Goes on as the life that wrote it, as versions before did.
     Continued,
-    /// As that life, beside the one that is there, of which it has nothing: two nodes with one id and instance.
+    /// Begins as that life, beside the one that is there, of which it has nothing: two nodes with one id and instance.
     Beside,
 }
 

@@ -96,7 +96,7 @@ pub(super) fn table(
     format!("\n| {} |\n|{rule}\n{lines}", columns.join(" | "))
 }
 
-/// In how many cells `default` does what it should.
+/// Text that says in how many cells `default` does what it should.
 fn summary(rows: &[RoadRow]) -> String {
     let defaults: Vec<&RoadRow> =
         rows.iter().filter(|row| row.sender == RoadSender::Default).collect();
@@ -132,7 +132,7 @@ fn cells(row: &RoadRow) -> Vec<String> {
     ]
 }
 
-/// With least and most, where there are several.
+/// Text with least and most, where there are several.
 pub(super) fn seconds(spread: Option<Spread>) -> String {
     let Some(Spread { median, least, most }) = spread else { return "no end".to_owned() };
     let value = |value: f64| match value.is_finite() {

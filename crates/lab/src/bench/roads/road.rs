@@ -35,7 +35,7 @@ pub enum RoadLine {
     },
     /// A bridge as fast as this machine. Each receiver loses packets, each for itself.
     Lan {
-        /// Of 100 packets, so many are lost.
+        /// Packets that are lost, of 100.
         loss_percent: u32,
     },
     /// The laboratory's emulator: a line with a queue of one product, a path with delay behind it.

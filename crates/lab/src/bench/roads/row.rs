@@ -16,7 +16,7 @@ pub struct RoadRow {
     pub size: u64,
     /// Sender of the transfers.
     pub sender: RoadSender,
-    /// From start to end of the sender's program. One that did not end is the slowest; none when the median
+    /// Time from start to end of the sender's program. One that did not end is the slowest; none when the median
     /// did not end.
     pub seconds: Option<Spread>,
     /// Bytes on the sender's cable over the file's bytes, median.

@@ -29,11 +29,11 @@ pub enum RoadSender {
     Default,
     /// At this rate, bit/s.
     Told(u64),
-    /// By NORM-CC.
+    /// Rate by NORM-CC.
     Norm,
-    /// By NORM-CCL.
+    /// Rate by NORM-CCL.
     LossTolerant,
-    /// By TCP.
+    /// Rate by TCP.
     Tcp,
 }
 

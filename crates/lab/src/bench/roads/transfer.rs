@@ -27,7 +27,7 @@ const PATIENCE: f64 = 4.0;
 /// is not waited for.
 const TCP_PATIENCE: f64 = 1.3;
 const TCP_RECEIVERS: usize = 4;
-/// Beside that, for gathering receivers and for the end.
+/// Time beside that, for gathering receivers and for the end.
 const BESIDE: Duration = Duration::from_secs(20);
 
 /// One transfer, as it was.
@@ -39,7 +39,7 @@ pub struct RoadTransfer {
     pub receivers: usize,
     /// Sender of the transfer.
     pub sender: RoadSender,
-    /// From the start of the sender's program until its end; `None` when it failed, or was stopped, or when
+    /// Time from the start of the sender's program until its end; `None` when it failed, or was stopped, or when
     /// the file did not come to all.
     pub seconds: Option<f64>,
     /// Bytes on the sender's cable over the file's bytes.

@@ -35,7 +35,7 @@ const INSTANCE: &str = "instance";
 const NEXT: &str = "next";
 /// Ids of lives, the newest first: this name, and a digit.
 const LIFE: &str = "life";
-/// So many are told to others.
+/// Number of lives that are told to others.
 pub(crate) const LIVES_MAX: usize = ExtFormer::MAX;
 /// Nobody else reads what others have said to each other.
 const FILE_MODE: u32 = 0o600;

@@ -3,9 +3,10 @@
 //!
 //! The rate follows the slowest receiver that counts, so at that rate nobody looks slow. To find out
 //! what the others can take, a receiver that would lower the rate is *set aside* for a short trial: its
-//! reports do not count. If the rate rises until that receiver gets less than half of what the middle
-//! one gets (or less than the least rate), its requests wait, too, and when it has said so for a moment
-//! it is *deferred*. If another receiver holds the rate where it was, the trial ends, and the first one counts again.
+//! reports do not count. The rate may rise until that receiver gets less than half of what the middle
+//! one gets (or less than the least rate). Then its requests wait, too, and when it has said so for a
+//! moment it is *deferred*. If another receiver holds the rate where it was, the trial ends, and the
+//! first one counts again.
 //!
 //! At most half of the receivers are set aside, so that the middle one always counts. With a least rate
 //! it is all but one.
@@ -23,7 +24,7 @@ const SLOW: f64 = 0.5;
 /// Part of it from which on it is slow no more. Between the two it stays what it is.
 const RESTORED: f64 = 0.75;
 /// Before a receiver is deferred so many reports in a row must say that it is slow, over at least this
-/// time: a busy machine may keep a receiver from its processor for as long.
+/// time. A busy machine may keep a receiver from its processor for as long.
 const DEFERRED_REPORTS: u32 = 3;
 const DEFERRED_AFTER: Duration = Duration::from_millis(20);
 /// A receiver comes back when all its reports of so long say that it is fast enough.

@@ -10,8 +10,8 @@ use crate::{
 };
 use fanfare_wire::NodeId;
 
-/// A receiver that limits the rate and has been silent for so long, and for so many of its round trips,
-/// while others answer may have lost everything: it is not waited for. Long enough for a scheduler.
+/// A receiver that limits the rate may have been silent for so long, and for so many of its round trips,
+/// while others answer. Then it may have lost everything, and is not waited for. Long enough for a scheduler.
 const SILENT_MIN: Duration = Duration::from_millis(30);
 const SILENT_RTTS: u32 = 4;
 

@@ -19,7 +19,7 @@ pub enum GroupCase {
         /// Subscribers.
         subscribers: usize,
     },
-    /// So many publishers at once to one subscriber, whose port has a token bucket.
+    /// Several publishers at once to one subscriber, whose port has a token bucket.
     Shared {
         /// Rate that the bucket passes, bit/s.
         rate_bps: u64,

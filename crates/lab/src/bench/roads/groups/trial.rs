@@ -32,13 +32,13 @@ use rustix::fd::AsFd as _;
 
 /// Address at which the members meet.
 const GROUP: &str = "239.255.77.7:6087";
-/// Of the topics; behind it is the publisher's number.
+/// Beginning of the topics; behind it is the publisher's number.
 const TOPIC: &str = "roads/";
 /// Subscribers listen, and members know of each other, when the first message goes.
 const SETTLE: Duration = Duration::from_millis(1500);
 /// A publisher has so many times what its messages take on the line.
 const PATIENCE: f64 = 4.0;
-/// Beside that, for its start and for acknowledgements, which it waits for up to 10 s.
+/// Time beside that, for its start and for acknowledgements, which it waits for up to 10 s.
 const BESIDE: Duration = Duration::from_secs(30);
 /// Subscribers print what they have so long after the publisher's end.
 const LATE: Duration = Duration::from_millis(500);
@@ -53,7 +53,7 @@ pub struct GroupRun {
     pub case: GroupCase,
     /// The rate that publishers were told, bit/s; `None`: none.
     pub told: Option<u64>,
-    /// From the publisher's start to its end; `None` when it was stopped after its time, or was to go on.
+    /// Time from the publisher's start to its end; `None` when it was stopped after its time, or was to go on.
     pub seconds: Option<f64>,
     /// The publisher's exit code; `None` when it was stopped.
     pub exit: Option<i32>,
@@ -277,7 +277,7 @@ fn write_for_ever(input: ChildStdin, size: u64) {
     }
 }
 
-/// Until its writer has ended.
+/// Reads until its writer has ended.
 fn count_lines(output: ChildStdout, counts: &[AtomicU64]) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
