@@ -14,7 +14,7 @@ static BEGUN: OnceLock<Instant> = OnceLock::new();
 pub(crate) enum Outcome {
     /// As it should.
     Passed,
-    /// As it should, with what was tried once more.
+    /// Passed, with what was tried once more.
     PassedAgain(String),
     /// With the reason.
     Failed(String),

@@ -407,7 +407,7 @@ mod tests {
     fn deaf(last: u8) -> FoundHost {
         FoundHost { address: address(last), named: None, nonce: last.into() }
     }
-    /// To these hosts, which have answered, and to the group or not.
+    /// Fans out to these hosts, which have answered, and to the group or not.
     fn to(hosts: &[u8], multicast: bool) -> Fanout {
         let mut fanout = Fanout::new(group(), 7, multicast);
         let named: Vec<SocketAddr> = hosts.iter().map(|last| address(*last)).collect();

@@ -109,7 +109,7 @@ pub struct ReceiveOptions {
     pub timeout: Option<Duration>,
     /// End when no transfer has begun for so long. Default never.
     pub start_timeout: Option<Duration>,
-    /// With [`Until::SenderEnded`], a sender whose transfer has begun may be silent for so long. Default
+    /// Time that a sender may be silent whose transfer has begun, with [`Until::SenderEnded`]. Default
     /// 60 s.
     pub silence: Option<Duration>,
     /// Sign receipts of what a sender has signed. Default nothing is signed.

@@ -266,7 +266,7 @@ impl Peers {
         self.peers.values().filter(complete).count()
     }
 
-    /// Of those who have not left.
+    /// Names of those who have not left.
     pub(super) fn names(&self) -> impl Iterator<Item = Option<&str>> + Clone {
         let open = self.peers.values().filter(|peer| peer.outcome.is_none());
         open.map(|peer| peer.name.as_deref())

@@ -63,7 +63,7 @@ pub enum TargetError {
     InUse(PathBuf, Vec<String>),
     /// A file that a loop device shows as a disk.
     Attached(PathBuf, String),
-    /// No such device, and where devices have their names nothing is made; names like it.
+    /// There is no such device, and where devices have their names nothing is made; names like it.
     NoDevice(PathBuf, Vec<String>),
     /// A file where devices have their names.
     NotDevice(PathBuf),

@@ -161,7 +161,7 @@ pub struct GroupNode {
     /// What the datagram at hand says of the age of this message.
     told: Option<(ObjectKey, Duration)>,
     former_ids: FormerIds,
-    /// Of nodes that are heard, ids that they had before, where datagrams of one source alone come in.
+    /// Ids that nodes that are heard had before, where datagrams of one source alone come in.
     earlier_lives: BTreeSet<NodeId>,
     monitoring: Option<Box<Monitoring>>,
     events: VecDeque<Event>,

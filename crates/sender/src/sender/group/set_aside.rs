@@ -209,7 +209,7 @@ impl SetAside {
         ReportRuling::SetAside
     }
 
-    /// With a least rate who would still get it is not slow.
+    /// True unless the receiver would still get a least rate, where there is one.
     fn may_be_slow(&self, weight: &ReportWeight) -> bool {
         let least = self.policy.and_then(|policy| policy.min_rate);
         least.is_none_or(|least| gets(weight.rate, weight.share) < least)
