@@ -11,11 +11,11 @@ use fanfare_wire::{NodeId, ext::CcFlags};
 
 /// Weight of a new message in the mean size of messages (NRL's value).
 const SIZE_WEIGHT: f64 = 0.01;
-/// A message goes so often at least (RFC 8085 3.1.3).
+/// Longest interval between two messages (RFC 8085 3.1.3).
 const LEAST_INTERVAL: Duration = Duration::from_secs(1);
 /// Two messages go back to back after a probe when so many go between two probes.
 const PAIR_MESSAGES: f64 = 4.0;
-/// A limiting receiver that leaves so many probes unanswered, for so many of its round trips, has gone, as long as
+/// Probes that a limiting receiver may leave unanswered, for so many of its round trips. Then it has gone, as long as
 /// others answer (RFC 4654 2.7 reacts after ten round trips).
 const SILENT_PROBES: u32 = 10;
 const SILENT_RTTS: u32 = 10;

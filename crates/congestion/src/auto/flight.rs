@@ -33,15 +33,15 @@ pub(super) struct Flight {
     rate: f64,
     sent: u32,
     begun: Option<Time>,
-    /// When enough of them had gone.
+    /// Time at which enough of them had gone.
     enough: Option<Time>,
-    /// When the last of them went.
+    /// Time at which the last of them went.
     gone: Option<Time>,
-    /// When the first probe went behind a message of it. Before that nobody can have answered.
+    /// Time at which the first probe went behind a message of it. Before that nobody can have answered.
     asked: Option<Time>,
     /// When the last message went.
     last: Time,
-    /// A report tells what became of enough of them, and what follows is as fast.
+    /// True once a report tells what became of enough of them, and what follows is as fast.
     answered: bool,
     resumed: bool,
 }
@@ -131,7 +131,7 @@ impl Flight {
         first.then_some(self.rate)
     }
 
-    /// Whether a report tells what became of enough of them.
+    /// True if a report tells what became of enough of them.
     pub(super) fn is_answered(&self) -> bool {
         self.answered
     }

@@ -8,7 +8,8 @@
 //! - `growth`: while there is no queue; `drain`: making one go, so that all see the path's own
 //!   delay; `losses`: what follows loss; `random_loss`: which of it is congestion.
 //! - `ceiling`: the rate above which somebody drops.
-//! - `silence`: what follows when nothing new arrives; `outstanding`: how much may be on the way; `probe_budget`: how often probes may go.
+//! - `silence`: the rate when nothing new arrives; `outstanding`: how much may be on the way.
+//! - `probe_budget`: how often probes may go.
 //! - `nearness`, `flight`, `capacity`: of short paths, whose noise is longer than their delays.
 //! - `model`: a path in packets, for tests.
 
@@ -50,10 +51,10 @@ use fanfare_wire::{NodeId, ext::ExtPath};
 use flight::Flight;
 use growth::Growth;
 use losses::Losses;
-use outstanding::{Bound, Outstanding};
+use outstanding::{BoundInputs, OutstandingBytes};
 use probe_budget::ProbeBudget;
 use probes::Probes;
-use silence::Silence;
+use silence::NewsSilence;
 use view::View;
 
 /// What is wanted of the room that a short path's buffer is known to have, at most.
@@ -92,9 +93,9 @@ pub struct Auto {
     room: f64,
     capacity: Capacity,
     budget: ProbeBudget,
-    outstanding: Outstanding,
-    silence: Silence,
-    /// When something was heard or sent last.
+    outstanding: OutstandingBytes,
+    silence: NewsSilence,
+    /// Time at which something was heard or sent last.
     now: Time,
     candidates: Candidates,
     limiting: Option<NodeId>,
@@ -133,8 +134,8 @@ impl Auto {
             room: f64::INFINITY,
             capacity: Capacity::default(),
             budget: ProbeBudget::new(now),
-            outstanding: Outstanding::default(),
-            silence: Silence::default(),
+            outstanding: OutstandingBytes::default(),
+            silence: NewsSilence::default(),
             now,
             candidates: Candidates::default(),
             limiting: None,
@@ -171,18 +172,18 @@ impl Auto {
         self.rate = self.limits.clamp(Bitrate::from_bytes_per_second(rate)).as_bytes_per_second();
     }
 
-    /// What may be sent, bytes a second, where too much is on the way.
+    /// Bytes a second that may be sent, where too much is on the way.
     fn within_outstanding(&self) -> Option<f64> {
         self.outstanding.most(self.now, self.bound()?)
     }
 
     /// The bound on what is on the way, once somebody is known to limit.
-    fn bound(&self) -> Option<Bound> {
+    fn bound(&self) -> Option<BoundInputs> {
         let rtt = self.candidates.first()?.rtt;
         // A report is a round trip old, and the next is as far off.
         let answer = self.nearest * 2 + outstanding::LATE;
         let passed = if self.passed > 0.0 { self.passed } else { self.rate };
-        Some(Bound {
+        Some(BoundInputs {
             size: self.limits.segment as f64,
             first: self.first_rate(self.limits.rtt) * answer.as_secs_f64(),
             span: rtt + self.interval(),
@@ -197,7 +198,7 @@ impl Auto {
         wanted.min((self.room * ROOM_USED).max(least))
     }
 
-    /// From one probe to the next, within what probes may take.
+    /// Time from one probe to the next, within what probes may take.
     fn interval(&self) -> Duration {
         let clr = self.candidates.first();
         let asked = self.probes.last();
@@ -209,7 +210,7 @@ impl Auto {
         self.budget.interval(self.now, self.wanted_interval(), unanswered, rtt, others)
     }
 
-    /// Twice in a round trip, as long as some messages go between.
+    /// Interval of two probes in a round trip, as long as some messages go between.
     fn wanted_interval(&self) -> Duration {
         let rate = Bitrate::from_bytes_per_second(self.rate);
         let Some(clr) = self.candidates.first() else {

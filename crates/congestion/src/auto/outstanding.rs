@@ -14,9 +14,9 @@ const FACTOR: f64 = 2.0;
 /// The same where pairs of messages tell of room, and the rate grows fourfold in a round trip
 /// ([`super::growth`]).
 const FACTOR_WITH_ROOM: f64 = 4.0;
-/// A report may be so late, beside a round trip: a busy machine keeps a receiver from its processor for as long.
+/// Time that a report may be late, beside a round trip: a busy machine keeps a receiver from its processor for as long.
 pub(super) const LATE: Duration = Duration::from_millis(250);
-/// So many messages may always be on the way: twice RFC 6928's initial window, as in a first flight.
+/// Messages that may always be on the way: twice RFC 6928's initial window, as in a first flight.
 const LEAST_MESSAGES: f64 = 20.0;
 /// Part of it that may go without a probe.
 const UNASKED: f64 = 0.5;
@@ -25,7 +25,7 @@ const BEYOND: f64 = 0.25;
 
 /// Bytes on the way.
 #[derive(Debug, Default)]
-pub(super) struct Outstanding {
+pub(super) struct OutstandingBytes {
     /// All that were sent, and those of them that the last report is about.
     sent: u64,
     reported: u64,
@@ -34,13 +34,13 @@ pub(super) struct Outstanding {
     /// All that were sent when the last probe went: what follows was not asked about.
     asked: u64,
     probed: Time,
-    /// When the first message since the last report went.
+    /// Time at which the first message since the last report went.
     first: Option<Time>,
 }
 
-/// What the bound depends on.
+/// Values that the bound depends on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bound {
+pub(super) struct BoundInputs {
     /// Bytes of a message.
     pub(super) size: f64,
     /// Bytes of the first messages, which go until a report can have come.
@@ -53,7 +53,7 @@ pub(super) struct Bound {
     pub(super) pairs: bool,
 }
 
-impl Outstanding {
+impl OutstandingBytes {
     /// A message goes out.
     pub(super) fn on_sent(&mut self, now: Time, bytes: usize) {
         self.sent += bytes as u64;
@@ -89,16 +89,16 @@ impl Outstanding {
     }
 
     /// Bytes that may be on the way.
-    fn allowed(&self, bound: Bound) -> f64 {
+    fn allowed(&self, bound: BoundInputs) -> f64 {
         let span = (bound.span + LATE).as_secs_f64();
         let factor = if bound.pairs { FACTOR_WITH_ROOM } else { FACTOR };
         let arrived = bound.passed.map_or(self.arrived, |passed| passed * span);
         (factor * arrived).max((LEAST_MESSAGES * bound.size).max(bound.first))
     }
 
-    /// True when the last probe was long ago, and half of what may be on the way was sent since. What somebody sends
-    /// who has a little each second is in no report otherwise, and would have to wait in the end.
-    pub(super) fn wants_probe(&self, now: Time, bound: Bound) -> bool {
+    /// True when the last probe was long ago, and half of what may be on the way was sent since. Where somebody
+    /// sends a little each second, no report tells of it otherwise, and it would have to wait in the end.
+    pub(super) fn wants_probe(&self, now: Time, bound: BoundInputs) -> bool {
         let late = now.since(self.probed) > bound.span + LATE;
         let unasked = (self.sent - self.asked) as f64;
         self.reported > 0 && late && unasked >= UNASKED * self.allowed(bound)
@@ -106,7 +106,7 @@ impl Outstanding {
 
     /// The most that may be sent now, bytes a second, where more is on the way than has a right to be. Nothing
     /// bounds it before the first report, nor where nobody has been asked since the last one.
-    pub(super) fn most(&self, now: Time, bound: Bound) -> Option<f64> {
+    pub(super) fn most(&self, now: Time, bound: BoundInputs) -> Option<f64> {
         if self.reported == 0 {
             return None;
         }
@@ -123,12 +123,12 @@ mod tests {
     use fanfare_units::time::at;
 
     const MS: Duration = Duration::from_millis(1);
-    const START_BOUND: Bound =
-        Bound { size: 1000.0, first: 0.0, span: MS, passed: None, pairs: false };
+    const START_BOUND: BoundInputs =
+        BoundInputs { size: 1000.0, first: 0.0, span: MS, passed: None, pairs: false };
 
     /// Bytes sent at `rate` bytes a second, a message each time, with no report after the first of 20 messages.
-    fn sent_into_a_hole(bound: Bound, rate: f64, seconds: f64) -> f64 {
-        let mut outstanding = Outstanding::default();
+    fn sent_into_a_hole(bound: BoundInputs, rate: f64, seconds: f64) -> f64 {
+        let mut outstanding = OutstandingBytes::default();
         (0..20).for_each(|_| outstanding.on_sent(at(0), 1000));
         outstanding.on_report(0, 1.0);
         let (mut time, mut sent) = (0.0, 0.0);
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn later_what_arrives_in_half_a_second_and_a_quarter_of_that_in_each_time_that_is_as_long() {
-        let bound = Bound { passed: Some(1e6), ..START_BOUND };
+        let bound = BoundInputs { passed: Some(1e6), ..START_BOUND };
         let sent = sent_into_a_hole(bound, 1e6, 1.0);
         assert!((500_000.0..700_000.0).contains(&sent), "{sent}");
         let sent = sent_into_a_hole(bound, 1e6, 60.0);
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_is_reported_on_is_not_on_the_way_and_idle_time_is_no_silence() {
-        let mut outstanding = Outstanding::default();
+        let mut outstanding = OutstandingBytes::default();
         (0..30).for_each(|_| outstanding.on_sent(at(0), 1000));
         assert_eq!(outstanding.most(at(9000), START_BOUND), None, "nothing was heard yet");
         outstanding.on_report(0, 0.5);
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn who_sends_a_little_each_second_is_asked_about_before_it_has_to_wait() {
-        let mut outstanding = Outstanding::default();
+        let mut outstanding = OutstandingBytes::default();
         (0..20).for_each(|_| outstanding.on_sent(at(0), 1000));
         outstanding.on_report(0, 1.0);
         let mut probes = 0;

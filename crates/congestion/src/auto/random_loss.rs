@@ -10,14 +10,14 @@ const MEMORY: f64 = 500.0;
 /// No more than this is taken for random: who begins beside others in a full queue loses as much
 /// whatever he does alone.
 const SHARE_MAX: f64 = 0.12;
-/// But this, where nobody else is on the link and it has room: a radio may lose two of three packets. More is
-/// no road but somebody who drops.
+/// Most that is taken for random where nobody else is on the link and it has room: a radio may lose two of three
+/// packets. More is no road but somebody who drops.
 const SHARE_MAX_ALONE: f64 = 0.75;
-/// What a trial has proven may be exceeded by this factor, as chance does.
+/// Factor by which chance may exceed what a trial has proven.
 const PROVEN: f64 = 1.2;
-/// And what arrives then may be less by this factor: where half is lost, a fifth more is a great deal.
+/// Factor by which less may arrive then: where half is lost, a fifth more is a great deal.
 const PROVEN_ARRIVES: f64 = 1.1;
-/// On a short path more than this is tried twice, the second time at what arrives: while loss rises, what arrives looks like more.
+/// Share above which a short path is tried twice, the second time at what arrives: while loss rises, what arrives looks like more.
 const DOUBTFUL: f64 = 0.4;
 /// The share may be that much greater than is known, times its root, before it looks like
 /// congestion; and never less than half a percent.
@@ -44,7 +44,7 @@ const LESSENED: f64 = 1.6;
 /// It has not changed when this part of it is left. Between both more messages are waited for, up to so many times
 /// as many.
 const UNCHANGED: f64 = 0.75;
-/// Nor has it when so many times as many arrive. Who passes a quarter of what is sent passes half of it at half the
+/// Factor of what arrives above which it has changed, too. Who passes a quarter of what is sent passes half of it at half the
 /// rate, though then still half is lost.
 const MORE_ARRIVE: f64 = 1.25;
 const UNSURE: f64 = 4.0;
@@ -74,7 +74,7 @@ pub(super) struct Sent {
     pub(super) late: bool,
     /// While nobody else was on the link, and it had room.
     pub(super) alone: bool,
-    /// While somebody was known to drop what is above a rate: what is lost is no news of the road.
+    /// True while somebody was known to drop what is above a rate: what is lost is no news of the road.
     pub(super) policed: bool,
     /// Long after the last trial.
     pub(super) expired: bool,
@@ -82,12 +82,12 @@ pub(super) struct Sent {
 
 /// Messages, and how many of them were lost.
 #[derive(Debug, Clone, Copy, Default)]
-struct Tally {
+struct LossTally {
     messages: f64,
     lost: f64,
 }
 
-impl Tally {
+impl LossTally {
     fn add(&mut self, messages: f64, lost: f64) {
         self.messages += messages;
         self.lost += messages * lost;
@@ -124,27 +124,27 @@ pub(super) struct RandomLoss {
     /// The same over more messages: so much is lost by now, and chance changes it little.
     mean: f64,
     excess: f64,
-    /// What was seen since there is an excess: a mean that chance at its end does not change much.
-    risen: Tally,
-    trial: Option<Trial>,
-    begun: Tally,
+    /// Messages seen since there is an excess: a mean that chance at its end does not change much.
+    risen: LossTally,
+    trial: Option<LossTrial>,
+    begun: LossTally,
 }
 
 /// What is seen at a lower rate.
 #[derive(Debug, Clone, Copy)]
-struct Trial {
-    seen: Tally,
+struct LossTrial {
+    seen: LossTally,
     /// The share that was lost before.
     before: f64,
-    /// What later reports tell of the time before: loss may have gone on rising.
+    /// Share that later reports tell of the time before: loss may have gone on rising.
     earlier: f64,
-    /// How often the rate was lowered.
+    /// Number of times that the rate was lowered.
     times: u32,
 }
 
-impl Trial {
+impl LossTrial {
     fn new(before: f64) -> Self {
-        Self { seen: Tally::default(), before, earlier: before, times: 1 }
+        Self { seen: LossTally::default(), before, earlier: before, times: 1 }
     }
 
     /// The rate is lowered once more, as loss has stayed.
@@ -158,13 +158,13 @@ impl Trial {
         self.before = self.before.max(self.earlier);
     }
 
-    /// Whether about as much is lost as before, in sum or of what arrives.
+    /// True if about as much is lost as before, in sum or of what arrives.
     fn is_unchanged(&self) -> bool {
         let left = self.seen.share();
         left >= UNCHANGED * self.before && 1.0 - left <= MORE_ARRIVE * (1.0 - self.before)
     }
 
-    /// Whether there is too little loss for chance, were it the same at any rate.
+    /// True if there is too little loss for chance, were it the same at any rate.
     fn has_ended(&self) -> bool {
         let expected = self.before * self.seen.messages;
         let missing = expected - self.seen.lost;
@@ -172,20 +172,20 @@ impl Trial {
         self.seen.share() < ENDED * self.before && missing >= sure
     }
 
-    /// Whether it has become less, though not gone: the lower rate may still be more than passes.
+    /// True if it has become less, though not gone: the lower rate may still be more than passes.
     fn has_lessened(&self) -> bool {
         let expected = self.before * self.seen.messages;
         let likely = LESSENED * sqrt(expected * (1.0 - self.before));
         !self.is_unchanged() && expected - self.seen.lost >= likely
     }
 
-    /// Whether it is so much more than before that something else was seen then: a bucket was not empty yet.
+    /// True if it is so much more than before that something else was seen then: a bucket was not empty yet.
     fn was_underestimated(&self) -> bool {
         let expected = self.before * self.seen.messages;
         self.seen.lost > expected / ENDED + ENDED_SURE * sqrt(expected)
     }
 
-    /// Whether so much was to be lost that what was left tells something.
+    /// True if so much was to be lost that what was left tells something.
     fn is_telling(&self) -> bool {
         self.before * self.seen.messages >= TELLING
     }
@@ -224,7 +224,7 @@ impl RandomLoss {
         self.excess = (self.excess + messages * (lost - self.share - margin)).max(0.0);
         self.risen.add(messages, lost);
         if self.excess == 0.0 {
-            self.risen = Tally::default();
+            self.risen = LossTally::default();
         }
         // What was proven long ago may not be so any more.
         let expired = sent.expired && !sent.policed && self.share > SHARE_MAX;
@@ -232,8 +232,8 @@ impl RandomLoss {
             return Verdict::Known;
         }
         self.excess = 0.0;
-        self.trial = Some(Trial::new(self.risen.share().max(self.mean)));
-        self.risen = Tally::default();
+        self.trial = Some(LossTrial::new(self.risen.share().max(self.mean)));
+        self.risen = LossTally::default();
         Verdict::Lower
     }
 
@@ -243,8 +243,8 @@ impl RandomLoss {
         self.begun.add(messages, lost);
         self.mean += (lost - self.mean) * (messages / MEAN).min(1.0);
         if self.begun.lost > SHARE_MAX * self.begun.messages + SURPRISE {
-            self.trial = Some(Trial::new(self.begun.share().max(self.mean)));
-            self.begun = Tally::default();
+            self.trial = Some(LossTrial::new(self.begun.share().max(self.mean)));
+            self.begun = LossTally::default();
             return Verdict::Lower;
         }
         let share = self.begun.lost / (self.begun.messages + PRIOR);
@@ -319,12 +319,12 @@ impl RandomLoss {
         self.share
     }
 
-    /// Whether the rate was lowered a second time.
+    /// True if the rate was lowered a second time.
     pub(super) fn is_trying_again(&self) -> bool {
         self.trial.is_some_and(|trial| trial.times > 1)
     }
 
-    /// Whether a lower rate is being tried.
+    /// True if a lower rate is being tried.
     pub(super) fn is_trying(&self) -> bool {
         self.trial.is_some()
     }
@@ -336,7 +336,7 @@ impl RandomLoss {
         most.clamp(SHARE_MAX, SHARE_MAX_ALONE)
     }
 
-    /// Whether no more is lost of late than is known to be random, by two deviations of chance.
+    /// True if no more is lost of late than is known to be random, by two deviations of chance.
     pub(super) fn is_known(&self) -> bool {
         self.recent <= self.share + chance(2.0, self.share, RECENT)
     }

@@ -1,4 +1,4 @@
-//! What follows when nothing new is heard to have arrived: the rate halves, again and again, down to a message a
+//! Rate when nothing new is heard to have arrived: it halves, again and again, down to a message a
 //! second (RFC 8085 3.1.3), whatever is believed of the path. What was believed is forgotten then.
 //!
 //! A receiver that speaks and has heard no newer probe, or has none of the data, tells nothing new.
@@ -8,14 +8,14 @@ use libm::{exp2, floor};
 
 /// The rate halves each time so much has gone without news: some round trips, and the time between probes.
 const SPANS: u32 = 6;
-/// And no sooner than this: a process may wait so long for its processor.
+/// Least time until it halves: a process may wait so long for its processor.
 const LEAST: Duration = Duration::from_millis(500);
 /// A report that tells of more loss than this tells of nothing that arrived.
 const LOST_MAX: f64 = 0.98;
 
 /// The time without news.
 #[derive(Debug, Default)]
-pub(super) struct Silence {
+pub(super) struct NewsSilence {
     /// Time from which an answer is owed: somebody was asked about something.
     owed: Option<Time>,
     patience: Duration,
@@ -23,7 +23,7 @@ pub(super) struct Silence {
     ended: Option<Time>,
 }
 
-impl Silence {
+impl NewsSilence {
     /// A probe goes out; `unreported`: behind something that no report has told of.
     pub(super) fn on_probe(&mut self, now: Time, unreported: bool) {
         if unreported {
@@ -52,7 +52,7 @@ impl Silence {
         (share < 1.0).then_some(share)
     }
 
-    /// True of what was sent until `until`, in `span`, when some of it went in a silence: that tells nothing of the path.
+    /// True if what was sent until `until`, in `span`, went partly in a silence: that tells nothing of the path.
     pub(super) fn concerns(&self, until: Time, span: Duration) -> bool {
         self.ended.is_some_and(|ended| until <= ended + span)
     }
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn it_halves_as_long_as_an_answer_is_owed_and_then_says_by_how_much() {
-        let mut silence = Silence::default();
+        let mut silence = NewsSilence::default();
         silence.on_probe(at(100), true);
         assert_eq!(silence.share(at(60_000)), 1.0, "nobody has ever answered");
         assert_eq!(silence.on_report(at(200), 0.0, false, SPAN), None);

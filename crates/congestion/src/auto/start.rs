@@ -11,8 +11,8 @@ const START_QUEUE: f64 = 0.125;
 /// A path is full where so much is lost, and no more arrives than this part of what was sent.
 const FULL_LOST: f64 = 0.05;
 const FULL: f64 = 0.9;
-/// It went slower only because nothing was heard of it: where no more of the first flight than this was lost, it goes
-/// on as fast.
+/// Part of the first flight that may be lost where it went slower only because nothing was heard of it: it goes on as
+/// fast.
 const RESUMED_LOST: f64 = 0.15;
 
 impl Auto {

@@ -357,7 +357,7 @@ fn road(link: f64, rtt: f64) -> Path {
     Path { buffer: 680, busy, one_way, ..path(link, 0.001, 1.0, 0.0) }
 }
 
-/// Bits a second that have arrived until then, and how many messages went for each.
+/// Bits a second that have arrived until then, and the number of messages sent for each.
 fn so_far(model: &mut Model, until: f64) -> (f64, f64) {
     model.run(at(until));
     let seen = model.seen[0];
