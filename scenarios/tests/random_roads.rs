@@ -193,7 +193,7 @@ impl RandomRoad {
         let (Some(out), Some(road)) = (out, road) else { return vec!["no hops".to_owned()] };
         // A second, and the time before it in which nothing could be known of it, or the rate halved.
         let back =
-            ((2.0 * self.one_way + longest(&road.longest_us) as f64 / 1e6) * 20.0) as usize + 30;
+            ((2.0 * self.one_way + longest(&road.longest_us) as f64 / 1e6) * 200.0) as usize + 30;
         let sum = |series: &Series, from: usize, steps: usize| {
             (from..from + steps).map(|step| series.at(step)).sum::<u64>() as f64
         };

@@ -13,7 +13,9 @@ const GAP_MAX: i32 = 100;
 /// its processor loses what its buffer does not hold.
 const OUTAGE: f64 = 0.1;
 /// Half of what may be ahead of the last message.
-const GAP_LIMIT: f64 = 16_383.0;
+const GAP_LIMIT: i32 = 16_383;
+/// A message that is behind others is late for so long after the last of them. Later it is another count.
+const LATE: Duration = Duration::from_secs(1);
 /// Messages that a late one may be overtaken by before it counts as lost.
 const TOLERANCE_MAX: u32 = 20;
 /// RFC 5348 5.4: weights of the last eight loss intervals, newest first.
@@ -37,6 +39,8 @@ pub struct PathState {
 #[derive(Debug)]
 pub struct LossMeter {
     last: Option<Sequence>,
+    /// Time at which that came.
+    heard: Time,
     /// Bit i: message `last - i` was received, or has been counted as lost.
     seen: u128,
     tolerance: u32,
@@ -60,6 +64,7 @@ impl LossMeter {
     pub fn new() -> Self {
         Self {
             last: None,
+            heard: Time::ZERO,
             seen: u128::MAX,
             tolerance: 0,
             event: None,
@@ -83,23 +88,26 @@ impl LossMeter {
         marked: bool,
         path: PathState,
     ) -> u64 {
+        let heard = now.since(self.heard);
         let lost = match self.last.map(|last| last.distance_to(sequence)) {
             None => {
-                self.last = Some(sequence);
+                (self.last, self.heard) = (Some(sequence), now);
                 0
             }
-            Some(step) if step > gap_max(path) || step < -GAP_MAX => {
-                self.last = Some(sequence);
-                self.seen = u128::MAX;
-                0
-            }
-            Some(step) if step <= 0 => {
+            Some(step)
+                if (-GAP_LIMIT..=0).contains(&step) && (heard < LATE || step >= -GAP_MAX) =>
+            {
                 self.late(step.unsigned_abs());
                 0
             }
-            Some(step) => {
-                self.last = Some(sequence);
+            Some(step) if (1..=gap_max(path)).contains(&step) => {
+                (self.last, self.heard) = (Some(sequence), now);
                 self.advance(step)
+            }
+            Some(_) => {
+                (self.last, self.heard) = (Some(sequence), now);
+                self.seen = u128::MAX;
+                0
             }
         };
         let open = self.event.is_some_and(|event| now.since(event) < self.window(path.rtt));
@@ -112,12 +120,14 @@ impl LossMeter {
 
     /// Of `count` unmarked messages numbered from `first` on, takes as many as find none missing, so that
     /// none of them can be an event. Returns how many: for these [`Self::on_message`] would do the same.
-    pub fn on_calm(&mut self, first: Sequence, count: u16) -> u16 {
+    pub fn on_calm(&mut self, now: Time, first: Sequence, count: u16) -> u16 {
         let Some(last) = self.last.filter(|last| last.distance_to(first) == 1) else { return 0 };
         // The oldest that is still waited for at the top: the next message judges it, and so on.
         let here = (self.seen << (u128::BITS - 1 - self.tolerance)).leading_ones();
         let calm = if here > self.tolerance { count } else { count.min(here as u16) };
-        self.last = Some(Sequence(last.0.wrapping_add(calm)));
+        if calm > 0 {
+            (self.last, self.heard) = (Some(Sequence(last.0.wrapping_add(calm))), now);
+        }
         self.seen = !(!self.seen).checked_shl(calm.into()).unwrap_or(0);
         self.intervals[0] += f64::from(calm);
         calm
@@ -141,7 +151,8 @@ impl LossMeter {
 
     fn late(&mut self, by: u32) {
         if by > 0 {
-            self.seen |= 1 << by;
+            // So far behind it has been counted as lost.
+            self.seen |= 1_u128.checked_shl(by).unwrap_or(0);
             self.tolerance = self.tolerance.max(by.min(TOLERANCE_MAX));
         }
     }
@@ -199,7 +210,7 @@ impl LossMeter {
 
 fn gap_max(path: PathState) -> i32 {
     let messages = OUTAGE * path.rate / path.size.max(1.0);
-    GAP_MAX.max(messages.min(GAP_LIMIT) as i32)
+    GAP_MAX.max(messages.min(f64::from(GAP_LIMIT)) as i32)
 }
 
 fn weighted_mean(intervals: &[f64]) -> f64 {
@@ -262,6 +273,28 @@ mod tests {
         let swapped = (0..1000u16).map(|n| n ^ 1);
         let (meter, lost) = heard(swapped);
         assert!(lost <= 1 && meter.events() <= 1, "{lost}");
+    }
+
+    #[test]
+    fn one_that_hundreds_have_overtaken_is_lost_and_the_others_are_not() {
+        // Every fiftieth comes after the three hundred that follow it.
+        let mut order: Vec<u32> = (0..5_000).collect();
+        order.sort_by_key(|n| if n % 50 == 49 { n + 300 } else { *n });
+        let (_, lost) = heard(order.iter().map(|n| *n as u16));
+        assert!((90..=100).contains(&lost), "{lost}");
+    }
+
+    #[test]
+    fn a_count_that_is_behind_after_a_pause_is_another_one() {
+        let mut meter = LossMeter::new();
+        let mut lost = 0;
+        for n in 0..400u16 {
+            let pause = if n < 200 { 0 } else { 5_000 };
+            let now = Time::ZERO + Duration::from_millis(u64::from(n) + pause);
+            let sequence = if n < 200 { 20_000 + n } else { 10_000 + n };
+            lost += meter.on_message(now, Sequence(sequence), false, PATH);
+        }
+        assert_eq!((lost, meter.last), (0, Some(Sequence(10_399))));
     }
 
     #[test]
@@ -330,7 +363,7 @@ mod tests {
                 let sequences: Vec<u16> = (0..count).map(|n| next.wrapping_add(n)).collect();
                 let mut left = &sequences[..];
                 while let Some(first) = left.first() {
-                    let calm = together.on_calm(Sequence(*first), left.len() as u16);
+                    let calm = together.on_calm(Time::ZERO, Sequence(*first), left.len() as u16);
                     if calm == 0 {
                         together.on_message(Time::ZERO, Sequence(*first), false, PATH);
                     }

@@ -31,6 +31,7 @@ const OVERRUN_FELT: Duration = Duration::from_millis(100);
 impl RateController for Auto {
     fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
         self.now = now;
+        self.note_news(now, feedback);
         let limiting = self.candidates.on_report(self.judge(now, feedback));
         if !limiting {
             return;
@@ -44,12 +45,7 @@ impl RateController for Auto {
         if let Some(since) = self.probes.sent_since(feedback.cc_sequence) {
             let lost = feedback.path.map_or(feedback.loss, |path| path.loss());
             let pace = feedback.path.map_or(1.0, |path| path.to_pace().min(1.0));
-            if self.outstanding.on_report(since, (1.0 - lost) * pace) {
-                let (more, span) = (self.outstanding.is_asked(), clr.rtt + self.interval());
-                if let Some(share) = self.silence.on_report(now, lost, more, span) {
-                    self.begin_anew(now, share);
-                }
-            }
+            self.outstanding.on_report(since, (1.0 - lost) * pace);
         }
         if let Some(rtt) = feedback.rtt {
             self.nearest = feedback.nearest.unwrap_or(rtt);
@@ -57,12 +53,16 @@ impl RateController for Auto {
         }
         match feedback.path {
             Some(path) => {
+                self.measuring = Some(clr.node);
                 let view = self.view(&path, feedback, clr.rtt);
                 self.steer(now, clr.node, feedback.cc_sequence, view);
             }
             None => {
                 self.begin_again(now, feedback.cc_sequence, clr.rtt);
-                self.follow(now, clr.node, feedback);
+                // Who measures its path, but has seen it for a moment only, will tell soon.
+                if self.measuring != Some(clr.node) {
+                    self.follow(now, clr.node, feedback);
+                }
             }
         }
     }
@@ -78,7 +78,9 @@ impl RateController for Auto {
         self.probes.on_rate(now, self.rate());
         self.probes.on_probe(now, probing.cc_sequence);
         self.outstanding.on_probe(now);
-        self.silence.on_probe(now, self.outstanding.is_asked());
+        if self.candidates.first().is_some() {
+            self.silence.on_probe(now, self.outstanding.sent());
+        }
         if let Some(flight) = &mut self.flight {
             flight.on_probe(now);
         }

@@ -159,6 +159,7 @@ mod tests {
             base,
             bottleneck: None,
             delivered: None,
+            message: 0.0,
         }
     }
 

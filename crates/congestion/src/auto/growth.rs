@@ -6,6 +6,9 @@ use fanfare_units::time::Time;
 /// Growth per round trip after so many half round trips without a queue. Slow at first: a queue
 /// that was just empty by chance comes back by itself.
 const STEPS: [f64; 5] = [0.0, 0.04, 0.1, 0.2, 0.3];
+/// And after so many as these and so many more it is as fast as at the start: the link is much wider.
+const LONG_AFTER: u32 = 10;
+const LONG_STEP: f64 = 1.0;
 /// It begins there when the narrowest link has become wider by this factor.
 const WIDER_STEP: u32 = 2;
 const WIDER: f64 = 1.25;
@@ -80,7 +83,11 @@ impl Growth {
             self.stepped = now;
             self.step += 1;
         }
-        let step = STEPS[(self.step as usize).min(STEPS.len()) - 1];
+        let step = match STEPS.get(self.step as usize - 1) {
+            Some(step) => *step,
+            None if self.step < STEPS.len() as u32 + LONG_AFTER => STEPS[STEPS.len() - 1],
+            None => LONG_STEP,
+        };
         base + (base * step).max(MESSAGES * size / view.rtt)
     }
 }
@@ -147,6 +154,7 @@ mod tests {
             base: 0,
             bottleneck,
             delivered: None,
+            message: 0.0,
         }
     }
 

@@ -54,7 +54,7 @@ use losses::Losses;
 use outstanding::{BoundInputs, OutstandingBytes};
 use probe_budget::ProbeBudget;
 use probes::Probes;
-use silence::NewsSilence;
+use silence::{NewsReport, NewsSilence};
 use view::View;
 
 /// What is wanted of the room that a short path's buffer is known to have, at most.
@@ -99,6 +99,8 @@ pub struct Auto {
     now: Time,
     candidates: Candidates,
     limiting: Option<NodeId>,
+    /// The last one of those that limited and measure their path.
+    measuring: Option<NodeId>,
     /// The least round trip of late of the one that limits.
     nearest: Duration,
     probes: Probes,
@@ -139,6 +141,7 @@ impl Auto {
             now,
             candidates: Candidates::default(),
             limiting: None,
+            measuring: None,
             nearest: limits.rtt,
             probes: Probes::new(now),
             growth: Growth::default(),
@@ -239,6 +242,7 @@ impl Auto {
     /// the sender's own clock, bears it out: a receiver's clock may jump, or tell nonsense.
     fn view(&self, path: &ExtPath, feedback: &Feedback, rtt: Duration) -> View {
         let mut view = View::of(path, self.reckoned(rtt), self.is_near());
+        view.message = self.size / self.rate.max(1.0);
         if let (Some(sample), Some(nearest)) = (feedback.sample, feedback.nearest) {
             let grown = QUEUE_OF_GROWTH * sample.saturating_sub(nearest).as_secs_f64();
             // Others' queues may hide how near a far receiver is.
@@ -291,6 +295,17 @@ impl Auto {
         };
         let (least, most) = (self.rate / FOLLOW_MAX, self.rate * FOLLOW_MAX);
         self.set(now, feedback.rate.as_bytes_per_second().clamp(least, most));
+    }
+
+    /// Somebody tells of what has arrived, whether it limits or not.
+    fn note_news(&mut self, now: Time, feedback: &Feedback) {
+        let Some(since) = self.probes.sent_since(feedback.cc_sequence) else { return };
+        let until = self.outstanding.sent().saturating_sub(since);
+        let lost = feedback.path.map_or(feedback.loss, |path| path.loss());
+        let span = feedback.rtt.unwrap_or(self.grtt) + self.interval();
+        if let Some(share) = self.silence.on_report(now, NewsReport { until, lost, span }) {
+            self.begin_anew(now, share);
+        }
     }
 
     /// A report tells of something new, after a silence in which `share` of the rate was left. Whatever was believed of

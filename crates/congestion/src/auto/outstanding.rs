@@ -65,17 +65,20 @@ impl OutstandingBytes {
         (self.asked, self.probed) = (self.sent, now);
     }
 
-    /// A report is about all but the last `since` bytes, of which this part had `arrived` by then. True when it tells
-    /// of some that no other has told of.
-    pub(super) fn on_report(&mut self, since: u64, arrived: f64) -> bool {
+    /// Bytes that were sent.
+    pub(super) fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// A report of the one that limits is about all but the last `since` bytes, of which this part had `arrived` by
+    /// then.
+    pub(super) fn on_report(&mut self, since: u64, arrived: f64) {
         let until = self.sent.saturating_sub(since);
-        let new = until > self.reported;
-        if new {
+        if until > self.reported {
             self.arrived += (until - self.reported) as f64 * arrived;
             self.reported = until;
             self.first = None;
         }
-        new
     }
 
     /// What has arrived so far says nothing of what will.

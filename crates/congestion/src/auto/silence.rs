@@ -7,7 +7,7 @@ use fanfare_units::time::{Duration, Time};
 use libm::{exp2, floor};
 
 /// The rate halves each time so much has gone without news: some round trips, and the time between probes.
-const SPANS: u32 = 6;
+const SPANS: u32 = 4;
 /// Least time until it halves: a process may wait so long for its processor.
 const LEAST: Duration = Duration::from_millis(500);
 /// A report that tells of more loss than this tells of nothing that arrived.
@@ -16,36 +16,46 @@ const LOST_MAX: f64 = 0.98;
 /// The time without news.
 #[derive(Debug, Default)]
 pub(super) struct NewsSilence {
-    /// Time from which an answer is owed: somebody was asked about something.
+    /// Bytes that somebody has reported on, of all that were sent.
+    told: u64,
+    /// Time from which an answer is owed: somebody was asked about more than that.
     owed: Option<Time>,
+    /// Bytes that were sent when somebody was asked last.
+    asked: u64,
     patience: Duration,
     /// The time at which the last silence ended that had left less than all of the rate.
     ended: Option<Time>,
 }
 
+/// What somebody says of what was sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NewsReport {
+    /// The report tells of all bytes until this one.
+    pub(super) until: u64,
+    /// Share of them that was lost.
+    pub(super) lost: f64,
+    /// Time from one report to the next.
+    pub(super) span: Duration,
+}
+
 impl NewsSilence {
-    /// A probe goes out; `unreported`: behind something that no report has told of.
-    pub(super) fn on_probe(&mut self, now: Time, unreported: bool) {
-        if unreported {
+    /// A probe goes out, behind so many bytes.
+    pub(super) fn on_probe(&mut self, now: Time, sent: u64) {
+        self.asked = sent;
+        if sent > self.told {
             self.owed.get_or_insert(now);
         }
     }
 
-    /// A report tells of what no other has told of, of which a share was `lost`; `more`: another is owed. A report
-    /// and the next are as far apart as `span`. Gives the share of the rate that silence had left, if it was not all.
-    pub(super) fn on_report(
-        &mut self,
-        now: Time,
-        lost: f64,
-        more: bool,
-        span: Duration,
-    ) -> Option<f64> {
-        if lost > LOST_MAX {
+    /// Somebody reports. Gives the share of the rate that silence had left, if it ends now and that was not all.
+    pub(super) fn on_report(&mut self, now: Time, report: NewsReport) -> Option<f64> {
+        if report.until <= self.told || report.lost > LOST_MAX {
             return None;
         }
         let share = self.share(now);
-        self.owed = more.then_some(now);
-        self.patience = LEAST.max(span * SPANS);
+        self.told = report.until;
+        self.owed = (self.asked > self.told).then_some(now);
+        self.patience = LEAST.max(report.span * SPANS);
         if share < 1.0 {
             self.ended = Some(now);
         }
@@ -79,15 +89,18 @@ mod tests {
     #[test]
     fn it_halves_as_long_as_an_answer_is_owed_and_then_says_by_how_much() {
         let mut silence = NewsSilence::default();
-        silence.on_probe(at(100), true);
+        let report = |until, lost| NewsReport { until, lost, span: SPAN };
+        silence.on_probe(at(100), 10);
         assert_eq!(silence.share(at(60_000)), 1.0, "nobody has ever answered");
-        assert_eq!(silence.on_report(at(200), 0.0, false, SPAN), None);
+        assert_eq!(silence.on_report(at(200), report(10, 0.0)), None);
         assert_eq!(silence.share(at(60_000)), 1.0, "nobody was asked");
-        silence.on_probe(at(60_000), false);
-        silence.on_probe(at(60_100), true);
-        assert_eq!([60_600, 60_800, 61_400].map(|now| silence.share(at(now))), [1.0, 0.5, 0.25]);
-        assert_eq!(silence.on_report(at(61_400), 1.0, false, SPAN), None, "none of it has come");
-        assert_eq!(silence.on_report(at(61_400), 0.9, true, SPAN), Some(0.25));
+        silence.on_probe(at(60_000), 10);
+        silence.on_probe(at(60_100), 20);
+        silence.on_probe(at(60_300), 30);
+        assert_eq!([60_500, 60_800, 61_400].map(|now| silence.share(at(now))), [1.0, 0.5, 0.25]);
+        assert_eq!(silence.on_report(at(61_400), report(20, 1.0)), None, "none of it has come");
+        assert_eq!(silence.on_report(at(61_400), report(10, 0.0)), None, "that is known");
+        assert_eq!(silence.on_report(at(61_400), report(20, 0.9)), Some(0.25));
         assert_eq!([61_900, 62_100].map(|now| silence.share(at(now))), [1.0, 0.5]);
         assert!(silence.concerns(at(61_450), SPAN) && !silence.concerns(at(61_550), SPAN));
     }

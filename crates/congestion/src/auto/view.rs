@@ -6,6 +6,8 @@ use fanfare_wire::{QuantizedRate, ext::ExtPath};
 
 /// On a short path loss together with a queue of this part of the noise tells how much the queue holds.
 const QUEUES: f64 = 0.25;
+/// And of the time between two messages: on a slow link one waits for the other.
+const QUEUES_MESSAGE: f64 = 0.5;
 
 /// Of one report.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +29,8 @@ pub(super) struct View {
     pub(super) bottleneck: Option<f64>,
     /// What arrived of what was sent, bytes a second, on a short path.
     pub(super) delivered: Option<f64>,
+    /// Seconds from one message to the next, at the present rate.
+    pub(super) message: f64,
 }
 
 impl View {
@@ -44,12 +48,13 @@ impl View {
             bottleneck: (bottleneck != QuantizedRate::ZERO && !short)
                 .then(|| bottleneck.to_bytes_per_second()),
             delivered: short.then(|| path.delivered.to_bytes_per_second()),
+            message: 0.0,
         }
     }
 
     /// Whether messages queue for longer than the noise of a short path, on average.
     pub(super) fn queues(&self) -> bool {
-        self.queue > QUEUES * NOISE
+        self.queue > (QUEUES * NOISE).max(QUEUES_MESSAGE * self.message)
     }
 
     /// The round trip as a time.

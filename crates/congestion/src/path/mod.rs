@@ -34,6 +34,12 @@ const JUMP_MIN: Duration = Duration::from_millis(1);
 const GAP_WEIGHT: f64 = 1.0 / 16.0;
 const GAP_MAX: Duration = Duration::from_millis(250);
 
+/// Time without a message, and messages that are missing then, after which the path is seen anew: it was gone, and what
+/// was lost meanwhile says nothing of what it loses.
+const GONE: Duration = Duration::from_millis(500);
+const GONE_RTTS: u32 = 4;
+const GONE_LOST: u64 = 4;
+
 /// Reports in a round trip at most, on a short path: the sender cannot do more with them.
 const NEWS_PER_RTT: u32 = 4;
 
@@ -67,8 +73,15 @@ pub struct PathMeter {
 impl PathMeter {
     /// A message arrived, after `lost` that did not.
     pub fn on_message(&mut self, now: Time, bytes: usize, lost: u64, marked: bool, rtt: Duration) {
+        let gap = now.since(core::mem::replace(&mut self.arrived, now));
+        let was_gone = lost >= GONE_LOST && gap > GONE.max(rtt * GONE_RTTS);
+        let lost = if was_gone { 0 } else { lost };
         self.message = (bytes, lost);
-        let gap = now.since(core::mem::replace(&mut self.arrived, now)).min(GAP_MAX);
+        if was_gone {
+            self.slices = Slices::default();
+            self.pairs.forget();
+        }
+        let gap = gap.min(GAP_MAX);
         self.gap = self.gap.mul_f64(1.0 - GAP_WEIGHT) + gap.mul_f64(GAP_WEIGHT);
         let nearest = self.nearness.on_rtt(now, rtt);
         self.rtt = reckoned(rtt, nearest, Duration::ZERO);
@@ -230,6 +243,23 @@ mod tests {
         assert!((report.delivered.to_bytes_per_second() - 1e5).abs() < 5e3, "{report:?}");
         // A round trip has ten messages: one or two were lost.
         assert!((0.06..0.17).contains(&report.loss()), "{report:?}");
+    }
+
+    #[test]
+    fn a_path_that_was_gone_is_seen_anew() {
+        let mut meter = heard(100, |_| 40);
+        let again = |meter: &mut PathMeter, n: u64| {
+            let now = Time::ZERO + Duration::from_millis(10 * n + 140);
+            let lost = if n == 300 { 200 } else { 0 };
+            meter.on_message(now, 1000, lost, false, Duration::from_millis(100));
+            meter.on_stamp(now, ExtTime::of_micros(10_000 * n + 77_000_000));
+        };
+        again(&mut meter, 300);
+        assert_eq!(meter.report(), None, "one message says nothing of a rate");
+        (301..310).for_each(|n| again(&mut meter, n));
+        let report = meter.report().unwrap();
+        assert_eq!(report.loss(), 0.0);
+        assert!((report.delivered.to_bytes_per_second() - 1e5).abs() < 5e3, "{report:?}");
     }
 
     #[test]

@@ -6,6 +6,12 @@ use fanfare_units::time::Time;
 const SAMPLES: usize = 3;
 /// Sent back to back: closer by this than they arrive.
 const CLOSE: f64 = 0.125;
+/// Messages that follow one another in less than this part of the time that the narrowest link is said to take for
+/// one, when they are sent and when they arrive, did not go over such a link: the path became longer between two
+/// messages, or a shaper has saved up what passes at once.
+const FASTER: f64 = 0.25;
+/// So many of them in a row say so: batches of a busy machine bring two at a time.
+const FASTER_TIMES: u32 = 3;
 
 /// Recognises pairs by their stamps.
 #[derive(Debug, Default)]
@@ -15,6 +21,8 @@ pub(super) struct Pairs {
     last: Option<(u64, u64, Time)>,
     samples: [f64; SAMPLES],
     taken: usize,
+    /// Messages in a row that were faster than the narrowest link is.
+    faster: u32,
 }
 
 impl Pairs {
@@ -23,18 +31,29 @@ impl Pairs {
         self.messages += 1 + lost;
     }
 
+    /// What was known of the link may not be so any more.
+    pub(super) fn forget(&mut self) {
+        *self = Self { messages: self.messages, ..Self::default() };
+    }
+
     /// It has `bytes`, and was sent at `sent` microseconds. True when it is the second of a pair.
     pub(super) fn on_stamp(&mut self, now: Time, sent: u64, bytes: usize) -> bool {
         let taken = self.taken;
         if let Some((number, before, arrived)) = self.last
             && number + 1 == self.messages
-            && now > arrived
         {
             let apart = now.since(arrived).as_secs_f64();
-            if (sent.saturating_sub(before) as f64) < apart * 1e6 * CLOSE {
+            let gone = sent.saturating_sub(before) as f64 / 1e6;
+            if now > arrived && gone < apart * CLOSE {
                 self.samples[self.taken % SAMPLES] = bytes as f64 / apart;
                 self.taken += 1;
+                self.faster = 0;
+            } else if apart.max(gone) * self.rate() < bytes as f64 * FASTER {
+                self.faster += 1;
             }
+        }
+        if self.faster >= FASTER_TIMES {
+            self.forget();
         }
         self.last = Some((self.messages, sent, now));
         self.taken > taken
@@ -69,5 +88,18 @@ mod tests {
             }
         }
         assert!((pairs.rate() - 1e5).abs() < 1.0, "{}", pairs.rate());
+    }
+
+    #[test]
+    fn a_link_that_messages_pass_four_times_as_fast_is_forgotten() {
+        let mut pairs = Pairs::default();
+        // The path becomes 100 ms longer between two messages, which follow each other by 10 ms.
+        for n in 0..20u64 {
+            let later = if n < 10 { 0 } else { 100 };
+            pairs.on_message(0);
+            pairs.on_stamp(Time::ZERO + Duration::from_millis(10 * n + later), 10_000 * n, 1000);
+            let known = pairs.rate() > 0.0;
+            assert_eq!(known, (10..13).contains(&n), "{n}");
+        }
     }
 }

@@ -93,8 +93,11 @@ impl Shift {
         self.rounds.rotate_right(1);
         self.rounds[0] = round;
         self.known = (self.known + 1).min(ROUNDS);
-        let wanted = wanted(round.rate).max(STILL_MIN);
-        let longer = self.alone(base + wanted, heard.takes).or_else(|| self.slowed(base, wanted));
+        let usual = wanted(round.rate).max(STILL_MIN);
+        // Who has slowed down much wants a longer queue now, but had none of that length of his own.
+        let fastest = self.fastest();
+        let wanted = wanted(fastest).max(STILL_MIN);
+        let longer = self.alone(base + usual, heard.takes).or_else(|| self.slowed(base, wanted));
         if longer.is_some() {
             self.known = 0;
         }
@@ -119,16 +122,20 @@ impl Shift {
         (still && low > usual && rounds.iter().all(|round| round.alone)).then_some(low)
     }
 
+    /// Messages a second in the fastest of the round trips.
+    fn fastest(&self) -> f64 {
+        self.rounds.iter().take(self.known).fold(0.0, |fastest: f64, round| fastest.max(round.rate))
+    }
+
     /// The delay stood still while the sender became slower.
     fn slowed(&self, base: f64, wanted: f64) -> Option<f64> {
         if self.known < ROUNDS {
             return None;
         }
         let (low, high) = bounds(&self.rounds);
-        let fastest = self.rounds.iter().fold(0.0, |fastest: f64, round| fastest.max(round.rate));
         let queue = low - base;
         let still = high - low <= (STILL * queue).max(STILL_MIN);
-        let slower = self.rounds[0].rate <= SLOWED * fastest;
+        let slower = self.rounds[0].rate <= SLOWED * self.fastest();
         (still && queue > OVER * wanted && slower).then_some(low)
     }
 }

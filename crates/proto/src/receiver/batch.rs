@@ -61,7 +61,7 @@ impl RemoteSender {
         let rtt = self.feedback.path_rtt(&self.timing);
         self.reception.on_messages(left);
         while left > 0 {
-            let calm = if marked { 0 } else { self.loss.on_calm(Sequence(next), left) };
+            let calm = if marked { 0 } else { self.loss.on_calm(ctx.now, Sequence(next), left) };
             let count = calm.max(1);
             self.rate.on_batch(ctx.now, (bytes, count), rtt, self.loss.events() == 0);
             if calm > 0 {
