@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(silence.on_report(at(61_400), report(20, 1.0)), None, "none of it has come");
         assert_eq!(silence.on_report(at(61_400), report(10, 0.0)), None, "that is known");
         assert_eq!(silence.on_report(at(61_400), report(20, 0.9)), Some(0.25));
-        assert_eq!([61_900, 62_100].map(|now| silence.share(at(now))), [1.0, 0.5]);
+        assert_eq!([61_800, 62_100].map(|now| silence.share(at(now))), [1.0, 0.5]);
         assert!(silence.concerns(at(61_450), SPAN) && !silence.concerns(at(61_550), SPAN));
     }
 }
