@@ -159,6 +159,7 @@ mod tests {
             base,
             bottleneck: None,
             delivered: None,
+            arrived: 0.0,
             message: 0.0,
         }
     }

@@ -154,6 +154,7 @@ mod tests {
             base: 0,
             bottleneck,
             delivered: None,
+            arrived: 0.0,
             message: 0.0,
         }
     }

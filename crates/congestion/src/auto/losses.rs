@@ -28,6 +28,8 @@ const PROOF_DOUBLINGS: u32 = 5;
 /// A lower rate is tried for so many round trips at most: where it is very low, enough messages would
 /// take a minute.
 const TRIAL_RTTS: u32 = 8;
+/// And for as long as this at least on a long path: in 200 ms a slow link takes three.
+const TRIAL: Duration = Duration::from_secs(1);
 /// Time after a lower rate has ended loss in which nobody counts as alone.
 const ENDED: Duration = Duration::from_secs(10);
 /// A queue that is so much longer than it should be explains what is lost.
@@ -123,12 +125,13 @@ impl Auto {
         // A report of a round trip may tell of a part of the one before.
         let lowered = until > self.losses.lowered + rtt * 2;
         let before = until <= self.losses.lowered;
-        let late = now > self.losses.lowered + rtt * TRIAL_RTTS;
+        let near = self.is_near();
+        let least = if near { Duration::ZERO } else { TRIAL };
+        let late = now > self.losses.lowered + least.max(rtt * TRIAL_RTTS);
         let policed = self.losses.ceiling(now).is_some();
         // Where little was to be sent, what arrived says nothing of what would pass.
         let passing = if seen.used { sent } else { seen.past.rate.max(self.rate) };
         let expired = self.losses.is_expired(now, rtt);
-        let near = self.is_near();
         let sent = Sent { lowered, before, near, late, alone, policed, expired };
         let verdict = if self.starting && first && self.is_far_from_full(seen) {
             self.losses.random.on_start(messages, seen.view.lost)

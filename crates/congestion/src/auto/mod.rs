@@ -61,6 +61,9 @@ use view::View;
 const ROOM_USED: f64 = 0.5;
 /// No less than this in a round trip, as TCP: with less, what is reported is too old to be of use.
 const LEAST_MESSAGES: f64 = 1.0;
+/// What is left of that where somebody may drop what is more, and messages a second then at least.
+const LEAST_PART: f64 = 0.25;
+const LEAST_DROPPED: f64 = 4.0;
 /// Messages to the first probes: they tell the round trip.
 const FIRST_INTERVAL: usize = 3;
 /// A queue is no longer than so many times what the round trip has grown: the probe that was answered
@@ -162,10 +165,16 @@ impl Auto {
         auto
     }
 
-    /// On a long path no less than a message in a round trip.
+    /// On a long path no less than a message in a round trip, or a part of that where somebody may drop what is more.
     fn set(&mut self, now: Time, rate: f64) {
         let rtt = self.candidates.first().map_or(self.limits.rtt, |clr| clr.rtt);
         let least = LEAST_MESSAGES * self.size / rtt.as_secs_f64().max(1e-6);
+        let dropped = self.losses.random.is_trying() || self.losses.is_policed(now);
+        let least = if dropped {
+            least.min((least * LEAST_PART).max(LEAST_DROPPED * self.size))
+        } else {
+            least
+        };
         let rate = if self.is_near() { rate } else { rate.max(least) };
         self.set_any(now, rate);
     }
@@ -311,7 +320,8 @@ impl Auto {
     /// A report tells of something new, after a silence in which `share` of the rate was left. Whatever was believed of
     /// the path is forgotten, and it is tried as at the start.
     fn begin_anew(&mut self, now: Time, share: f64) {
-        self.rate *= share;
+        // As many messages as at the start: a sender of one message a second is asked for little, as all waits for it.
+        self.rate = (self.rate * share).max(self.first_rate(self.limits.rtt).min(self.rate));
         self.starting = true;
         self.flight = None;
         self.room = f64::INFINITY;

@@ -27,6 +27,8 @@ const EMPTY: f64 = 0.25;
 const DRAINED_QUEUE: f64 = 0.25;
 /// What loss that is too much anyway takes from the rate in a round trip at most.
 const LOST_MAX: f64 = 0.2;
+/// So much more is lost than is known to be random, where a link drops what is too much for it.
+const DROPPING: f64 = 0.2;
 /// What marks on all messages take from the rate in a round trip: half of RFC 8257's half, as the
 /// law yields to the queue already.
 const MARKED: f64 = 0.25;
@@ -139,6 +141,10 @@ impl Auto {
             // What a full queue drops does not pass, though what passes is as late as before.
             self.passed *= 1.0 - (view.lost - self.losses.random.share()).max(0.0);
         }
+        if let Some(link) = view.bottleneck.filter(|_| used && self.is_dropping(&view)) {
+            // Of what is dropped a link says how much passes, whatever was sent into it.
+            self.passed = self.passed.min(link.max(view.arrived) / (1.0 - self.random_of(&view)));
+        }
         if let Some(delivered) = view.delivered.filter(|_| used && view.standing > wanted) {
             // While messages queue, what arrives is what the link gives.
             let arrives = delivered / (1.0 - self.random_of(&view));
@@ -146,6 +152,11 @@ impl Auto {
         }
         let base = if used && drained { self.rate * kept } else { self.passed };
         Some(Seen { view, past, wanted, drained, used, base, kept })
+    }
+
+    /// So much is lost that it is no chance.
+    fn is_dropping(&self, view: &View) -> bool {
+        view.lost > self.losses.random.share() + DROPPING
     }
 
     /// The share that a report says is lost, as far as that is known to be random.

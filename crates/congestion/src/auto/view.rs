@@ -29,6 +29,8 @@ pub(super) struct View {
     pub(super) bottleneck: Option<f64>,
     /// What arrived of what was sent, bytes a second, on a short path.
     pub(super) delivered: Option<f64>,
+    /// The same on any path: late on a long one.
+    pub(super) arrived: f64,
     /// Seconds from one message to the next, at the present rate.
     pub(super) message: f64,
 }
@@ -48,6 +50,7 @@ impl View {
             bottleneck: (bottleneck != QuantizedRate::ZERO && !short)
                 .then(|| bottleneck.to_bytes_per_second()),
             delivered: short.then(|| path.delivered.to_bytes_per_second()),
+            arrived: path.delivered.to_bytes_per_second(),
             message: 0.0,
         }
     }

@@ -40,6 +40,9 @@ const GONE: Duration = Duration::from_millis(500);
 const GONE_RTTS: u32 = 4;
 const GONE_LOST: u64 = 4;
 
+/// A message that was sent before the last one was overtaken, as long as it comes so soon. Later a clock was set.
+const LATE: Duration = Duration::from_secs(1);
+
 /// Reports in a round trip at most, on a short path: the sender cannot do more with them.
 const NEWS_PER_RTT: u32 = 4;
 
@@ -94,7 +97,13 @@ impl PathMeter {
 
     /// It was stamped at sending.
     pub fn on_stamp(&mut self, now: Time, time: ExtTime) {
+        let last = self.sent;
         let sent = self.unwrap(now, time);
+        if last.is_some_and(|(last, heard)| sent < last && now.since(heard) < LATE) {
+            // Others have overtaken it: it was late by more than a queue.
+            self.sent = last;
+            return;
+        }
         let delay = now.as_nanos() as f64 / 1e9 - sent as f64 / 1e6;
         let Some(delay) = self.as_if_longest(delay) else { return };
         // The second of a pair waits for the first: that is no queue.
@@ -212,6 +221,7 @@ impl PathMeter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     /// A thousand bytes each 10 ms, delayed by `delay(n)` milliseconds.
     fn heard(messages: u64, delay: impl Fn(u64) -> u64) -> PathMeter {
@@ -243,6 +253,21 @@ mod tests {
         assert!((report.delivered.to_bytes_per_second() - 1e5).abs() < 5e3, "{report:?}");
         // A round trip has ten messages: one or two were lost.
         assert!((0.06..0.17).contains(&report.loss()), "{report:?}");
+    }
+
+    #[test]
+    fn messages_that_were_overtaken_are_no_queue() {
+        // Each twentieth comes 75 ms later than the others.
+        let late = |n: u64| if n % 20 == 19 { 75 } else { 0 };
+        let mut order: Vec<u64> = (0..399).collect();
+        order.sort_by_key(|n| 10 * n + late(*n));
+        let mut meter = PathMeter::default();
+        for n in order {
+            let now = Time::ZERO + Duration::from_millis(10 * n + 140 + late(n));
+            meter.on_message(now, 1000, 0, false, Duration::from_millis(100));
+            meter.on_stamp(now, ExtTime::of_micros(10_000 * n + 77_000_000));
+        }
+        assert_eq!((meter.pairs.rate(), meter.report().unwrap().queue_micros), (0.0, 0));
     }
 
     #[test]
