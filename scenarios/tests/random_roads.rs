@@ -25,7 +25,7 @@ fn between(rng: &mut Rng, least: f64, most: f64) -> f64 {
     least * (most / least).powf(rng.unit())
 }
 
-/// What happens to the road in the middle of a transfer.
+/// Change of the road in the middle of a transfer.
 #[derive(Debug, Clone, Copy)]
 enum RoadChange {
     Rate(f64),
@@ -44,7 +44,7 @@ struct RandomRoad {
     receivers: u16,
     bytes: u64,
     change: Option<RoadChange>,
-    /// What passes in the end, bit/s, without what is lost at random.
+    /// Rate that passes in the end, bit/s, without what is lost at random.
     passes: f64,
     lost: f64,
     /// Bytes that pass at once, and so look like a faster road.
@@ -124,17 +124,17 @@ impl RandomRoad {
         if let Some(RoadChange::Gone(seconds)) = self.change { seconds } else { 0.0 }
     }
 
-    /// When the roll has been called, seconds.
+    /// Time at which the roll has been called, seconds.
     fn begins_at(&self) -> f64 {
         0.5 + 4.0 * self.one_way + 2_000.0 * 8.0 / self.rate
     }
 
-    /// When the road changes, seconds.
+    /// Time at which the road changes, seconds.
     fn changes_at(&self) -> f64 {
         self.begins_at() + 0.5 + self.ideal() / 3.0
     }
 
-    /// When a road that is gone is known to be, seconds.
+    /// Time at which a road that is gone is known to be, seconds.
     fn shows_by(&self) -> f64 {
         self.changes_at() + 3.0 + 10.0 * 2.0 * self.one_way
     }
@@ -197,7 +197,7 @@ impl RandomRoad {
             .until(Until::Complete, self.limit())
     }
 
-    /// What is wrong with a run.
+    /// Faults of a run.
     fn judge(&self, report: &Report) -> Vec<String> {
         let mut wrong = Vec::new();
         if !report.complete || report.ended >= fanfare_proto::Time::ZERO + self.limit() {
@@ -251,7 +251,7 @@ fn longest(series: &Series) -> u64 {
     (0..series.len()).map(|step| series.at(step)).max().unwrap_or(0)
 }
 
-/// What was sent and what passed in each 100 ms, kbit/s, with what waited longest.
+/// Prints what was sent and what passed in each 100 ms, kbit/s, with what waited longest.
 fn show(report: &Report) {
     let (Some(out), Some(road)) = (report.hop(SENDER, Router(0)), report.hop(Router(0), Router(1)))
     else {
@@ -270,7 +270,7 @@ fn show(report: &Report) {
     }
 }
 
-/// What may be sent in a second, of what passes in one: at the start twice as much, on long roads four times, where
+/// Multiple of what passes in a second that may be sent in one: at the start twice as much, on long roads four times, where
 /// pairs of messages tell of the room.
 const MOST: f64 = 4.0;
 /// The same of what passes at once, which looks like the road's rate.

@@ -6,7 +6,7 @@ use fanfare_units::time::Time;
 /// Growth per round trip after so many half round trips without a queue. Slow at first: a queue
 /// that was just empty by chance comes back by itself.
 const STEPS: [f64; 5] = [0.0, 0.04, 0.1, 0.2, 0.3];
-/// And after so many as these and so many more it is as fast as at the start: the link is much wider.
+/// Steps beyond these after which it is as fast as at the start: the link is much wider.
 const LONG_AFTER: u32 = 10;
 const LONG_STEP: f64 = 1.0;
 /// It begins there when the narrowest link has become wider by this factor.

@@ -28,7 +28,7 @@ const PROOF_DOUBLINGS: u32 = 5;
 /// A lower rate is tried for so many round trips at most: where it is very low, enough messages would
 /// take a minute.
 const TRIAL_RTTS: u32 = 8;
-/// And for as long as this at least on a long path: in 200 ms a slow link takes three.
+/// Least time of it on a long path: in 200 ms a slow link takes three.
 const TRIAL: Duration = Duration::from_secs(1);
 /// Time after a lower rate has ended loss in which nobody counts as alone.
 const ENDED: Duration = Duration::from_secs(10);

@@ -61,7 +61,7 @@ use view::View;
 const ROOM_USED: f64 = 0.5;
 /// No less than this in a round trip, as TCP: with less, what is reported is too old to be of use.
 const LEAST_MESSAGES: f64 = 1.0;
-/// What is left of that where somebody may drop what is more, and messages a second then at least.
+/// Part that is left of that where somebody may drop what is more, and messages a second then at least.
 const LEAST_PART: f64 = 0.25;
 const LEAST_DROPPED: f64 = 4.0;
 /// Messages to the first probes: they tell the round trip.

@@ -81,7 +81,7 @@ impl OutstandingBytes {
         }
     }
 
-    /// What has arrived so far says nothing of what will.
+    /// Forgets what has arrived so far: it says nothing of what will.
     pub(super) fn begin_anew(&mut self) {
         self.arrived = 0.0;
     }

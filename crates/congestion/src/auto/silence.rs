@@ -27,7 +27,7 @@ pub(super) struct NewsSilence {
     ended: Option<Time>,
 }
 
-/// What somebody says of what was sent.
+/// News that somebody tells of what was sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NewsReport {
     /// The report tells of all bytes until this one.

@@ -27,7 +27,7 @@ const EMPTY: f64 = 0.25;
 const DRAINED_QUEUE: f64 = 0.25;
 /// What loss that is too much anyway takes from the rate in a round trip at most.
 const LOST_MAX: f64 = 0.2;
-/// So much more is lost than is known to be random, where a link drops what is too much for it.
+/// Share beyond what is known to be random that a link loses which drops what is too much for it.
 const DROPPING: f64 = 0.2;
 /// What marks on all messages take from the rate in a round trip: half of RFC 8257's half, as the
 /// law yields to the queue already.
@@ -154,7 +154,7 @@ impl Auto {
         Some(Seen { view, past, wanted, drained, used, base, kept })
     }
 
-    /// So much is lost that it is no chance.
+    /// True if so much is lost that it is no chance.
     fn is_dropping(&self, view: &View) -> bool {
         view.lost > self.losses.random.share() + DROPPING
     }

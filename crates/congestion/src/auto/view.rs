@@ -6,7 +6,7 @@ use fanfare_wire::{QuantizedRate, ext::ExtPath};
 
 /// On a short path loss together with a queue of this part of the noise tells how much the queue holds.
 const QUEUES: f64 = 0.25;
-/// And of the time between two messages: on a slow link one waits for the other.
+/// Part of the time between two messages that is no queue either: on a slow link one waits for the other.
 const QUEUES_MESSAGE: f64 = 0.5;
 
 /// Of one report.

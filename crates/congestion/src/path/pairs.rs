@@ -10,7 +10,7 @@ const CLOSE: f64 = 0.125;
 /// one, when they are sent and when they arrive, did not go over such a link: the path became longer between two
 /// messages, or a shaper has saved up what passes at once.
 const FASTER: f64 = 0.25;
-/// So many of them in a row say so: batches of a busy machine bring two at a time.
+/// Number of them in a row that says so: batches of a busy machine bring two at a time.
 const FASTER_TIMES: u32 = 3;
 
 /// Recognises pairs by their stamps.
@@ -31,7 +31,7 @@ impl Pairs {
         self.messages += 1 + lost;
     }
 
-    /// What was known of the link may not be so any more.
+    /// Forgets the link, which may be another one now.
     pub(super) fn forget(&mut self) {
         *self = Self { messages: self.messages, ..Self::default() };
     }

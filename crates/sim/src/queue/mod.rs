@@ -35,7 +35,7 @@ pub enum Queue {
     },
     /// None waits for it: what comes faster than `rate` is dropped, but for a burst.
     Policer {
-        /// What it passes. The line should be faster.
+        /// Rate that it passes. The line should be faster.
         rate: Bitrate,
         /// Bytes that it passes at once, after a pause.
         burst: u64,
