@@ -117,7 +117,8 @@ impl Auto {
         }
         let news = self.news(&seen.view);
         let sent = seen.past.rate * seen.past.used.min(1.0);
-        let messages = (sent * seen.view.rtt / self.size).max(4.0) * news;
+        let covered = (sent * seen.view.rtt / self.size).max(4.0);
+        let messages = covered * news;
         let first = !self.losses.random.is_trying();
         // So few messages go at a lower rate that they would meet nobody by chance: others would show by a queue.
         let calm = seen.view.standing <= seen.wanted && seen.view.marked == 0.0;
@@ -132,7 +133,7 @@ impl Auto {
         // Where little was to be sent, what arrived says nothing of what would pass.
         let passing = if seen.used { sent } else { seen.past.rate.max(self.rate) };
         let expired = self.losses.is_expired(now, rtt);
-        let sent = Sent { lowered, before, near, late, alone, policed, expired };
+        let sent = Sent { lowered, before, near, covered, late, alone, policed, expired };
         let verdict = if self.starting && first && self.is_far_from_full(seen) {
             self.losses.random.on_start(messages, seen.view.lost)
         } else {

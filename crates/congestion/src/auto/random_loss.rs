@@ -55,6 +55,13 @@ const RESIDUE: f64 = 0.1;
 /// The rate is lowered so often to what arrives, where more is lost than a road loses: what a bucket has let pass
 /// first makes what arrives look like more. What stays then is random.
 const TIMES: u32 = 3;
+/// Share that is lost, times what is not, below which its variance tells nothing.
+const SPREAD_LEAST: f64 = 0.03;
+/// Weight of a report in it, and the most that one says, of the most that is believed.
+const SPREAD_WEIGHT: f64 = 0.05;
+const SPREAD_MAX: f64 = 2.0;
+/// Messages that are believed to be lost together at most.
+const BURSTS_MAX: f64 = 6.0;
 /// So many messages without loss are taken to precede the first ones: one of ten lost is not 10 %.
 const PRIOR: f64 = 50.0;
 /// Messages over which the present loss is averaged.
@@ -70,6 +77,8 @@ pub(super) struct Sent {
     pub(super) before: bool,
     /// On a short path.
     pub(super) near: bool,
+    /// Messages that the report covers, news or not.
+    pub(super) covered: f64,
     /// The rate has been low for too long already.
     pub(super) late: bool,
     /// While nobody else was on the link, and it had room.
@@ -124,6 +133,8 @@ pub(super) struct RandomLoss {
     /// The same over more messages: so much is lost by now, and chance changes it little.
     mean: f64,
     excess: f64,
+    /// Variance of what reports say is lost, as a multiple of what it is where each message is lost by itself.
+    spread: f64,
     /// Messages seen since there is an excess: a mean that chance at its end does not change much.
     risen: LossTally,
     trial: Option<LossTrial>,
@@ -140,16 +151,18 @@ struct LossTrial {
     earlier: f64,
     /// Number of times that the rate was lowered.
     times: u32,
+    /// Messages that are lost together: so many tell as much as one.
+    bursts: f64,
 }
 
 impl LossTrial {
-    fn new(before: f64) -> Self {
-        Self { seen: LossTally::default(), before, earlier: before, times: 1 }
+    fn new(before: f64, bursts: f64) -> Self {
+        Self { seen: LossTally::default(), before, earlier: before, times: 1, bursts }
     }
 
     /// The rate is lowered once more, as loss has stayed.
     fn again(self, before: f64) -> Self {
-        Self { times: self.times + 1, ..Self::new(before) }
+        Self { times: self.times + 1, ..Self::new(before, self.bursts) }
     }
 
     /// A report tells of `messages` that went before the rate was lowered.
@@ -168,21 +181,21 @@ impl LossTrial {
     fn has_ended(&self) -> bool {
         let expected = self.before * self.seen.messages;
         let missing = expected - self.seen.lost;
-        let sure = ENDED_SURE * sqrt(expected * (1.0 - self.before));
+        let sure = ENDED_SURE * sqrt(expected * (1.0 - self.before) * self.bursts);
         self.seen.share() < ENDED * self.before && missing >= sure
     }
 
     /// True if it has become less, though not gone: the lower rate may still be more than passes.
     fn has_lessened(&self) -> bool {
         let expected = self.before * self.seen.messages;
-        let likely = LESSENED * sqrt(expected * (1.0 - self.before));
+        let likely = LESSENED * sqrt(expected * (1.0 - self.before) * self.bursts);
         !self.is_unchanged() && expected - self.seen.lost >= likely
     }
 
     /// True if it is so much more than before that something else was seen then: a bucket was not empty yet.
     fn was_underestimated(&self) -> bool {
         let expected = self.before * self.seen.messages;
-        self.seen.lost > expected / ENDED + ENDED_SURE * sqrt(expected)
+        self.seen.lost > expected / ENDED + ENDED_SURE * sqrt(expected * self.bursts)
     }
 
     /// True if so much was to be lost that what was left tells something.
@@ -197,13 +210,16 @@ impl LossTrial {
             (false, true) => PROBATION_ALONE,
             (false, false) => PROBATION,
         };
-        self.seen.messages / enough
+        self.seen.messages / enough / self.bursts
     }
 }
 
 impl RandomLoss {
     /// Of `messages` a share was lost.
     pub(super) fn on_report(&mut self, messages: f64, lost: f64, sent: Sent) -> Verdict {
+        if self.trial.is_none() {
+            self.note_spread(lost, sent.covered);
+        }
         self.recent += (lost - self.recent) * (messages / RECENT).min(1.0);
         self.mean += (lost - self.mean) * (messages / MEAN).min(1.0);
         if let Some(trial) = &mut self.trial {
@@ -232,9 +248,23 @@ impl RandomLoss {
             return Verdict::Known;
         }
         self.excess = 0.0;
-        self.trial = Some(LossTrial::new(self.risen.share().max(self.mean)));
+        self.trial = Some(LossTrial::new(self.risen.share().max(self.mean), self.bursts()));
         self.risen = LossTally::default();
         Verdict::Lower
+    }
+
+    /// A share of as many messages as a report covers was lost.
+    fn note_spread(&mut self, lost: f64, covered: f64) {
+        let alone = self.mean * (1.0 - self.mean);
+        if alone > SPREAD_LEAST && covered > 0.0 {
+            let apart = (lost - self.mean) * (lost - self.mean) * covered / alone;
+            self.spread += SPREAD_WEIGHT * (apart.min(SPREAD_MAX * BURSTS_MAX) - self.spread);
+        }
+    }
+
+    /// Messages that are lost together, as far as reports tell.
+    fn bursts(&self) -> f64 {
+        self.spread.clamp(1.0, BURSTS_MAX)
     }
 
     /// A share of `messages` was lost while the path was far from full: that is random, as far as a road loses so
@@ -243,7 +273,7 @@ impl RandomLoss {
         self.begun.add(messages, lost);
         self.mean += (lost - self.mean) * (messages / MEAN).min(1.0);
         if self.begun.lost > SHARE_MAX * self.begun.messages + SURPRISE {
-            self.trial = Some(LossTrial::new(self.begun.share().max(self.mean)));
+            self.trial = Some(LossTrial::new(self.begun.share().max(self.mean), self.bursts()));
             self.begun = LossTally::default();
             return Verdict::Lower;
         }
@@ -362,6 +392,7 @@ mod tests {
         lowered: true,
         before: false,
         near: false,
+        covered: 0.0,
         late: false,
         alone: false,
         policed: false,
