@@ -270,8 +270,8 @@ fn show(report: &Report) {
     }
 }
 
-/// Multiple of what passes in a second that may be sent in one: at the start twice as much, on long roads four times, where
-/// pairs of messages tell of the room.
+/// Multiple of what passes in a second that may be sent in one. At the start it is two, and four on long roads,
+/// where pairs of messages tell of the room.
 const MOST: f64 = 4.0;
 /// The same of what passes at once, which looks like the road's rate.
 const AT_ONCE: f64 = 3.0;
