@@ -17,7 +17,8 @@ const SHARE_MAX_ALONE: f64 = 0.75;
 const PROVEN: f64 = 1.2;
 /// Factor by which less may arrive then: where half is lost, a fifth more is a great deal.
 const PROVEN_ARRIVES: f64 = 1.1;
-/// Share above which a short path is tried twice, the second time at what arrives: while loss rises, what arrives looks like more.
+/// Share above which a short path is tried twice, the second time at what arrives. While loss rises, what arrives looks
+/// like more.
 const DOUBTFUL: f64 = 0.4;
 /// The share may be that much greater than is known, times its root, before it looks like
 /// congestion; and never less than half a percent.
@@ -44,8 +45,8 @@ const LESSENED: f64 = 1.6;
 /// It has not changed when this part of it is left. Between both more messages are waited for, up to so many times
 /// as many.
 const UNCHANGED: f64 = 0.75;
-/// Factor of what arrives above which it has changed, too. Who passes a quarter of what is sent passes half of it at half the
-/// rate, though then still half is lost.
+/// Factor of what arrives above which it has changed, too. Who passes a quarter of what is sent passes half of it at
+/// half the rate, though then still half is lost.
 const MORE_ARRIVE: f64 = 1.25;
 const UNSURE: f64 = 4.0;
 /// Lost messages that chance seldom makes none of.
