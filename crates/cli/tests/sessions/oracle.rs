@@ -19,7 +19,9 @@ impl SessionDraw {
     pub(super) fn rule(&self, receiver: usize, sender: usize) -> ShareRule {
         let (to, by) = (&self.receivers[receiver], &self.senders[sender]);
         if let Some((of, mistyped)) = to.code {
-            return if of == sender && !mistyped { self.by_code(to, by) } else { Nothing };
+            let rule = if of == sender && !mistyped { self.by_code(to, by) } else { Nothing };
+            // The sender waits for as many as must come. Who may come, and does, takes the place of one of them.
+            return if self.some_may_come(sender) { rule.min(Perhaps) } else { rule };
         }
         if by.way == SendWay::Code || to.group != by.group || to.key != by.key {
             return Nothing;
@@ -124,6 +126,14 @@ impl SessionDraw {
             (false, _) if host.links.contains(&link) && to.interface.is_none() => Perhaps,
             (false, _) => Nothing,
         }
+    }
+
+    /// True if somebody has the code of this sender, and may find it or not.
+    fn some_may_come(&self, sender: usize) -> bool {
+        let by = &self.senders[sender];
+        self.receivers
+            .iter()
+            .any(|to| to.code == Some((sender, false)) && self.by_code(to, by) == Perhaps)
     }
 
     /// The receivers that must have everything of a sender.
