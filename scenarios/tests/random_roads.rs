@@ -4,7 +4,7 @@
 //! `FANFARE_ROADS=10000` draws more than CI does; `FANFARE_SEED=N` runs one of them.
 
 use core::fmt;
-use fanfare_proto::{Bitrate, CongestionControl, Duration, SenderConfig, rng::Rng};
+use fanfare_proto::{Bitrate, CongestionControl, Duration, SenderConfig, Time, rng::Rng};
 use fanfare_scenarios::{SENDER, chosen_seed, ms, plan, secs};
 use fanfare_sim::{
     Change, Hop, Host, Kind, Link, Object, Plan, Queue, Report, Router, Series, Until,
@@ -14,6 +14,15 @@ use fanfare_sim::{
 const ROADS: u64 = 150;
 /// UDP payload of a full message.
 const MESSAGE: f64 = 1440.0;
+/// Multiple of what passes in a second that may be sent in one. At the start it is two, and four on long roads,
+/// where pairs of messages tell of the room.
+const MOST: f64 = 4.0;
+/// The same of what passes at once, which looks like the road's rate.
+const AT_ONCE: f64 = 3.0;
+/// Seconds in which nobody can know that a road is gone.
+const UNKNOWN: f64 = 0.75;
+/// Bytes of a first flight, of what may always be on the way, and of what goes until that shows.
+const FIRST: f64 = 60.0 * (MESSAGE + 60.0);
 
 /// Chance that something is so.
 fn often(rng: &mut Rng, percent: u64) -> bool {
@@ -200,7 +209,7 @@ impl RandomRoad {
     /// Faults of a run.
     fn judge(&self, report: &Report) -> Vec<String> {
         let mut wrong = Vec::new();
-        if !report.complete || report.ended >= fanfare_proto::Time::ZERO + self.limit() {
+        if !report.complete || report.ended >= Time::ZERO + self.limit() {
             wrong.push(format!(
                 "has not ended after {:?}, complete: {}",
                 self.limit(),
@@ -269,16 +278,6 @@ fn show(report: &Report) {
         );
     }
 }
-
-/// Multiple of what passes in a second that may be sent in one. At the start it is two, and four on long roads,
-/// where pairs of messages tell of the room.
-const MOST: f64 = 4.0;
-/// The same of what passes at once, which looks like the road's rate.
-const AT_ONCE: f64 = 3.0;
-/// Seconds in which nobody can know that a road is gone.
-const UNKNOWN: f64 = 0.75;
-/// Bytes of a first flight, of what may always be on the way, and of what goes until that shows.
-const FIRST: f64 = 60.0 * (MESSAGE + 60.0);
 
 #[test]
 fn on_random_roads_every_transfer_ends_and_no_more_is_sent_than_four_times_what_passes() {

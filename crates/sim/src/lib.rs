@@ -9,7 +9,7 @@
 //! - [`link`]: one direction of a path; [`network`]: who hears whom over which path
 //! - `place`, [`topology`]: a network of shared hops instead; [`hop`] and [`queue`]: one of them;
 //!   [`medium`]: a radio; [`path_loss`]: a radio whose nodes move; [`packet`]: what travels;
-//!   `port`, `fabric`: the same while it runs; [`flow`]: other traffic
+//!   `port`, `fabric`: the same while it runs; `token_bucket`: bytes that pass at once; [`flow`]: other traffic
 //! - [`event_queue`]: future events
 //! - `node`: drives one session or group node (`protocol_node`) by its `clock`; [`content`]:
 //!   objects' bytes, computed instead of stored; `monitor_report`: what its monitor came to
@@ -48,6 +48,7 @@ pub mod results;
 pub mod scenario;
 mod simulation;
 pub mod tcp;
+mod token_bucket;
 pub mod topology;
 
 pub use emulation::{Due, EmulatedHost, Emulation, LinkAccount, Recipient};

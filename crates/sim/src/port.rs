@@ -11,6 +11,7 @@ use crate::{
     packet::{Packet, Payload},
     queue::{Discipline, Queue},
     results::hop_report::HopReport,
+    token_bucket::TokenBucket,
 };
 
 /// One hop of a run.
@@ -21,8 +22,8 @@ pub(crate) struct Port {
     queue: Box<dyn Discipline>,
     /// The packet on the line.
     sending: Option<Packet>,
-    /// Bytes that the hop's bucket lets pass at once, as of a time.
-    tokens: (f64, Time),
+    /// Bytes that the hop's shaper lets pass at once.
+    bucket: TokenBucket,
     memory: LinkMemory,
     /// Of its own, so that one hop's losses do not depend on another's traffic.
     rng: Rng,
@@ -53,7 +54,7 @@ impl Port {
             hop,
             queue: built(hop.queue, hop.link.rate),
             sending: None,
-            tokens: (hop.bucket as f64, Time::ZERO),
+            bucket: TokenBucket::new(hop.bucket),
             memory: LinkMemory::default(),
             rng: Rng::new(seed),
             warm,
@@ -73,6 +74,9 @@ impl Port {
     /// Rate, delay and faults change from the next packet on. What waits goes on waiting, unless
     /// another queue is put in its place: then it is lost.
     pub(crate) fn change(&mut self, hop: Hop) {
+        if hop.bucket != self.hop.bucket {
+            self.bucket = TokenBucket::new(hop.bucket);
+        }
         if hop.queue != self.hop.queue || self.hop.link.rate.is_none() {
             self.report.dropped += self.queue.packets() as u64;
             self.queue = built(hop.queue, hop.link.rate);
@@ -138,16 +142,9 @@ impl Port {
 
     /// The time at which the last of `bytes` that reach the line now will have left.
     fn gone_at(&mut self, now: Time, rate: Bitrate, bytes: usize) -> Time {
-        if self.hop.bucket == 0 {
-            return now + rate.time_for(bytes);
-        }
-        let (before, then) = self.tokens;
-        let gained = rate.as_bytes_per_second() * now.since(then).as_secs_f64();
-        let tokens = (before + gained).min(self.hop.bucket as f64);
-        let lacking = (bytes as f64 - tokens).max(0.0);
+        let lacking = (bytes as f64 - self.bucket.fill(now, rate)).max(0.0);
         let gone = now + rate.time_for(lacking as usize);
-        // What is gained while it waits it takes, too.
-        self.tokens = ((tokens - bytes as f64).max(0.0), gone);
+        self.bucket.take(bytes, gone);
         gone
     }
 

@@ -45,10 +45,10 @@ const LESSENED: f64 = 1.6;
 /// It has not changed when this part of it is left. Between both more messages are waited for, up to so many times
 /// as many.
 const UNCHANGED: f64 = 0.75;
+const UNSURE: f64 = 4.0;
 /// Factor of what arrives above which it has changed, too. Who passes a quarter of what is sent passes half of it at
 /// half the rate, though then still half is lost.
 const MORE_ARRIVE: f64 = 1.25;
-const UNSURE: f64 = 4.0;
 /// Lost messages that chance seldom makes none of.
 const TELLING: f64 = 6.0;
 /// Less than this part of it is none.

@@ -15,7 +15,7 @@ use drop_tail::DropTail;
 use fair::Fair;
 pub(crate) use fair::QUANTUM;
 use fanfare_proto::{Bitrate, Duration};
-use policer::Policer;
+use policer::RatePolicer;
 use red::RedQueue;
 
 /// A queue, as a plan describes it.
@@ -70,7 +70,7 @@ impl Queue {
             Self::DropTail(limit) => Box::new(DropTail::new(limit.room(rate))),
             Self::Red(red) => Box::new(RedQueue::new(red, rate)),
             Self::Fair { limit, quantum } => Box::new(Fair::new(limit.room(rate), quantum)),
-            Self::Policer { rate, burst } => Box::new(Policer::new(rate, burst)),
+            Self::Policer { rate, burst } => Box::new(RatePolicer::new(rate, burst)),
         }
     }
 }

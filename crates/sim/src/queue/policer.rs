@@ -1,55 +1,41 @@
 //! A policer: it passes a rate and drops the rest, and delays nothing.
 
-use std::collections::VecDeque;
-
 use fanfare_proto::{Bitrate, Time, rng::Rng};
 
-use super::{Discipline, Verdict};
-use crate::packet::Packet;
+use super::{Discipline, Room, Verdict, drop_tail::DropTail};
+use crate::{packet::Packet, token_bucket::TokenBucket};
 
-/// A policer before a line, which should be faster.
+/// A policer before a line, which should be faster. What passes waits for the line alone.
 #[derive(Debug)]
-pub(crate) struct Policer {
+pub(crate) struct RatePolicer {
     rate: Bitrate,
-    burst: f64,
-    /// Bytes that may pass now, as of `reckoned`.
-    tokens: f64,
-    reckoned: Time,
-    waiting: VecDeque<Packet>,
-    bytes: u64,
+    bucket: TokenBucket,
+    passed: DropTail,
 }
 
-impl Policer {
+impl RatePolicer {
     pub(crate) fn new(rate: Bitrate, burst: u64) -> Self {
-        let burst = burst as f64;
-        let reckoned = Time::ZERO;
-        Self { rate, burst, tokens: burst, reckoned, waiting: VecDeque::new(), bytes: 0 }
+        let room = Room { packets: usize::MAX, bytes: u64::MAX };
+        Self { rate, bucket: TokenBucket::new(burst), passed: DropTail::new(room) }
     }
 }
 
-impl Discipline for Policer {
-    fn on_packet(&mut self, now: Time, packet: Packet, _rng: &mut Rng) -> Verdict {
-        let gained = self.rate.as_bytes_per_second() * now.since(self.reckoned).as_secs_f64();
-        self.tokens = (self.tokens + gained).min(self.burst);
-        self.reckoned = now;
-        if self.tokens < packet.bytes as f64 {
+impl Discipline for RatePolicer {
+    fn on_packet(&mut self, now: Time, packet: Packet, rng: &mut Rng) -> Verdict {
+        if self.bucket.fill(now, self.rate) < packet.bytes as f64 {
             return Verdict::dropped(packet);
         }
-        self.tokens -= packet.bytes as f64;
-        self.bytes += packet.bytes as u64;
-        self.waiting.push_back(packet);
-        Verdict::default()
+        self.bucket.take(packet.bytes, now);
+        self.passed.on_packet(now, packet, rng)
     }
-    fn poll_packet(&mut self, _now: Time) -> Option<Packet> {
-        let packet = self.waiting.pop_front()?;
-        self.bytes -= packet.bytes as u64;
-        Some(packet)
+    fn poll_packet(&mut self, now: Time) -> Option<Packet> {
+        self.passed.poll_packet(now)
     }
     fn packets(&self) -> usize {
-        self.waiting.len()
+        self.passed.packets()
     }
     fn bytes(&self) -> u64 {
-        self.bytes
+        self.passed.bytes()
     }
 }
 
@@ -62,8 +48,8 @@ mod tests {
 
     #[test]
     fn it_passes_a_burst_and_then_its_rate() {
-        let mut policer = Policer::new(Bitrate::mbps(8), 3000);
-        let passed = |policer: &mut Policer, millis: u64| {
+        let mut policer = RatePolicer::new(Bitrate::mbps(8), 3000);
+        let passed = |policer: &mut RatePolicer, millis: u64| {
             let now = Time::ZERO + Duration::from_millis(millis);
             (0..10)
                 .filter(|_| {

@@ -226,6 +226,20 @@ fn a_queue_that_a_path_of_its_own_cannot_have_is_refused() {
 }
 
 #[test]
+fn a_shaper_with_a_bucket_and_a_policer_need_their_rates() {
+    let at =
+        |more: &str| DUMBBELL.replace("delay = \"20ms\"", &format!("delay = \"20ms\"\n{more}"));
+    let found = mistakes(&at("bucket = \"16kB\"").replace("rate = \"1Mbps\"\n", ""));
+    assert!(found.contains("bucket (16kB): needs a rate"), "{found}");
+    let (queue, _) = DUMBBELL.split_once("queue = ").unwrap().1.split_once('\n').unwrap();
+    let policed = |keys: &str| DUMBBELL.replace(queue, &format!("{{ kind = \"policer\"{keys} }}"));
+    assert!(mistakes(&policed("")).contains("rate"), "{}", mistakes(&policed("")));
+    let report = parse(&policed(", rate = \"500kbps\", burst = \"15kB\"")).unwrap().plan(1).run();
+    let hop = report.hops.iter().find(|hop| report.hop_name(hop) == "left-right").unwrap();
+    assert!(hop.dropped > 0 && hop.most_packets < 20, "{} {}", hop.dropped, hop.most_packets);
+}
+
+#[test]
 fn a_trace_is_read_from_the_file_that_is_named() {
     let text = DUMBBELL.replace("delay = \"20ms\"", "delay = \"20ms\"\nloss = { trace = \"t\" }");
     let found = mistakes(&text);

@@ -39,8 +39,8 @@ pub(super) fn markdown(runs: &[GroupRun], head: &PageHead<'_>) -> String {
          {times}. `default` is `fanfare pub TOPIC - --lines`, `told` the same with `--rate`.\n\n{}",
         when_and_where(head)
     );
-    let (alone, shared): (Vec<CaseRuns<'_>>, Vec<CaseRuns<'_>>) =
-        grouped(runs).into_iter().partition(|rows| rows[0].jain.is_none());
+    let cases = grouped(runs).into_iter();
+    let (alone, shared) = cases.partition::<Vec<_>, _>(|rows| rows[0].jain.is_none());
     if !alone.is_empty() {
         text += &table(&ALONE, 5, alone.iter().map(|rows| of_one(rows)));
     }
