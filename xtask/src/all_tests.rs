@@ -19,6 +19,9 @@ const AGAIN_MAX: usize = 6;
 /// The last lines of a program that has ended are read by then.
 const LAST_LINES: Duration = Duration::from_secs(2);
 
+/// A panic's place and what it says: most say one line more, and a few print a program's errors.
+const SAID_LINES: usize = 12;
+
 /// Tests that failed, by the option of cargo that chooses their program.
 type FailedTests = BTreeMap<Vec<String>, Vec<String>>;
 
@@ -45,9 +48,7 @@ pub(crate) fn run() -> Outcome {
         let chosen: Vec<&str> = chosen.iter().map(String::as_str).collect();
         match tested(&chosen, &rest, "1") {
             Ok((true, printed)) if passed(&printed) >= names.len() => {}
-            Ok(_) => {
-                return Outcome::Failed(format!("failed alone, too: one of {}", names.join(", ")));
-            }
+            Ok((_, printed)) => return Outcome::Failed(alone(&printed, names)),
             Err(why) => return Outcome::Failed(format!("cargo test: {why}")),
         }
     }
@@ -123,6 +124,15 @@ fn chooses(program: &str) -> Vec<String> {
     }
 }
 
+/// Text for tests that failed alone, too: their names and what each said first.
+fn alone(printed: &str, names: &[String]) -> String {
+    let failed: Vec<String> = failures(printed).into_values().flatten().collect();
+    let named = if failed.is_empty() { names } else { &failed };
+    let mut lines = printed.lines().skip_while(|line| !line.contains(" panicked at "));
+    let said: Vec<&str> = lines.by_ref().take(SAID_LINES).collect();
+    format!("failed alone, too: {}\n{}", named.join(", "), said.join("\n"))
+}
+
 /// Number of tests that passed, by the lines at the end of each program.
 fn passed(printed: &str) -> usize {
     let ends = printed.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
@@ -159,6 +169,15 @@ test crates/x/src/lib.rs - y (line 3) ... FAILED
             ("--test relay_cli", "rings::e rings::f"),
         ];
         assert_eq!(found, wanted.map(|(chosen, names)| (chosen.to_owned(), names.to_owned())));
+    }
+
+    #[test]
+    fn what_fails_alone_is_told_with_its_reason() {
+        let printed = "test a ... ok\nthread 'b' panicked at src/b.rs:1:2:\nfive of six\n\
+            test b ... FAILED\n";
+        let told = alone(printed, &["a".to_owned(), "b".to_owned()]);
+        assert!(told.starts_with("failed alone, too: b\nthread 'b'"), "{told}");
+        assert!(told.contains("five of six"), "{told}");
     }
 
     #[test]

@@ -249,7 +249,7 @@ fn the_rules_say_who_is_a_stranger() {
 #[test]
 fn draws_have_strangers_and_members_by_every_way_and_of_every_kind() {
     let mut seen = std::collections::BTreeMap::new();
-    for seed in 0..500 {
+    for seed in 0..1000 {
         let draw = SessionDraw::new(seed);
         for (number, by) in draw.senders.iter().enumerate() {
             let way = match by.way {
