@@ -126,7 +126,7 @@ pub(super) fn capped(rate: f64, base: f64, view: &View) -> f64 {
 }
 
 /// Growth of the rate in a round trip at the start, until a queue is seen.
-const START: f64 = 2.0;
+pub(super) const START: f64 = 2.0;
 /// The same where pairs of messages tell of more room than that.
 const START_WITH_ROOM: f64 = 4.0;
 

@@ -110,6 +110,7 @@ impl Auto {
         let until = seen.past.until;
         if self.is_overfull(&seen.view, seen.wanted) {
             self.losses.overfull = Some(until);
+            self.losses.random.abandon();
         }
         let rtt = seen.view.rtt();
         if self.losses.was_overfull(until, rtt + self.interval()) {

@@ -254,6 +254,11 @@ impl RandomLoss {
         Verdict::Lower
     }
 
+    /// A queue was full: that explains what was lost, and no lower rate need show it.
+    pub(super) fn abandon(&mut self) {
+        self.trial = None;
+    }
+
     /// A share of as many messages as a report covers was lost.
     fn note_spread(&mut self, lost: f64, covered: f64) {
         let alone = self.mean * (1.0 - self.mean);

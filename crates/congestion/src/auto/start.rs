@@ -15,6 +15,9 @@ const FULL: f64 = 0.9;
 /// fast.
 const RESUMED_LOST: f64 = 0.15;
 
+/// Part that arrives at least: where less does, a report tells of a few messages.
+const LEAST_ARRIVES: f64 = 0.1;
+
 impl Auto {
     /// Bytes a second of the first messages on a path of this round trip.
     pub(super) fn first_rate(&self, rtt: Duration) -> f64 {
@@ -75,6 +78,8 @@ impl Auto {
         if let Some(ceiling) = self.losses.ceiling(now) {
             self.end_start(now, view);
             self.set(now, ceiling);
+        } else if self.is_given_back(now, seen) {
+            self.set(now, growth::capped(self.losses.from, seen.base, view).max(self.rate));
         } else if queued || view.marked > 0.0 || seen.kept < 1.0 && !trying {
             self.end_start(now, view);
             let change = law::change(view.standing, seen.wanted, seen.wanted, view.rtt);
@@ -85,9 +90,9 @@ impl Auto {
             self.end_start(now, view);
             self.set(now, delivered);
         } else if surprised {
-            self.set(now, self.lowered(now, seen.base));
-        } else if self.is_given_back(now, seen) {
-            self.set(now, growth::capped(self.losses.from, seen.base, view).max(self.rate));
+            // The report may tell of messages of a slow flight, though more has arrived since.
+            let arrives = view.delivered.map_or(0.0, |delivered| delivered.min(self.rate));
+            self.set(now, self.lowered(now, seen.base.max(arrives)));
         } else if let Some(flight) = self.flight.as_ref().filter(|flight| !flight.is_answered()) {
             // Nothing is known of the path yet.
             if let Some(rate) = flight.to_go() {
@@ -100,12 +105,20 @@ impl Auto {
             // What is lost did not pass: on a short path, where a report tells of thousands of messages, no more
             // than twice what did is sent, whatever the reason.
             let lost = (view.lost - self.losses.random.share()).max(0.0);
-            let rate = if self.is_near() { rate * (1.0 - lost) } else { rate };
+            let most = self.passing(view);
+            let rate = if self.is_near() { (rate * (1.0 - lost)).min(most) } else { rate };
             if reached {
                 self.end_start(now, view);
             }
             self.set(now, rate.max(self.rate));
         }
+    }
+
+    /// Bytes a second after a report of much loss on a short path: twice what came of the rest.
+    fn passing(&self, view: &View) -> f64 {
+        let much = view.lost > RESUMED_LOST;
+        let delivered = view.delivered.filter(|_| much).unwrap_or(f64::INFINITY);
+        growth::START * delivered / (1.0 - view.lost).max(LEAST_ARRIVES)
     }
 
     /// The rate of the first flight, when a report has just told that nearly all of it has come.
