@@ -132,7 +132,11 @@ impl Port {
         if self.hop.held {
             return None;
         }
-        let packet = self.queue.poll_packet(now)?;
+        let packet = self.queue.poll_packet(now);
+        for _ in 0..self.queue.poll_dropped() {
+            self.report.on_drop(now);
+        }
+        let packet = packet?;
         self.report.on_line(now, &packet, self.warm);
         // A rate taken away while packets waited lets them out at once.
         let gone = self.hop.link.rate.map_or(now, |rate| self.gone_at(now, rate, packet.bytes));

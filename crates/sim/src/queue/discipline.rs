@@ -69,6 +69,10 @@ pub(crate) trait Discipline: core::fmt::Debug {
     fn on_packet(&mut self, now: Time, packet: Packet, rng: &mut Rng) -> Verdict;
     /// The next packet for the line.
     fn poll_packet(&mut self, now: Time) -> Option<Packet>;
+    /// Number of packets that were dropped on their way to the line since it was asked last.
+    fn poll_dropped(&mut self) -> u64 {
+        0
+    }
     /// Packets waiting.
     fn packets(&self) -> usize;
     /// Bytes waiting.

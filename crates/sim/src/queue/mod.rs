@@ -1,16 +1,19 @@
 //! Queue disciplines: which packets wait, which are marked, which are dropped. Each has a file;
 //! `discipline` is what they have in common.
 
+mod codel;
 mod discipline;
 mod drop_tail;
 mod fair;
 mod policer;
 mod red;
 
+pub(crate) use codel::{INTERVAL, TARGET};
 pub use discipline::Limit;
 pub(crate) use discipline::{Discipline, Room, Verdict};
 pub use red::{AboveMax, Red};
 
+use codel::CoDelQueue;
 use drop_tail::DropTail;
 use fair::Fair;
 pub(crate) use fair::QUANTUM;
@@ -32,6 +35,16 @@ pub enum Queue {
         limit: Limit,
         /// Bytes of a turn. With those of one packet, flows alternate packet by packet.
         quantum: u32,
+    },
+    /// First in, first out; while packets wait too long for too long, some at the head are dropped (CoDel,
+    /// RFC 8289).
+    CoDel {
+        /// Of all.
+        limit: Limit,
+        /// Waiting time that is not too long.
+        target: Duration,
+        /// Time for which packets may wait longer.
+        interval: Duration,
     },
     /// None waits for it: what comes faster than `rate` is dropped, but for a burst.
     Policer {
@@ -70,6 +83,9 @@ impl Queue {
             Self::DropTail(limit) => Box::new(DropTail::new(limit.room(rate))),
             Self::Red(red) => Box::new(RedQueue::new(red, rate)),
             Self::Fair { limit, quantum } => Box::new(Fair::new(limit.room(rate), quantum)),
+            Self::CoDel { limit, target, interval } => {
+                Box::new(CoDelQueue::new(limit.room(rate), target, interval))
+            }
             Self::Policer { rate, burst } => Box::new(RatePolicer::new(rate, burst)),
         }
     }

@@ -3,7 +3,7 @@
 use fanfare_proto::Duration;
 
 use super::{fields::Fields, units};
-use crate::queue::{AboveMax, Limit, QUANTUM, Queue, Red};
+use crate::queue::{AboveMax, INTERVAL, Limit, QUANTUM, Queue, Red, TARGET};
 
 /// Bytes that wait when nothing is said, as on a link without a queue of its own.
 const DEFAULT: Limit = Limit::Bytes(64 << 10);
@@ -17,6 +17,7 @@ enum Kind {
     DropTail,
     Red,
     Fair,
+    CoDel,
     Policer,
 }
 
@@ -26,6 +27,7 @@ pub(super) fn read(fields: &Fields<'_>, delay: Duration) -> Option<Queue> {
         ("drop-tail", Kind::DropTail),
         ("red", Kind::Red),
         ("fair", Kind::Fair),
+        ("codel", Kind::CoDel),
         ("policer", Kind::Policer),
     ];
     let kind = fields.need("kind", fields.choice("kind", &kinds), "\"drop-tail\"");
@@ -34,6 +36,11 @@ pub(super) fn read(fields: &Fields<'_>, delay: Duration) -> Option<Queue> {
         Kind::Fair => {
             let quantum = fields.count("quantum", QUANTA).map_or(QUANTUM, |n| n as u32);
             Some(Queue::Fair { limit: limit(fields, delay), quantum })
+        }
+        Kind::CoDel => {
+            let time = |key, or_else| fields.read(key, units::time).unwrap_or(or_else);
+            let (target, interval) = (time("target", TARGET), time("interval", INTERVAL));
+            Some(Queue::CoDel { limit: limit(fields, delay), target, interval })
         }
         Kind::Red => red(fields).map(Queue::Red),
         Kind::Policer => {

@@ -240,6 +240,23 @@ fn a_shaper_with_a_bucket_and_a_policer_need_their_rates() {
 }
 
 #[test]
+fn controlled_delay_keeps_a_long_queue_short_by_its_target_and_counts_what_it_drops() {
+    let (queue, _) = DUMBBELL.split_once("queue = ").unwrap().1.split_once('\n').unwrap();
+    let waited = |kind: &str| {
+        let queued = format!("{{ kind = {kind}, bytes = \"200kB\" }}");
+        let report = parse(&DUMBBELL.replace(queue, &queued)).unwrap().plan(1).run();
+        let hop = report.hops.iter().find(|hop| report.hop_name(hop) == "left-right").unwrap();
+        (hop.delay.percentile(0.5).as_millis(), hop.dropped)
+    };
+    let (tail, _) = waited("\"drop-tail\"");
+    let (short, dropped) = waited("\"codel\"");
+    let (longer, _) = waited("\"codel\", target = \"100ms\", interval = \"500ms\"");
+    assert!(short < longer && longer < tail && dropped > 0, "{short} {longer} {tail}, {dropped}");
+    let found = mistakes(&DUMBBELL.replace(queue, "{ kind = \"codel\", target = 5 }"));
+    assert!(found.contains("target"), "{found}");
+}
+
+#[test]
 fn a_trace_is_read_from_the_file_that_is_named() {
     let text = DUMBBELL.replace("delay = \"20ms\"", "delay = \"20ms\"\nloss = { trace = \"t\" }");
     let found = mistakes(&text);
