@@ -46,6 +46,7 @@ const USAGE: &str = "usage: cargo xtask <task>
   short-trees  small directories and devices to several receivers, compared (root)
   reproduce two cells of the papers' tables in the laboratory, Fanfare and NORM (root)
   rate      `fanfare send` without --rate beside told rates, on five networks, with wide margins (root)
+  roads     `fanfare send` on five slow, shaped or lossy roads beside told rates, with wide margins (root)
   hostile   transfers with an attacker on their link, a few cases of interop/hostile (root)
   headers   the header of libfanfare is what its sources make (cbindgen); `headers --update` writes it
   fuzz      each fuzz target for a few seconds (needs nightly and cargo-fuzz)
@@ -111,6 +112,7 @@ fn steps() -> Vec<Step> {
         Step::new("short-trees", short_trees).within(45),
         Step::new("reproduce", reproduce).within(50),
         Step::new("rate", rate).within(52),
+        Step::new("roads", roads).within(53),
         Step::new("hostile", hostile).within(54),
         Step::new("fuzz", fuzz).within(55),
     ]
@@ -206,6 +208,22 @@ fn rate() -> Outcome {
             &["bench", "rate", "--quick"],
             REFUSED,
             "this system refuses network namespaces or TAP devices, even to root",
+        ),
+        Err(outcome) => outcome,
+    }
+}
+
+/// A road that falls short is measured twice: a busy neighbour does not fail it.
+fn roads() -> Outcome {
+    if let Some(reason) = packages::roads_impossible() {
+        return Outcome::Skipped(reason);
+    }
+    match tested("fanfare") {
+        Ok(program) => step::run_unless(
+            &program,
+            &["bench", "roads", "--short"],
+            REFUSED,
+            "this system refuses network namespaces, even to root",
         ),
         Err(outcome) => outcome,
     }

@@ -15,6 +15,9 @@ const NEEDED: [(&str, &str); 6] = [
 /// What hosts on this machine need: `ip` and `tc`.
 const FOR_NAMESPACES: [(&str, &str); 1] = [("ip", "iproute2")];
 
+/// The same, with what drops on some roads.
+const FOR_ROADS: [(&str, &str); 2] = [FOR_NAMESPACES[0], ("nft", "nftables")];
+
 /// The same for the tests of the command; what is compared in the laboratory is left out there when it is
 /// missing.
 const FOR_TESTS: [(&str, &str); 16] = [
@@ -83,7 +86,16 @@ pub(crate) fn interop_impossible() -> Option<String> {
 
 /// Why no hosts can be made here, if so.
 pub(crate) fn namespaces_impossible() -> Option<String> {
-    let missing = missing(&FOR_NAMESPACES);
+    hosts_impossible(&FOR_NAMESPACES)
+}
+
+/// Why no roads can be made here, if so.
+pub(crate) fn roads_impossible() -> Option<String> {
+    hosts_impossible(&FOR_ROADS)
+}
+
+fn hosts_impossible(needed: &[(&str, &'static str)]) -> Option<String> {
+    let missing = missing(needed);
     if !missing.is_empty() {
         return Some(format!("missing packages: {}", missing.join(" ")));
     }

@@ -51,8 +51,9 @@ pub use rate::{
     Reaction, Shortfall, Spread,
 };
 pub use roads::{
-    GroupBench, GroupCase, GroupRun, RoadBench, RoadCase, RoadControl, RoadLine, RoadRow,
-    RoadSender, RoadTransfer, RoadTrouble,
+    BesideBench, BesideCase, BesideQueue, BesideRival, BesideRun, BesideTold, GroupBench,
+    GroupCase, GroupRun, LeftOutCase, MissingSender, RoadBench, RoadCase, RoadControl, RoadLine,
+    RoadRow, RoadSender, RoadTold, RoadTransfer, RoadTrouble,
 };
 use serde::Serialize;
 pub use stamps::{Delays, StampedDelays, stamps};

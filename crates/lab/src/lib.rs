@@ -56,12 +56,14 @@ mod unicast;
 use fanfare_programs::{error, payload, process, stop, system, wait};
 
 pub use bench::{
-    Bench, Buffer, Condition, Delays, GroupBench, GroupCase, GroupRun, IslandCase, IslandRow,
-    Islands, LinkBench, LinkRun, MessageBench, MessageRun, MessageSystem, PipeBench, PipeRun,
-    ProxyBench, ProxyRoad, ProxyRun, RateBench, RateCell, RateCheck, RateRow, RateSender, RateTold,
-    RateTransfer, Reaction, RoadBench, RoadCase, RoadControl, RoadLine, RoadPlan, RoadRow,
-    RoadSender, RoadTransfer, RoadTrouble, Shortfall, Speed, Spread, StampedDelays, StreamsResult,
-    Told, Transfer, UplinkBench, UplinkRun, UplinkWay, Way, link_table, proxy_table, stamps,
+    Bench, BesideBench, BesideCase, BesideQueue, BesideRival, BesideRun, BesideTold, Buffer,
+    Condition, Delays, GroupBench, GroupCase, GroupRun, IslandCase, IslandRow, Islands,
+    LeftOutCase, LinkBench, LinkRun, MessageBench, MessageRun, MessageSystem, MissingSender,
+    PipeBench, PipeRun, ProxyBench, ProxyRoad, ProxyRun, RateBench, RateCell, RateCheck, RateRow,
+    RateSender, RateTold, RateTransfer, Reaction, RoadBench, RoadCase, RoadControl, RoadLine,
+    RoadPlan, RoadRow, RoadSender, RoadTold, RoadTransfer, RoadTrouble, Shortfall, Speed, Spread,
+    StampedDelays, StreamsResult, Told, Transfer, UplinkBench, UplinkRun, UplinkWay, Way,
+    link_table, proxy_table, stamps,
 };
 pub use check::{Accuracy, Carried, Check, Throughput, Verdict};
 pub use company::{

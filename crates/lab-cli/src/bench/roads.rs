@@ -1,4 +1,4 @@
-//! `fanfare bench roads`: transfers and messages over the kernel's own shapers.
+//! `fanfare bench roads`: transfers and messages over the kernel's own shapers, and over the emulator.
 
 mod table;
 
@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs};
 use fanfare_lab::{
-    GroupBench, GroupCase, GroupRun, LabError, RoadBench, RoadCase, RoadControl, RoadRow,
-    RoadSender, RoadTransfer, Stop,
+    BesideBench, BesideCase, BesideRun, BesideTold, GroupBench, GroupCase, GroupRun, LabError,
+    RoadBench, RoadCase, RoadControl, RoadRow, RoadSender, RoadTold, RoadTransfer, Stop,
 };
 
 use super::lines::{Conclusion, directory, end, print};
@@ -21,6 +21,7 @@ const HELP: Help = Help::new(&[
     ("fanfare bench roads --short", "five roads in a minute"),
     ("fanfare bench roads --roads 'tbf-56k-*,lan' --runs 1", "some roads"),
     ("fanfare bench roads --groups", "messages in place of files"),
+    ("fanfare bench roads --beside --roads 'cubic*'", "a transfer beside TCP"),
 ])
 .exits(&[
     (Exit::Done, "everything was measured, and every transfer by default ended well"),
@@ -33,13 +34,14 @@ const HELP: Help = Help::new(&[
 .environment(&[("FANFARE_BIN", "another build of fanfare to be measured")])
 .files(&[("--out DIR", "pages of results")]);
 
-/// Measure transfers over the kernel's shapers: token buckets, policers and loss
+/// Measure transfers on slow, shaped, lossy and shared networks, beside other programs
 ///
-/// Sender and receivers are network namespaces of this machine. This needs root, tc and nft. Each road is
-/// measured with 'fanfare send' as it is, with a rate that it is told, and with --cc norm and --cc
-/// loss-tolerant. It is also measured with a TCP connection to each receiver. The time counts from the
-/// start of the sender until its end. All roads with --runs 1 take about three hours.
-/// docs/explanation/throughput.md explains roads and columns.
+/// Sender and receivers are network namespaces of this machine. The kernel's shapers or the laboratory's
+/// emulator are between them. This needs root, tc and nft. Each road is measured with 'fanfare send' as it
+/// is, with a rate that it is told, and with --cc norm and --cc loss-tolerant. It is also measured with
+/// libnorm, with 'uftp -C tfmcc', and with TCP connections by CUBIC and by BBR. A program that is not
+/// installed is left out, and the page says so. The time counts from the start of the sender until its
+/// end. All roads with --runs 1 take about nine hours. docs/explanation/throughput.md explains roads and columns.
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct RoadsArgs {
@@ -49,17 +51,22 @@ pub(super) struct RoadsArgs {
     /// List the roads, and measure nothing
     #[arg(long)]
     list: bool,
-    /// Numbers of receivers, with commas [default: 1,3,10; 3 with --groups]
-    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=60))]
+    /// Numbers of receivers, with commas [default: 1,3,10, and 60 on some roads; 3 with --groups]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_parser = clap::value_parser!(u16).range(1..=60),
+        conflicts_with = "beside"
+    )]
     receivers: Vec<u16>,
-    /// Senders, with commas: default, told, norm, loss-tolerant, tcp [default: all]
+    /// Senders, with commas: default, told, norm, loss-tolerant, libnorm, uftp, tcp, tcp-bbr [default: all]
     #[arg(
         long,
         value_delimiter = ',',
         value_name = "NAMES",
-        default_value = "default,told,norm,loss-tolerant,tcp",
+        default_value = "default,told,norm,loss-tolerant,libnorm,uftp,tcp,tcp-bbr",
         hide_default_value = true,
-        conflicts_with = "groups"
+        conflicts_with_all = ["groups", "beside"]
     )]
     senders: Vec<RoadControl>,
     /// Number of times that each is measured
@@ -68,13 +75,16 @@ pub(super) struct RoadsArgs {
     /// Measure messages of groups in place of files
     #[arg(long)]
     groups: bool,
+    /// Measure the share of a transfer beside TCP, or beside another transfer
+    #[arg(long, conflicts_with = "groups")]
+    beside: bool,
     /// Check five roads in a minute, for CI
     ///
     /// Exits with 1 if 'fanfare send' does not end, is far too slow or sends far too much on one of them,
     /// twice in a row.
-    #[arg(long, conflicts_with_all = ["roads", "receivers", "senders", "runs", "groups", "out", "list"])]
+    #[arg(long, conflicts_with_all = ["roads", "receivers", "senders", "runs", "groups", "beside", "out", "list"])]
     short: bool,
-    /// Write roads.md and roads.csv, or roads-groups.md and .csv, to this directory
+    /// Write roads.md and .csv, roads-groups.md and .csv, or roads-beside.md and .csv, to this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Note on the page about the run: which build it is, and what ran beside it
@@ -95,7 +105,11 @@ pub(super) struct RoadsArgs {
 
 pub(super) fn run(args: &RoadsArgs) -> Exit {
     let output = Output::new(args.output);
-    if args.groups { groups(args, &output) } else { files(args, &output) }
+    match (args.groups, args.beside) {
+        (true, _) => groups(args, &output),
+        (false, true) => beside(args, &output),
+        (false, false) => files(args, &output),
+    }
 }
 
 fn files(args: &RoadsArgs, output: &Output) -> Exit {
@@ -107,9 +121,15 @@ fn files(args: &RoadsArgs, output: &Output) -> Exit {
         output.data(&table::roads(&bench.roads).to_string());
         return Exit::Done;
     }
-    let mut tell = |transfer: &RoadTransfer| {
-        print(output, "transfer", transfer);
-        output.text(&line(transfer));
+    let mut tell = |told: &RoadTold<'_>| match told {
+        RoadTold::Missing(missing) => {
+            print(output, "missing", missing);
+            output.text(&format!("{}: not measured. {}", missing.sender, missing.why));
+        }
+        RoadTold::Transfer(transfer) => {
+            print(output, "transfer", transfer);
+            output.text(&line(transfer));
+        }
     };
     until_stopped(output, |stop| match args.short {
         true => {
@@ -144,6 +164,33 @@ fn groups(args: &RoadsArgs, output: &Output) -> Exit {
         output.data(&table::groups(&runs).to_string());
         let of_default = |run: &&GroupRun| run.told.is_none();
         Ok(end(runs.iter().filter(of_default).all(GroupRun::is_complete), output))
+    })
+}
+
+fn beside(args: &RoadsArgs, output: &Output) -> Exit {
+    let bench = match args.beside_bench() {
+        Ok(bench) => bench,
+        Err(failure) => return fanfare_command::give_up(output, &failure),
+    };
+    if args.list {
+        let names: Vec<String> = bench.cases.iter().map(ToString::to_string).collect();
+        output.data(&(names.join("\n") + "\n"));
+        return Exit::Done;
+    }
+    let mut tell = |told: &BesideTold<'_>| match told {
+        BesideTold::LeftOut(one) => {
+            print(output, "missing", one);
+            output.text(&format!("{}: not measured. {}", one.case, one.why));
+        }
+        BesideTold::Run(run) => {
+            print(output, "beside", run);
+            output.text(&beside_line(run));
+        }
+    };
+    until_stopped(output, |stop| {
+        let runs = bench.run(stop, &mut tell)?;
+        output.data(&table::beside(&runs).to_string());
+        Ok(end(runs.iter().all(BesideRun::is_complete), output))
     })
 }
 
@@ -184,7 +231,7 @@ impl RoadsArgs {
     }
 
     fn bench(&self) -> Result<RoadBench, Failure> {
-        let roads = RoadCase::chosen(&self.roads, &self.receivers(&[1, 3, 10]))
+        let roads = RoadCase::chosen(&self.roads, &self.receivers(&[]))
             .map_err(|text| Failure::usage("bench.road", text))?;
         let bench = RoadBench {
             roads,
@@ -198,6 +245,19 @@ impl RoadsArgs {
         Ok(if self.short { bench.short() } else { bench })
     }
 
+    fn beside_bench(&self) -> Result<BesideBench, Failure> {
+        let cases =
+            BesideCase::chosen(&self.roads).map_err(|text| Failure::usage("bench.road", text))?;
+        Ok(BesideBench {
+            cases,
+            runs: self.runs,
+            out: self.out.clone(),
+            note: self.note.clone(),
+            directory: directory(self.dir.as_ref()),
+            fanfare: fanfare(),
+        })
+    }
+
     fn group_bench(&self) -> Result<GroupBench, Failure> {
         let cases = GroupCase::chosen(&self.roads, &self.receivers(&[3]))
             .map_err(|text| Failure::usage("bench.road", text))?;
@@ -209,6 +269,19 @@ impl RoadsArgs {
             fanfare: fanfare(),
         })
     }
+}
+
+/// One run beside others, for people.
+fn beside_line(run: &BesideRun) -> String {
+    let shares: Vec<String> = run.shares.iter().map(|share| format!("{share:.2}")).collect();
+    let ended = run.exit.map(|code| format!(", one ended with {code}: {}", run.why));
+    format!(
+        "{}: shares {}, Jain's index {:.3}{}",
+        run.case,
+        shares.join(" "),
+        run.jain,
+        ended.unwrap_or_default()
+    )
 }
 
 /// One transfer, for people.
@@ -269,6 +342,27 @@ mod tests {
         assert_eq!((bench.roads.len(), bench.runs), (5, 1));
         assert_eq!(bench.controls, [RoadControl::Default, RoadControl::Told]);
         assert!(parsed(&["--short", "--runs", "2"]).is_err());
+    }
+
+    #[test]
+    fn without_a_number_each_road_goes_to_its_own_and_all_senders_are_measured() {
+        let bench = parsed(&["--roads", "lan,unlike-1G-150ms"]).unwrap().bench().unwrap();
+        let receivers: Vec<usize> = bench.roads.iter().map(|road| road.receivers).collect();
+        assert_eq!(receivers, [1, 3, 10, 60, 10]);
+        assert_eq!(bench.controls, RoadControl::ALL);
+    }
+
+    #[test]
+    fn flows_beside_each_other_have_cases_of_their_own() {
+        let all = parsed(&["--beside"]).unwrap().beside_bench().unwrap();
+        assert_eq!(all.cases.len(), 25);
+        let some = parsed(&["--beside", "--roads", "ours1-*"]).unwrap().beside_bench().unwrap();
+        assert_eq!(some.cases.len(), 5);
+        let unknown = parsed(&["--beside", "--roads", "lan"]).unwrap().beside_bench().unwrap_err();
+        assert_eq!(unknown.exit, Exit::Usage);
+        for more in [["--groups", "--quiet"], ["--receivers", "3"], ["--senders", "tcp"]] {
+            assert!(parsed(&[&["--beside"][..], &more[..]].concat()).is_err(), "{more:?}");
+        }
     }
 
     #[test]

@@ -38,7 +38,7 @@ use crate::{
 };
 pub use cell::{Buffer, Condition, RateCell};
 pub use check::{RateCheck, Shortfall};
-pub(super) use flows::CONGESTION_CONTROL;
+pub(super) use flows::{CONGESTION_CONTROL, Flows};
 pub(super) use load::Load;
 use network::Network;
 pub use plan::RateBench;

@@ -1,17 +1,26 @@
-//! Real programs over the kernel's own shapers: how a transfer ends on a slow, shaped or lossy road,
-//! with each of our controllers, with a told rate, and with TCP.
+//! Real programs over the kernel's own shapers and over the emulator: how a transfer ends on a slow, shaped
+//! or lossy road, with each of our controllers, with a told rate, with other multicast programs and with TCP.
 //!
 //! Each transfer has a network of its own, and is measured as the user sees it: from the start of the
 //! sender's program to its exit.
 //!
-//! - `road`: what is between sender and receivers, and all of these; `network`: hosts, shapers and counters
-//! - `sender`: who sends; `transfer`: one transfer; `row`: all of one sender over one road
+//! - `line`: what is between sender and receivers; `grid`: all of these; `road`: one, with its receivers and
+//!   file; `network`: hosts, shapers and counters; `emulated`: scenarios of the emulator
+//! - `sender`: who sends; `peers`: their programs, where they are; `transfer`: one transfer; `row`: all of
+//!   one sender over one road
 //! - `short_check`: a check of half a minute or so; `page`: files for people and for programs
-//! - `groups`: the same for messages of groups
+//! - `groups`: the same for messages of groups; `beside`: a transfer beside flows of TCP, or of its own kind;
+//!   `fairness`: how evenly flows share
 
+mod beside;
+mod emulated;
+mod fairness;
+mod grid;
 mod groups;
+mod line;
 mod network;
 mod page;
+mod peers;
 mod road;
 mod row;
 mod sender;
@@ -20,19 +29,25 @@ mod transfer;
 
 use std::{fs, path::PathBuf};
 
+pub use beside::{
+    BesideBench, BesideCase, BesideQueue, BesideRival, BesideRun, BesideTold, LeftOutCase,
+};
 pub use groups::{GroupBench, GroupCase, GroupRun};
-pub use road::{RoadCase, RoadLine, RoadTrouble};
+pub use line::{RoadLine, RoadTrouble};
+pub use peers::MissingSender;
+pub use road::RoadCase;
 pub use row::RoadRow;
 pub use sender::{RoadControl, RoadSender};
 pub use transfer::RoadTransfer;
 
 use crate::{
     error::LabError,
-    peer::{Peer, System, Tools},
+    peer::Tools,
     stop::Stop,
     system::{privileges, scratch::Scratch},
     trials::Trials,
 };
+use peers::RoadPeers;
 use transfer::TransferSetup;
 
 /// The name of the files that are written.
@@ -57,11 +72,19 @@ pub struct RoadBench {
     pub fanfare: PathBuf,
 }
 
+/// News while it runs.
+#[derive(Debug)]
+pub enum RoadTold<'a> {
+    /// A sender is not on this machine, and is left out.
+    Missing(&'a MissingSender),
+    /// One transfer has ended.
+    Transfer(&'a RoadTransfer),
+}
+
 /// Setting that is the same for all roads.
 struct RoadSetup<'a> {
     bench: &'a RoadBench,
-    fanfare: Box<dyn Peer>,
-    tcp: Option<Box<dyn Peer>>,
+    peers: RoadPeers,
     scratch: Scratch,
     stop: &'a Stop,
     load: String,
@@ -75,9 +98,10 @@ impl RoadBench {
     pub fn run(
         &self,
         stop: &Stop,
-        tell: &mut dyn FnMut(&RoadTransfer),
+        tell: &mut dyn FnMut(&RoadTold<'_>),
     ) -> Result<Vec<RoadRow>, LabError> {
         let setup = self.prepare(stop)?;
+        setup.peers.missing.iter().for_each(|missing| tell(&RoadTold::Missing(missing)));
         let mut rows = Vec::new();
         for road in &self.roads {
             rows.extend(setup.measure(road, self.runs, tell)?);
@@ -90,15 +114,12 @@ impl RoadBench {
         privileges::check()?;
         crate::lab::clear_leftovers()?;
         let load = page::load();
-        let tools = Tools::of(&self.fanfare);
-        let fanfare = System::Fanfare.prepare(&tools)?;
-        let wants_tcp = self.controls.contains(&RoadControl::Tcp);
-        let tcp = wants_tcp.then(|| System::Tcp.prepare(&tools)).transpose()?;
+        let peers = RoadPeers::prepare(&self.controls, &Tools::of(&self.fanfare))?;
         let scratch = Scratch::with_large_pages(&self.directory)?;
         for road in &self.roads {
             scratch.check_room(road.size, road.receivers)?;
         }
-        Ok(RoadSetup { bench: self, fanfare, tcp, scratch, stop, load })
+        Ok(RoadSetup { bench: self, peers, scratch, stop, load })
     }
 
     fn write(&self, rows: &[RoadRow], setup: &RoadSetup<'_>) -> Result<(), LabError> {
@@ -106,11 +127,12 @@ impl RoadBench {
         let trials = Trials { out: out.clone(), jobs: 1, fanfare: self.fanfare.clone() };
         let head = page::PageHead {
             runs: self.runs,
-            version: setup.fanfare.version(),
+            version: setup.peers.fanfare.version(),
             note: &self.note,
             load: &setup.load,
         };
-        trials.write(NAME, &page::markdown(rows, &head), &page::csv(rows))
+        let text = page::markdown(rows, &head, &setup.peers);
+        trials.write(NAME, &text, &page::csv(rows))
     }
 }
 
@@ -120,24 +142,23 @@ impl RoadSetup<'_> {
         &self,
         road: &RoadCase,
         runs: u32,
-        tell: &mut dyn FnMut(&RoadTransfer),
+        tell: &mut dyn FnMut(&RoadTold<'_>),
     ) -> Result<Vec<RoadRow>, LabError> {
         let scratch = self.scratch.path();
         let range = TransferSetup {
             program: &self.bench.fanfare,
             road,
-            fanfare: &*self.fanfare,
-            tcp: self.tcp.as_deref(),
+            peers: &self.peers,
             scratch,
             stop: self.stop,
         };
         let senders: Vec<RoadSender> =
-            self.bench.controls.iter().flat_map(|control| control.senders(road)).collect();
+            self.peers.controls.iter().flat_map(|control| control.senders(road)).collect();
         let mut transfers = Vec::new();
         for _ in 0..runs {
             for sender in &senders {
                 let transfer = range.shoot(*sender)?;
-                tell(&transfer);
+                tell(&RoadTold::Transfer(&transfer));
                 transfers.push(transfer);
             }
         }

@@ -1,6 +1,6 @@
 //! Results as tables on the terminal.
 
-use fanfare_lab::{GroupRun, RoadCase, RoadRow};
+use fanfare_lab::{BesideRun, GroupRun, RoadCase, RoadRow};
 use fanfare_sim::Table;
 
 use crate::bench::lines::mega;
@@ -61,6 +61,28 @@ pub(super) fn groups(runs: &[GroupRun]) -> Table {
             if shared { none() } else { codes(&[run.exit]) },
             if shared { mega(sum) } else { none() },
             run.jain.map_or_else(none, |jain| format!("{jain:.3}")),
+        ]);
+    }
+    table
+}
+
+/// A row for each run beside others.
+pub(super) fn beside(runs: &[BesideRun]) -> Table {
+    let mut table =
+        Table::new(&["case", "ours", "others", "Jain", "of the line", "dropped", "exit"]);
+    let words = |shares: &[f64]| {
+        shares.iter().map(|share| format!("{share:.2}")).collect::<Vec<String>>().join(",")
+    };
+    for run in runs {
+        let (own, others) = run.shares.split_at(1.min(run.shares.len()));
+        table.row([
+            run.case.to_string(),
+            words(own),
+            words(others),
+            format!("{:.3}", run.jain),
+            format!("{:.2}", run.used),
+            run.dropped.to_string(),
+            codes(&[run.exit]),
         ]);
     }
     table

@@ -20,23 +20,28 @@ const PIECE: usize = 128 << 10;
 
 /// Flows at work; ended when dropped.
 #[derive(Debug, Default)]
-pub(super) struct Flows {
+pub(in crate::bench) struct Flows {
     ends: Vec<TcpStream>,
     received: Vec<Arc<AtomicU64>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Flows {
-    /// Starts so many.
-    pub(super) fn start(from: &Host, to: &Host, count: usize) -> Result<Self, LabError> {
+    /// Starts so many, with the kernel's congestion control of this name.
+    pub(in crate::bench) fn start(
+        from: &Host,
+        to: &Host,
+        count: usize,
+        control: &str,
+    ) -> Result<Self, LabError> {
         let failed = |error: io::Error| LabError::system("TCP flow (its socket)", &error);
         let at = (to.address(), PORT);
         let listener = to.enter(|| TcpListener::bind(at))?.map_err(failed)?;
         let mut flows = Self::default();
         for _ in 0..count {
             let out = from.enter(|| TcpStream::connect(at))?.map_err(failed)?;
-            let control = SockRef::from(&out).set_tcp_congestion(CONGESTION_CONTROL.as_bytes());
-            control.map_err(failed)?;
+            let chosen = SockRef::from(&out).set_tcp_congestion(control.as_bytes());
+            chosen.map_err(failed)?;
             let (incoming, _) = listener.accept().map_err(failed)?;
             flows.add(out, incoming).map_err(failed)?;
         }

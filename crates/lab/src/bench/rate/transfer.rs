@@ -205,7 +205,7 @@ impl Range<'_> {
         else {
             return Ok(None);
         };
-        let flows = Flows::start(from, &self.receivers()[0], flows)?;
+        let flows = Flows::start(from, &self.receivers()[0], flows, CONGESTION_CONTROL)?;
         self.stop.wait(ALONE);
         Ok(Some(flows))
     }

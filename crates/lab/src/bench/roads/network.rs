@@ -1,8 +1,10 @@
 //! The hosts of a road, and the kernel's shapers between them, with their counters.
 
-use fanfare_sim::Scenario;
-
-use super::road::{POLICER_BURST, RoadCase, RoadLine, RoadTrouble, WAIT_MS};
+use super::{
+    emulated::scenario,
+    line::{POLICER_BURST, RoadLine},
+    road::RoadCase,
+};
 use crate::{
     bench::star::Star,
     error::{LabError, Refusal},
@@ -15,8 +17,8 @@ use crate::{
 const MTU: usize = 1500;
 /// Bytes that a frame has before its IP packet.
 const ETHERNET: u64 = 14;
-/// A queue before an emulated line has four packets at least.
-const QUEUE_LEAST: u64 = 6_000;
+/// Time that packets may wait before a bucket, milliseconds.
+const WAIT_MS: u64 = 200;
 /// The table of nft's rules and of its counter.
 const TABLE: &str = "netdev roads";
 
@@ -175,75 +177,9 @@ fn emulated(lab: &Lab) -> Result<PacketCounters, LabError> {
     })
 }
 
-/// The network of an emulated road as a scenario.
-fn scenario(road: &RoadCase) -> Result<Scenario, LabError> {
-    let text = text(road);
-    Scenario::parse_for_laboratory(&text, &|name| Err(format!("{name}: no file is read"))).map_err(
-        |mistakes| {
-            let why: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
-            let text = format!("road ({}): {}. Report this", road.name(), why.join("; "));
-            LabError::new(Refusal::System, "bench.road", text)
-        },
-    )
-}
-
-fn text(road: &RoadCase) -> String {
-    let RoadLine::Emulated { rate_bps, round_trip_ms, trouble } = road.line else {
-        return String::new();
-    };
-    let bytes = (rate_bps / 8 * u64::from(round_trip_ms) / 1000).max(QUEUE_LEAST);
-    let packets = bytes / MTU as u64;
-    let queue = match trouble {
-        RoadTrouble::Fair => format!("{{ kind = \"fair\", bytes = {bytes} }}"),
-        // Between a sixth and a half of the queue, as RED's authors advise.
-        RoadTrouble::Red => format!(
-            "{{ kind = \"red\", min = {}, max = {}, packets = {packets} }}",
-            (packets / 6).max(1),
-            (packets / 2).max(2)
-        ),
-        _ => format!("{{ kind = \"drop-tail\", bytes = {bytes} }}"),
-    };
-    let more = match trouble {
-        RoadTrouble::Bursts => "loss = { ge = { mean = \"5%\", burst = 4 } }\n",
-        RoadTrouble::Doubled => "duplicate = 0.05\n",
-        RoadTrouble::Reordered => "reorder = 0.05\n",
-        RoadTrouble::Delay | RoadTrouble::Fair | RoadTrouble::Red => "",
-    };
-    let one_way = f64::from(round_trip_ms) / 2.0;
-    let receivers = road.receivers;
-    format!(
-        "[scenario]\n\
-         name = \"roads\"\n\
-         duration = \"24h\"\n\
-         [[node]]\nname = \"sender\"\nhost = true\n\
-         [[node]]\nname = \"receiver\"\ncount = {receivers}\nhost = true\n\
-         [[node]]\nname = \"in\"\n\
-         [[node]]\nname = \"out\"\n\
-         [[link]]\nfrom = \"in\"\nto = \"out\"\nrate = \"{rate_bps}bps\"\ndelay = \"0ms\"\nqueue = {queue}\n\
-         [[link]]\nfrom = \"out\"\nto = \"in\"\ndelay = \"0ms\"\n\
-         [[link]]\nfrom = \"sender\"\nto = \"in\"\nboth = true\ndelay = \"0ms\"\n\
-         [[link]]\nfrom = \"out\"\nto = \"receiver*\"\ndelay = \"{one_way}ms\"\n{more}\
-         [[link]]\nfrom = \"receiver*\"\nto = \"out\"\ndelay = \"{one_way}ms\"\n"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn each_emulated_road_is_a_scenario_with_a_host_for_each_program() {
-        let roads = RoadCase::chosen(&[], &[1, 10]).unwrap();
-        let emulated = roads.iter().filter(|road| matches!(road.line, RoadLine::Emulated { .. }));
-        let mut count = 0;
-        for road in emulated {
-            let hosts = scenario(road).unwrap().plan(1).emulated_hosts();
-            assert_eq!(hosts.len(), 1 + road.receivers, "{road:?}");
-            assert_eq!(hosts[0].name, "sender");
-            count += 1;
-        }
-        assert_eq!(count, 16);
-    }
 
     #[test]
     fn what_waits_before_a_bucket_is_its_burst_and_200_ms_of_its_rate() {

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, fs, process::Command};
 
-use super::{row::RoadRow, sender::RoadSender};
+use super::{peers::RoadPeers, row::RoadRow, sender::RoadSender};
 use crate::{
     bench::rate::{Spread, short},
     reproduce::machine,
@@ -24,7 +24,7 @@ pub(super) struct PageHead<'a> {
 /// A row for these is right: `default` has so much of the best of our controllers and of the told rate.
 const GOAL: f64 = 0.9;
 
-const COLUMNS: [&str; 10] = [
+const COLUMNS: [&str; 11] = [
     "road",
     "to",
     "file",
@@ -32,6 +32,7 @@ const COLUMNS: [&str; 10] = [
     "seconds",
     "sent/file",
     "dropped",
+    "complete",
     "exit",
     "of told",
     "of best",
@@ -57,20 +58,33 @@ pub(super) fn load() -> String {
     text.split_whitespace().next().unwrap_or("unknown").to_owned()
 }
 
+/// Number of runs, as a sentence says it.
+pub(super) fn times(runs: u32) -> String {
+    match runs {
+        1 => "One run each, in place of medians of three".to_owned(),
+        runs => format!("Medians of {runs} runs"),
+    }
+}
+
 /// All rows as a page.
-pub(super) fn markdown(rows: &[RoadRow], head: &PageHead<'_>) -> String {
-    let runs = head.runs;
-    let times = if runs == 1 { "One run each".to_owned() } else { format!("Medians of {runs}") };
+pub(super) fn markdown(rows: &[RoadRow], head: &PageHead<'_>, peers: &RoadPeers) -> String {
     let mut text = format!(
-        "# Roads\n\n\
+        "# Roads: real programs, shaped by the kernel or by an emulator\n\n\
          *For network engineers who want to know how a transfer ends on a slow, shaped or lossy network. \
          Made by `fanfare bench roads`.\n\
          [Throughput](../docs/explanation/throughput.md#roads-with-shapers-bench-roads) says how roads are \
          made and what the columns mean.*\n\n\
-         {times}. Whole processes from start to exit. `default` is `fanfare send FILE --expect N`. The \
-         others are the same\nwith `--cc fixed --rate` (`told`), `--cc norm` and `--cc loss-tolerant`; `tcp` \
-         is CUBIC to each receiver at once.\n\n{}",
-        when_and_where(head)
+         Nothing here is simulated: programs run in network namespaces of one machine, in real time. Roads \
+         `tbf-`,\n`police-` and `lan` are shaped by its kernel. All others are emulated: the laboratory's \
+         emulator makes their line,\nqueue, delay and loss.\n\n\
+         {}. Whole processes from start to exit. `default` is `fanfare send FILE --expect N`; `told` the \
+         same with\n`--cc fixed --rate`, `norm` and `loss-tolerant` with `--cc`. `libnorm` is NRL's library \
+         with its congestion\ncontrol, `uftp` is `uftp -C tfmcc`. `tcp` is CUBIC and `tcp-bbr` BBR, to each \
+         receiver at once. *Of told* is\nthe seconds of the best told rate over these; *of best* the \
+         seconds of the best of our controllers over these.\n\n{}{}",
+        times(head.runs),
+        when_and_where(head),
+        left_out(peers),
     );
     text += &table(&COLUMNS, 4, rows.iter().map(cells));
     text += &summary(rows);
@@ -80,6 +94,19 @@ pub(super) fn markdown(rows: &[RoadRow], head: &PageHead<'_>) -> String {
             "\nNot complete: {} to {}, {}: {}.\n",
             row.road, row.receivers, row.sender, row.why
         );
+    }
+    text
+}
+
+/// Names what others have written, and what of it is not here.
+fn left_out(peers: &RoadPeers) -> String {
+    let versions = peers.versions();
+    let mut text = match versions.is_empty() {
+        true => String::new(),
+        false => format!("Beside it: {versions}.\n"),
+    };
+    for missing in &peers.missing {
+        let _ = write!(text, "\n**Not measured: `{}`.** {}.\n", missing.sender, missing.why);
     }
     text
 }
@@ -126,6 +153,7 @@ fn cells(row: &RoadRow) -> Vec<String> {
         seconds(row.seconds),
         format!("{:.3}", row.sent_per_file),
         row.dropped.to_string(),
+        format!("{} of {}", row.complete, row.exits.len()),
         exits(&row.exits),
         figure(row.of_told),
         figure(row.of_best),
@@ -194,10 +222,37 @@ pub(super) fn csv(rows: &[RoadRow]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::roads::row::tests::rows;
+    use crate::{
+        bench::roads::{peers::MissingSender, row::tests::rows},
+        peer::Tools,
+    };
 
     fn text() -> String {
-        markdown(&rows(), &PageHead { runs: 3, version: "0", note: "A note.", load: "0.1" })
+        let head = PageHead { runs: 3, version: "0", note: "A note.", load: "0.1" };
+        markdown(&rows(), &head, &peers())
+    }
+
+    /// Nothing of others is here.
+    fn peers() -> RoadPeers {
+        let tools = Tools::of("/proc/self/exe".as_ref());
+        let mut peers = RoadPeers::prepare(&[], &tools).unwrap();
+        let why = "program (uftp): not installed. Install the package uftp".to_owned();
+        peers.missing.push(MissingSender { sender: "uftp", why });
+        peers
+    }
+
+    #[test]
+    fn the_page_says_what_is_emulated_how_often_it_ran_and_who_is_missing() {
+        let text = text();
+        for part in [
+            "# Roads: real programs, shaped by the kernel or by an emulator",
+            "Nothing here is simulated",
+            "Medians of 3 runs.",
+            "**Not measured: `uftp`.** program (uftp): not installed. Install the package uftp.",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(times(1).starts_with("One run each"), "{}", times(1));
     }
 
     #[test]
@@ -217,10 +272,13 @@ mod tests {
     #[test]
     fn what_did_not_end_is_said_and_counted() {
         let text = text();
+        assert!(text.contains(
+            "| 8.00 (7.00 to no end) | 1.250 | 7 | 2 of 3 | 0, 0, stopped | 0.75 | 1.00 |"
+        ));
         assert!(
-            text.contains("| 8.00 (7.00 to no end) | 1.250 | 7 | 0, 0, stopped | 0.75 | 1.00 |")
+            text.contains("| norm | no end | 1.250 | 7 | 0 of 3 | stopped | 0.00 | 0.00 |"),
+            "{text}"
         );
-        assert!(text.contains("| norm | no end | 1.250 | 7 | stopped | 0.00 | 0.00 |"), "{text}");
         assert!(text.contains("`default` ends in every run of 0 of 1 cells."), "{text}");
         assert!(
             text.contains("The others: tbf-1M-64k to 3.") && text.contains("A note."),

@@ -1,6 +1,6 @@
 //! Five roads in a minute, for CI: `default` beside a told rate.
 
-use super::{RoadBench, RoadControl, RoadRow, RoadSender, RoadTransfer, road::RoadCase};
+use super::{RoadBench, RoadControl, RoadRow, RoadSender, RoadTold, road::RoadCase};
 use crate::{error::LabError, stop::Stop};
 
 /// Least share of the told rate that `default` reaches. Wide, since a busy machine should not fail the check; a
@@ -28,7 +28,7 @@ impl RoadBench {
     pub fn check(
         &self,
         stop: &Stop,
-        tell: &mut dyn FnMut(&RoadTransfer),
+        tell: &mut dyn FnMut(&RoadTold<'_>),
     ) -> Result<(Vec<RoadRow>, Vec<String>), LabError> {
         let setup = self.prepare(stop)?;
         let (mut rows, mut shortfalls) = (Vec::new(), Vec::new());

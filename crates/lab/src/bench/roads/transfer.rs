@@ -8,14 +8,14 @@ use std::{
 
 use serde::Serialize;
 
-use super::{network::RoadNetwork, road::RoadCase, sender::RoadSender};
+use super::{network::RoadNetwork, peers::RoadPeers, road::RoadCase, sender::RoadSender};
 use crate::{
     bench::rate::Ours,
     error::LabError,
     host::Host,
     payload,
     peer::{
-        Peer, Sign, System, Task,
+        Peer, Sign, Task,
         delivery::{self, Delivery, Order},
     },
     stop::Stop,
@@ -56,8 +56,7 @@ pub struct RoadTransfer {
 pub(super) struct TransferSetup<'a> {
     pub(super) program: &'a Path,
     pub(super) road: &'a RoadCase,
-    pub(super) fanfare: &'a dyn Peer,
-    pub(super) tcp: Option<&'a dyn Peer>,
+    pub(super) peers: &'a RoadPeers,
     pub(super) scratch: &'a Path,
     pub(super) stop: &'a Stop,
 }
@@ -72,12 +71,10 @@ impl TransferSetup<'_> {
         fs::create_dir_all(&directory).map_err(failed)?;
         let network = RoadNetwork::up(self.road)?;
         let task = self.task(sender, network.receivers()).map_err(failed)?;
-        let (fanfare, program) = (self.fanfare, self.program);
+        let (fanfare, program) = (&*self.peers.fanfare, self.program);
         let ours = Ours { fanfare, program, told: None, ceiling: true };
-        let (system, peer): (_, &dyn Peer) = match (sender, self.tcp) {
-            (RoadSender::Tcp, Some(tcp)) => (System::Tcp, tcp),
-            _ => (System::Fanfare, &ours),
-        };
+        let system = sender.control().system();
+        let peer: &dyn Peer = self.peers.other(system).unwrap_or(&ours);
         let order = Order {
             system,
             peer,
@@ -100,7 +97,7 @@ impl TransferSetup<'_> {
             source,
             receivers: receivers.iter().map(Host::address).collect(),
             capacity: self.road.fastest(),
-            round_trip: Duration::ZERO,
+            round_trip: self.road.line.round_trip(),
             limit: longest(self.road, sender),
             parity: None,
         })
@@ -149,7 +146,7 @@ impl TransferSetup<'_> {
 /// After so long a transfer is given up.
 fn longest(road: &RoadCase, sender: RoadSender) -> Duration {
     let copies = road.receivers.min(TCP_RECEIVERS) as f64;
-    let patience = if sender == RoadSender::Tcp { TCP_PATIENCE * copies } else { PATIENCE };
+    let patience = if sender.sends_copies() { TCP_PATIENCE * copies } else { PATIENCE };
     Duration::from_secs_f64(road.on_the_wire() * patience) + BESIDE
 }
 
@@ -170,6 +167,7 @@ mod tests {
         };
         assert!((seconds(RoadSender::Default, 3) - 40.0).abs() < 0.1);
         assert!((seconds(RoadSender::Tcp, 1) - 26.5).abs() < 0.1);
-        assert!((seconds(RoadSender::Tcp, 10) - 46.0).abs() < 0.1);
+        assert!((seconds(RoadSender::TcpBbr, 10) - 46.0).abs() < 0.1);
+        assert!((seconds(RoadSender::Uftp, 10) - 40.0).abs() < 0.1);
     }
 }

@@ -4,7 +4,7 @@ use super::{GroupRun, case::GroupCase};
 use crate::bench::{
     median,
     rate::{Spread, short},
-    roads::page::{PageHead, exits, figure, seconds, table, when_and_where},
+    roads::page::{PageHead, exits, figure, seconds, table, times, when_and_where},
 };
 
 const ALONE: [&str; 11] = [
@@ -25,18 +25,16 @@ const SHARED: [&str; 6] =
 
 /// All runs as a page.
 pub(super) fn markdown(runs: &[GroupRun], head: &PageHead<'_>) -> String {
-    let times = if head.runs == 1 {
-        "One run each".to_owned()
-    } else {
-        format!("Medians of {}", head.runs)
-    };
     let mut text = format!(
-        "# Roads, by groups\n\n\
+        "# Roads, by groups: real programs, shaped by the kernel\n\n\
          *For network engineers who want to know how messages of a group end on a slow road. Made by \
          `fanfare bench roads --groups`.\n\
          [Throughput](../docs/explanation/throughput.md#roads-with-shapers-bench-roads) says how roads are \
          made and what the columns mean.*\n\n\
-         {times}. `default` is `fanfare pub TOPIC - --lines`, `told` the same with `--rate`.\n\n{}",
+         Nothing here is simulated or emulated: programs run in network namespaces of one machine, behind token \
+         buckets of its kernel.\n\n\
+         {}. `default` is `fanfare pub TOPIC - --lines`, `told` the same with `--rate`.\n\n{}",
+        times(head.runs),
         when_and_where(head)
     );
     let cases = grouped(runs).into_iter();

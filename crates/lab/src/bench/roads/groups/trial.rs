@@ -19,7 +19,10 @@ use super::case::GroupCase;
 use crate::{
     bench::{
         rate::short,
-        roads::network::{bucket_dropped, queue, sent_bytes},
+        roads::{
+            fairness::jain,
+            network::{bucket_dropped, queue, sent_bytes},
+        },
         star::Star,
     },
     error::{LabError, Refusal},
@@ -295,14 +298,6 @@ fn publisher_of(line: &[u8]) -> Option<usize> {
     std::str::from_utf8(topic.strip_prefix(TOPIC.as_bytes())?).ok()?.parse().ok()
 }
 
-/// Jain's index: 1 when all have the same.
-fn jain(each: &[f64]) -> f64 {
-    let (sum, squares) = each
-        .iter()
-        .fold((0.0, 0.0), |(sum, squares), value| (sum + value, squares + value * value));
-    if squares > 0.0 { sum * sum / (each.len() as f64 * squares) } else { 0.0 }
-}
-
 impl GroupRun {
     /// Name of the publisher in tables.
     #[must_use]
@@ -324,13 +319,6 @@ impl GroupRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn jains_index_is_one_when_all_have_the_same_and_a_share_when_one_has_all() {
-        assert!((jain(&[5.0; 4]) - 1.0).abs() < 1e-9);
-        assert!((jain(&[0.0, 0.0, 0.0, 8.0]) - 0.25).abs() < 1e-9);
-        assert!(jain(&[0.0; 3]).abs() < 1e-9);
-    }
 
     #[test]
     fn a_printed_message_counts_for_its_publisher() {
