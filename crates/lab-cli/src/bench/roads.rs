@@ -81,7 +81,7 @@ pub(super) struct RoadsArgs {
     /// Check five roads in a minute, for CI
     ///
     /// Exits with 1 if 'fanfare send' does not end, is far too slow or sends far too much on one of them,
-    /// twice in a row.
+    /// three times in a row.
     #[arg(long, conflicts_with_all = ["roads", "receivers", "senders", "runs", "groups", "beside", "out", "list"])]
     short: bool,
     /// Write roads.md and .csv, roads-groups.md and .csv, or roads-beside.md and .csv, to this directory
