@@ -94,6 +94,8 @@ pub fn arguments(
     out
 }
 
+/// Each segment has its parameter sets, too: ffmpeg 5.1 and mpv read only the first beginning of a list, and
+/// decode what follows a change of rendition with the sets of the rendition before.
 fn rendition_arguments(
     source: &Source,
     rendition: &Rendition,
@@ -107,7 +109,8 @@ fn rendition_arguments(
     let between = (PICTURES * seconds).round().max(1.0);
     let mut text = format!(
         "-map [out{n}] -c:v libx264 -preset veryfast -profile:v main -b:v {rate} -maxrate {rate} \
-         -bufsize {buffer} -g {between} -keyint_min {between} -sc_threshold 0 -bf 0"
+         -bufsize {buffer} -g {between} -keyint_min {between} -sc_threshold 0 -bf 0 \
+         -bsf:v dump_extra=freq=k"
     );
     if has_sound {
         let sound = rendition.sound();
@@ -144,6 +147,7 @@ mod tests {
             assert!(words.contains(name), "{name}: {words}");
         }
         assert_eq!(words.matches("-g 25 -keyint_min 25 -sc_threshold 0").count(), 2);
+        assert_eq!(words.matches("-bsf:v dump_extra=freq=k").count(), 2, "{words}");
         let silent = arguments(&Source::parse("a.mp4"), &ladder, false, 0.4, "/d").join(" ");
         assert!(!silent.contains("-c:a") && silent.contains("-g 10 "), "{silent}");
     }

@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::shelf::{Place, Shelf};
+use crate::{
+    shelf::{Place, Shelf},
+    track::{self, Kind},
+};
 
 /// Segments in the list of what is live: a player begins three before its end, and pauses are short.
 const WINDOW: usize = 30;
@@ -21,21 +24,37 @@ pub enum Part {
 /// The list of what can be played: one entry, in whatever rendition this node's path bears.
 #[must_use]
 pub fn master<P>(shelf: &Shelf<P>, list: &str) -> String {
-    let best = shelf.about().renditions.last().map_or(0, |(rendition, _)| rendition.rate);
-    format!("{HEAD}#EXT-X-STREAM-INF:BANDWIDTH={best}\n{list}\n")
+    let best = shelf.about().renditions.last();
+    let rate = best.map_or(0, |(rendition, _)| rendition.rate);
+    let mut line = format!("#EXT-X-STREAM-INF:BANDWIDTH={rate}");
+    let init = best.map_or(&[][..], |(_, init)| init);
+    // The best of them needs the highest level.
+    let codecs = [Kind::Picture, Kind::Sound].map(|kind| track::codec(init, kind));
+    let codecs: Vec<String> = codecs.into_iter().flatten().collect();
+    if !codecs.is_empty() {
+        let _ = write!(line, ",CODECS=\"{}\"", codecs.join(","));
+    }
+    if let Some([width, height]) = track::size(init) {
+        let _ = write!(line, ",RESOLUTION={width}x{height}");
+    }
+    format!("{HEAD}{line}\n{list}\n")
 }
 
 /// The list of segments: of one rendition, or each in the one that this node got.
 #[must_use]
 pub fn media<P>(shelf: &Shelf<P>, rendition: Option<usize>, part: Part) -> String {
-    let places = shelf.places(rendition);
-    let from = if part == Part::Live { places.len().saturating_sub(WINDOW) } else { 0 };
-    let places = &places[from..];
+    let all = shelf.places(rendition);
+    let from = if part == Part::Live { all.len().saturating_sub(WINDOW) } else { 0 };
+    let (before, places) = (&all[..(from + 1).min(all.len())], &all[from..]);
     let longest = places.iter().filter_map(|place| place.held).map(|(_, s)| s.duration_ms).max();
     let target = longest.unwrap_or(0).max(shelf.about().segment_ms).div_ceil(1000).max(1);
     let mut out = format!("{HEAD}#EXT-X-TARGETDURATION:{target}\n");
-    let first = places.first().map_or(0, |place| place.number);
+    let first = shelf.sequence(places.first().map_or(0, |place| place.number));
     let _ = writeln!(out, "#EXT-X-MEDIA-SEQUENCE:{first}");
+    let gone = shelf.changes_gone(if rendition.is_none() { before } else { &[] });
+    if gone > 0 {
+        let _ = writeln!(out, "#EXT-X-DISCONTINUITY-SEQUENCE:{gone}");
+    }
     if part == Part::All && !shelf.has_ended() {
         out += "#EXT-X-PLAYLIST-TYPE:EVENT\n";
     }
@@ -145,6 +164,33 @@ mod tests {
         let all: Vec<(usize, u32)> = (0..50).map(|n| (0, n)).collect();
         let text = media(&shelf(&all), None, Part::Live);
         assert!(text.contains("MEDIA-SEQUENCE:20\n") && text.contains("/49.m4s"), "{text}");
+    }
+
+    #[test]
+    fn changes_that_have_left_the_list_are_counted() {
+        let of = |changes_at: u32| {
+            let all: Vec<(usize, u32)> =
+                (0..50).map(|n| (usize::from(n >= changes_at), n)).collect();
+            media(&shelf(&all), None, Part::Live)
+        };
+        // The list begins with 20.
+        for (at, gone) in [(5, true), (19, true), (20, true), (21, false), (40, false)] {
+            let text = of(at);
+            assert_eq!(text.contains("#EXT-X-DISCONTINUITY-SEQUENCE:1\n"), gone, "{at}: {text}");
+            assert_eq!(text.contains("#EXT-X-DISCONTINUITY\n"), !gone, "{at}: {text}");
+        }
+    }
+
+    #[test]
+    fn the_first_list_says_codecs_and_size() {
+        let mut shelf = shelf(&[(0, 4)]);
+        let mut about = shelf.about().clone();
+        about.renditions.iter_mut().for_each(|(_, init)| *init = track::tests::beginning());
+        shelf.on_about(about);
+        let text = master(&shelf, "live.m3u8");
+        let line =
+            "BANDWIDTH=400000,CODECS=\"avc1.4d401f,mp4a.40.2\",RESOLUTION=640x360\nlive.m3u8\n";
+        assert!(text.ends_with(line), "{text}");
     }
 
     #[test]

@@ -16,6 +16,20 @@ pub struct Shelf<P> {
     segments: BTreeMap<u32, Slot<P>>,
     bytes: u64,
     bytes_max: u64,
+    gone: GoneSegments,
+}
+
+/// Segments that are no longer there: what a list says of those that are must not change when others go.
+#[derive(Debug, Default)]
+struct GoneSegments {
+    /// Number that a list gives to the first segment of this life: it never goes back when the sender begins anew.
+    base: u64,
+    /// Changes of rendition, and of life, that have left the list.
+    changes: u64,
+    /// Number at which the oldest segments' rendition began, and what was shown then.
+    run: Option<u32>,
+    /// Time at which this life's number 0 began, milliseconds since 1970, as its first segment says.
+    epoch_ms: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -38,7 +52,8 @@ impl<P> Shelf<P> {
     /// An empty one that holds so many bytes.
     #[must_use]
     pub fn new(about: About, bytes_max: u64) -> Self {
-        Self { about, segments: BTreeMap::new(), bytes: 0, bytes_max }
+        let gone = GoneSegments::default();
+        Self { about, segments: BTreeMap::new(), bytes: 0, bytes_max, gone }
     }
     /// The stream.
     #[must_use]
@@ -51,10 +66,58 @@ impl<P> Shelf<P> {
             return;
         }
         if about.life > self.about.life {
-            self.segments.clear();
-            self.bytes = 0;
+            self.begin_anew();
         }
         self.about = about;
+    }
+
+    /// Another life: a list goes on behind what it said last.
+    fn begin_anew(&mut self) {
+        if let Some(newest) = self.newest() {
+            let seen = self.places(None);
+            self.gone.changes += changes(&seen) + 1;
+            self.gone.base += u64::from(newest) + 1;
+        }
+        self.segments.clear();
+        self.bytes = 0;
+        (self.gone.run, self.gone.epoch_ms) = (None, None);
+    }
+
+    /// Number that a list gives to a segment.
+    #[must_use]
+    pub fn sequence(&self, number: u32) -> u64 {
+        self.gone.base + u64::from(number)
+    }
+
+    /// Changes of rendition and of life that a list from this place on no longer shows. `before`: the places that
+    /// are there and not in it, and its first one.
+    #[must_use]
+    pub fn changes_gone(&self, before: &[Place]) -> u64 {
+        self.gone.changes + changes(before)
+    }
+
+    /// Number at which the rendition of the oldest segments began: those before are gone.
+    #[must_use]
+    pub fn oldest_run(&self) -> Option<u32> {
+        self.gone.run
+    }
+
+    /// Time at which number 0 began, milliseconds since 1970.
+    #[must_use]
+    pub fn epoch_ms(&self) -> Option<u64> {
+        self.gone.epoch_ms
+    }
+
+    /// The oldest goes.
+    fn drop_oldest(&mut self) {
+        let Some((number, oldest)) = self.segments.pop_first() else { return };
+        self.bytes -= oldest.held.values().map(|(_, bytes, _)| bytes).sum::<u64>();
+        let Some((next, slot)) = self.segments.first_key_value() else { return };
+        if slot.shown != oldest.shown {
+            self.gone.changes += 1;
+        }
+        let goes_on = slot.shown == oldest.shown && *next == number + 1;
+        self.gone.run = goes_on.then(|| self.gone.run.unwrap_or(number));
     }
 
     /// Puts a segment there; false when it is of another life, or there already.
@@ -74,10 +137,11 @@ impl<P> Shelf<P> {
             return false;
         }
         slot.held.insert(rendition, (segment, bytes, place));
+        let before = u64::from(segment.number) * u64::from(self.about.segment_ms);
+        self.gone.epoch_ms.get_or_insert(segment.begun_ms.saturating_sub(before));
         self.bytes += bytes;
         while self.bytes > self.bytes_max && self.segments.len() > 1 {
-            let Some((_, oldest)) = self.segments.pop_first() else { break };
-            self.bytes -= oldest.held.values().map(|(_, bytes, _)| bytes).sum::<u64>();
+            self.drop_oldest();
         }
         true
     }
@@ -123,6 +187,12 @@ impl<P> Shelf<P> {
         }
         out
     }
+}
+
+/// Number of times that the rendition changes from one place to a later one. A gap changes nothing.
+fn changes(places: &[Place]) -> u64 {
+    let renditions: Vec<usize> = places.iter().filter_map(|place| Some(place.held?.0)).collect();
+    renditions.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64
 }
 
 #[cfg(test)]
@@ -172,6 +242,27 @@ pub(crate) mod tests {
         assert_eq!(shelf.held(), (0, 0));
         shelf.on_about(about());
         assert_eq!(shelf.about().life, 8);
+    }
+
+    #[test]
+    fn numbers_go_on_and_changes_are_counted_when_the_sender_begins_anew() {
+        let mut shelf = shelf(&[(0, 4), (1, 5), (1, 6)]);
+        assert_eq!((shelf.sequence(4), shelf.changes_gone(&[])), (4, 0));
+        shelf.on_about(About { life: 8, ..about() });
+        assert_eq!((shelf.sequence(0), shelf.changes_gone(&[])), (7, 2));
+        assert!(shelf.put(0, Segment { life: 8, ..segment(0) }, 100, 0));
+        shelf.on_about(About { life: 9, ..about() });
+        assert_eq!((shelf.sequence(0), shelf.changes_gone(&[])), (8, 3));
+    }
+
+    #[test]
+    fn what_the_oldest_began_with_is_known_when_they_are_gone() {
+        let mut shelf = Shelf::new(about(), 250);
+        for (rendition, number) in [(0, 0), (0, 1), (0, 2), (1, 3), (1, 4), (1, 5)] {
+            assert!(shelf.put(rendition, segment(number), 100, number));
+        }
+        assert_eq!((shelf.oldest_run(), shelf.changes_gone(&[])), (Some(3), 1));
+        assert_eq!(shelf.epoch_ms(), Some(1_790_000_000_000));
     }
 
     #[test]

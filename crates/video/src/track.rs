@@ -55,6 +55,79 @@ pub fn find(init: &[u8], kind: Kind) -> Option<Track> {
     Some(Track { id, sample_bytes: own.and_then(|trex| number(trex, 16)).unwrap_or(0) })
 }
 
+/// Bytes of a sample entry before its boxes (ISO/IEC 14496-12, 12.1.3 and 12.2.3), and where a picture's width
+/// stands in it; its height follows.
+const PICTURE_ENTRY: usize = 78;
+const SOUND_ENTRY: usize = 28;
+const WIDTH: usize = 24;
+/// Tags of descriptors (ISO/IEC 14496-1, 7.2.2.1): of the decoder, and of what is particular to it.
+const DECODER: u8 = 4;
+const SPECIFIC: u8 = 5;
+/// Bytes of a decoder's descriptor, and of an elementary stream's without options, before the next one.
+const DECODER_BYTES: usize = 13;
+const STREAM_BYTES: usize = 3;
+
+/// The codec of a track as RFC 6381 writes it: `avc1.4d401f`, `mp4a.40.2`.
+#[must_use]
+pub fn codec(init: &[u8], kind: Kind) -> Option<String> {
+    let (format, entry) = sample_entry(init, kind)?;
+    match &format {
+        b"avc1" | b"avc3" => {
+            let config = body_of(entry.get(PICTURE_ENTRY..)?, *b"avcC")?;
+            let [_, profile, constraints, level, ..] = *config else { return None };
+            let name = core::str::from_utf8(&format).ok()?;
+            Some(format!("{name}.{profile:02x}{constraints:02x}{level:02x}"))
+        }
+        b"mp4a" => {
+            let esds = body_of(entry.get(SOUND_ENTRY..)?, *b"esds")?;
+            let (_, stream) = descriptor(esds.get(FLAGS..)?)?;
+            let (tag, decoder) = descriptor(stream.get(STREAM_BYTES..)?)?;
+            let object = *decoder.first().filter(|_| tag == DECODER)?;
+            let (tag, specific) = descriptor(decoder.get(DECODER_BYTES..)?)?;
+            let audio = specific.first().filter(|_| tag == SPECIFIC)? >> 3;
+            Some(format!("mp4a.{object:02x}.{audio}"))
+        }
+        _ => None,
+    }
+}
+
+/// Width and height of the picture.
+#[must_use]
+pub fn size(init: &[u8]) -> Option<[u16; 2]> {
+    let (_, entry) = sample_entry(init, Kind::Picture)?;
+    let both = number(entry, WIDTH)?;
+    Some([(both >> 16) as u16, (both & 0xffff) as u16])
+}
+
+/// Format and body of the first sample entry of a track of this kind.
+fn sample_entry(init: &[u8], kind: Kind) -> Option<([u8; 4], &[u8])> {
+    let track = find(init, kind)?;
+    let moov = body_of(init, *b"moov")?;
+    let traks = bodies(moov, *b"trak");
+    let trak = traks.iter().find(|trak| id_of_track(trak) == Some(track.id))?;
+    let stbl = [*b"mdia", *b"minf", *b"stbl"]
+        .iter()
+        .try_fold(*trak, |within, kind| body_of(within, *kind))?;
+    // Version and flags, and how many there are.
+    let entries = body_of(stbl, *b"stsd")?.get(FLAGS + 4..)?;
+    let first = boxes(entries)?.into_iter().next()?;
+    Some((first.kind, first.body))
+}
+
+/// Tag and body of a descriptor: its length has seven bits in each byte.
+fn descriptor(bytes: &[u8]) -> Option<(u8, &[u8])> {
+    let (tag, mut rest) = bytes.split_first()?;
+    let mut length = 0_usize;
+    for _ in 0..4 {
+        let (byte, after) = rest.split_first()?;
+        (length, rest) = (length << 7 | usize::from(byte & 0x7f), after);
+        if byte & 0x80 == 0 {
+            return Some((*tag, rest.get(..length)?));
+        }
+    }
+    None
+}
+
 /// The beginning of a rendition's files, with this track only.
 #[must_use]
 pub fn init(init: &[u8], track: Track) -> Option<Vec<u8>> {
@@ -225,12 +298,36 @@ pub(crate) mod tests {
         words.iter().flat_map(|word| word.to_be_bytes()).collect()
     }
 
+    /// 640 x 360, main profile, level 3.1.
+    fn picture_entry() -> Vec<u8> {
+        let mut entry = vec![0; PICTURE_ENTRY];
+        entry[WIDTH..WIDTH + 4].copy_from_slice(&[2, 128, 1, 104]);
+        entry.extend(boxed(*b"avcC", &[1, 0x4d, 0x40, 0x1f, 0xff]));
+        boxed(*b"avc1", &entry)
+    }
+
+    /// AAC of low complexity, with lengths of four bytes as ffmpeg writes them.
+    fn sound_entry() -> Vec<u8> {
+        let tagged = |tag: u8, body: &[u8]| {
+            [&[tag, 0x80, 0x80, 0x80, u8::try_from(body.len()).unwrap()], body].concat()
+        };
+        let specific = tagged(SPECIFIC, &[0x12, 0x08]);
+        let decoder = tagged(DECODER, &[&[0x40][..], &[0; 12], &specific].concat());
+        let stream = tagged(3, &[&[0, 2, 0][..], &decoder].concat());
+        let mut entry = vec![0; SOUND_ENTRY];
+        entry.extend(boxed(*b"esds", &[&[0; 4][..], &stream].concat()));
+        boxed(*b"mp4a", &entry)
+    }
+
     /// The beginning of a file with a picture and a sound.
     pub(crate) fn beginning() -> Vec<u8> {
         let trak = |id: u32, handler: &[u8; 4]| {
             let tkhd = boxed(*b"tkhd", &words(&[3, 0, 0, id]));
             let hdlr = boxed(*b"hdlr", &[&[0; 8][..], handler].concat());
-            boxed(*b"trak", &[tkhd, boxed(*b"mdia", &hdlr)].concat())
+            let entry = if handler == b"vide" { picture_entry() } else { sound_entry() };
+            let stsd = boxed(*b"stsd", &[words(&[0, 1]), entry].concat());
+            let minf = boxed(*b"minf", &boxed(*b"stbl", &stsd));
+            boxed(*b"trak", &[tkhd, boxed(*b"mdia", &[hdlr, minf].concat())].concat())
         };
         let trex = |id: u32, size: u32| boxed(*b"trex", &words(&[0, id, 1, 0, size, 0]));
         let mvex = boxed(*b"mvex", &[trex(1, 0), trex(2, 3)].concat());
@@ -273,6 +370,15 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn codecs_and_size_are_read_from_the_beginning() {
+        let of = |kind| codec(&beginning(), kind);
+        assert_eq!(of(Kind::Picture).as_deref(), Some("avc1.4d401f"));
+        assert_eq!(of(Kind::Sound).as_deref(), Some("mp4a.40.2"));
+        assert_eq!(size(&beginning()), Some([640, 360]));
+        assert_eq!((codec(b"", Kind::Sound), size(&[0; 9])), (None, None));
+    }
+
+    #[test]
     fn a_segment_of_one_track_has_its_data_where_it_says() {
         for (kind, expected) in [(Kind::Picture, &b"ppPPPP"[..]), (Kind::Sound, b"sssSSS")] {
             let track = find(&beginning(), kind).unwrap();
@@ -295,6 +401,7 @@ pub(crate) mod tests {
             let mut changed = beginning();
             changed[at] ^= 0x81;
             let _ = (find(&changed, Kind::Sound), init(&changed, track));
+            let _ = (codec(&changed, Kind::Sound), codec(&changed, Kind::Picture), size(&changed));
         }
     }
 }
