@@ -23,6 +23,8 @@ pub struct Limits {
     pub segment: usize,
     /// What the round trip is reckoned at before it was measured.
     pub rtt: Duration,
+    /// Anyone may be there who has not been asked: the nearest is not taken for all of them. Default false.
+    pub open: bool,
 }
 
 impl Limits {
@@ -30,7 +32,7 @@ impl Limits {
     #[must_use]
     pub fn new(max: Bitrate, segment: usize, rtt: Duration) -> Self {
         let min = Bitrate::bps(segment as u64 * 8).min(max);
-        Self { min, max, segment, rtt }
+        Self { min, max, segment, rtt, open: false }
     }
 
     /// Within the bounds.

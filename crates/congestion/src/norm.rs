@@ -293,6 +293,7 @@ mod tests {
             max: Bitrate::mbps(100),
             segment: SEGMENT,
             rtt: Duration::from_millis(100),
+            open: false,
         };
         Norm::new(Time::ZERO, limits, Mode::Norm)
     }

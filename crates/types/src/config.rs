@@ -152,6 +152,9 @@ pub struct SenderConfig {
     /// Whether NORM_INFO carries the age of its object (EXT_AGE, 4 bytes) when it is sent later
     /// than [`crate::peer_repair::AGE_TOLD_FROM`] after enqueueing. Default false: files do not need it.
     pub tells_age: bool,
+    /// Whether it sends without having asked who is there: then a rate that is found waits, at the start, for
+    /// those who answer late. Default false.
+    pub open_group: bool,
 }
 
 impl Default for SenderConfig {
@@ -180,6 +183,7 @@ impl Default for SenderConfig {
             repair_share: 100,
             repair_window: Duration::from_secs(600),
             tells_age: false,
+            open_group: false,
         }
     }
 }

@@ -69,6 +69,7 @@ impl RateController for Auto {
 
     fn on_farthest(&mut self, now: Time, rtt: Duration) {
         self.budget.begin();
+        self.hearing.on_everyone();
         self.begin_far(now, rtt);
     }
 

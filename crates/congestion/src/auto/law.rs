@@ -34,6 +34,9 @@ const GAIN: f64 = 0.3;
 const SHARE_GAIN: f64 = 0.04;
 /// One report lowers the rate to no less than this share of what arrives.
 pub(super) const LEAST: f64 = 0.5;
+/// Share of messages lost that says nothing of who limits: of a thousand receivers with losses of their own one
+/// always has more than others.
+const ORDINARY: f64 = 0.1;
 
 /// And with no less than so many messages, each as long as a slow link takes for it: fewer say too
 /// little, and one of them is a queue of the whole round trip.
@@ -66,6 +69,12 @@ pub(crate) fn wanted_delay(rate: f64, rtt: f64) -> f64 {
 pub(super) fn allowance(rtt: f64) -> f64 {
     let (long, short) = (LONG.as_secs_f64(), REACTION.as_secs_f64());
     NOISE * ((long - rtt) / (long - short)).clamp(0.0, 1.0)
+}
+
+/// What a share of messages lost leaves of what a receiver would stand. A queue that others keep full looks like
+/// none: then losses alone say that too much is sent.
+pub(crate) fn kept_of_lost(lost: f64) -> f64 {
+    (1.0 - (lost - ORDINARY).max(0.0)).max(0.0)
 }
 
 /// By which factor the rate should change when messages queue for `queue` seconds, and did for
@@ -101,6 +110,13 @@ mod tests {
         assert!(change(0.00, 0.02, 0.02, 0.1) > 1.03);
         assert_eq!(change(0.02, 0.02, 0.02, 0.1), 1.0);
         assert_eq!(change(9.00, 0.02, 0.02, 0.1), LEAST);
+    }
+
+    #[test]
+    fn who_loses_most_of_what_is_sent_stands_little_of_it() {
+        assert_eq!([-0.2, 0.0, 0.1].map(kept_of_lost), [1.0; 3]);
+        assert!(kept_of_lost(0.3) < 0.81 && kept_of_lost(0.9) < 0.21);
+        assert!(kept_of_lost(1.0) > 0.0);
     }
 
     #[test]

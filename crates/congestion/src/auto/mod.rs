@@ -7,6 +7,7 @@
 //! - `view`: what a report says; `seen`: what that means; `probes`: what had been sent then.
 //! - `growth`: while there is no queue; `drain`: making one go, so that all see the path's own
 //!   delay; `losses`: what follows loss; `random_loss`: which of it is congestion.
+//! - `hearing`: whether all who are there have had time to answer.
 //! - `ceiling`: the rate above which somebody drops.
 //! - `silence`: the rate when nothing new arrives; `outstanding`: how much may be on the way.
 //! - `probe_budget`: how often probes may go.
@@ -19,6 +20,7 @@ mod controller;
 mod drain;
 mod flight;
 pub(crate) mod growth;
+mod hearing;
 pub(crate) mod law;
 mod losses;
 pub mod nearness;
@@ -50,6 +52,7 @@ use fanfare_units::{
 use fanfare_wire::{NodeId, ext::ExtPath};
 use flight::Flight;
 use growth::Growth;
+use hearing::Hearing;
 use losses::Losses;
 use outstanding::{BoundInputs, OutstandingBytes};
 use probe_budget::ProbeBudget;
@@ -91,6 +94,7 @@ pub struct Auto {
     rate: f64,
     starting: bool,
     flight: Option<Flight>,
+    hearing: Hearing,
     /// How long messages queued when too many were lost on a short path, seconds: the queue holds no
     /// more than that.
     room: f64,
@@ -136,6 +140,7 @@ impl Auto {
             rate: 0.0,
             starting: true,
             flight: None,
+            hearing: Hearing::new(limits.open),
             room: f64::INFINITY,
             capacity: Capacity::default(),
             budget: ProbeBudget::new(now),
@@ -270,7 +275,9 @@ impl Auto {
             Some(path) => {
                 let view = self.view(&path, feedback, rtt);
                 let wanted = self.wanted(self.rate, view.rtt);
-                view.pace.min(1.0) * law::change(view.standing, wanted, wanted, view.rtt)
+                let change = law::change(view.standing, wanted, wanted, view.rtt);
+                let lost = view.lost - self.losses.random.share();
+                view.pace.min(1.0) * change * law::kept_of_lost(lost)
             }
             None => feedback.rate.as_bytes_per_second() / self.rate.max(1.0),
         };

@@ -28,7 +28,9 @@ impl Auto {
     /// that time.
     pub(super) fn begin_near(&mut self, now: Time, rtt: Duration) {
         let near = law::reckoned(rtt, rtt, Duration::ZERO);
-        if self.starting && self.flight.is_none() && law::is_short(rtt) {
+        let begins = self.starting && self.flight.is_none() && law::is_short(rtt);
+        if begins && self.hearing.may_grow(now, near, self.grtt) {
+            self.hearing.on_grown(now);
             let rate = self.first_rate(near).max(self.rate);
             self.flight = Some(Flight::near(rate));
             self.set(now, rate);
@@ -109,7 +111,10 @@ impl Auto {
             let rate = if self.is_near() { (rate * (1.0 - lost)).min(most) } else { rate };
             if reached {
                 self.end_start(now, view);
+            } else if !self.hearing.may_grow(now, view.rtt(), self.grtt) {
+                return;
             }
+            self.hearing.on_grown(now);
             self.set(now, rate.max(self.rate));
         }
     }

@@ -40,6 +40,14 @@ const MEAN_MAX: f64 = 2.0;
 /// Where there is no queue it goes back at once by this part of the way to what arrived of late: what
 /// made it fall has gone.
 const BACK: f64 = 0.5;
+/// On a short path messages that are so far apart that eight of them take this long, in seconds, and less than this
+/// part of what they ask of the queue waits there: so much more goes after each report.
+const SPARSE: f64 = 0.25;
+const STARVED_QUEUE: f64 = 0.5;
+const STARVED_GROWTH: f64 = 1.25;
+/// As long as this part of the rate was used.
+const SPARSE_USED: f64 = 0.5;
+
 impl Auto {
     /// The limiting receiver reported.
     pub(super) fn steer(&mut self, now: Time, node: NodeId, sequence: u16, view: View) {
@@ -84,6 +92,9 @@ impl Auto {
             rate = rate.max(growth::capped(self.losses.from, seen.base, &view));
         }
         rate = self.within_capacity(rate, &seen);
+        if self.is_starved(&seen) {
+            rate = rate.max(STARVED_GROWTH * self.rate.min(seen.past.rate));
+        }
         if let Some(ceiling) = self.losses.ceiling(now) {
             // What was lowered to see it goes up to it.
             let shown = matches!(verdict, Verdict::Ended { .. });
@@ -103,6 +114,16 @@ impl Auto {
         };
         self.set(now, rate);
         self.look_after_drain(now, &seen, wider);
+    }
+
+    /// So few messages go on a short path that each waits for less than its share of the queue, and reports are rare:
+    /// by the bounds of a fast flow it would take minutes to have its part. All of such a rate is hardly ever used.
+    fn is_starved(&self, seen: &Seen) -> bool {
+        let view = &seen.view;
+        let sparse = self.is_near() && view.rtt > SPARSE;
+        let calm =
+            view.lost == 0.0 && view.marked == 0.0 && view.queue < STARVED_QUEUE * seen.wanted;
+        sparse && calm && !seen.drained && seen.past.used >= SPARSE_USED
     }
 
     /// On a short path the rate stays near what arrived of late: reports are late there.

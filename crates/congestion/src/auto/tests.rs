@@ -286,6 +286,7 @@ fn a_rate_that_was_lowered_at_the_start_goes_up_again_on_a_path_far_from_full() 
         max: Bitrate::mbps(1),
         segment: 1400,
         rtt: Duration::from_millis(500),
+        open: false,
     };
     let mut auto = Auto::new(at(0.0), limits);
     let (mut before, mut lowered) = (auto.rate(), None);

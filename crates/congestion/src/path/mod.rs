@@ -2,7 +2,7 @@
 //! dispersion of packet pairs (EXT_PATH). It measures only when the sender asks.
 
 use crate::auto::{
-    law::{change, is_short, reckoned, wanted_delay},
+    law::{change, is_short, kept_of_lost, reckoned, wanted_delay},
     nearness::Nearness,
 };
 use base::Base;
@@ -195,7 +195,8 @@ impl PathMeter {
         let seen = self.seen()?;
         let rtt = self.rtt.as_secs_f64();
         let wanted = wanted_delay(rate, rtt);
-        Some(seen.pace.min(1.0) * change(seen.standing, wanted, wanted, rtt))
+        let change = change(seen.standing, wanted, wanted, rtt);
+        Some(seen.pace.min(1.0) * change * kept_of_lost(seen.lost))
     }
 
     /// What about the last round trip tells; `None` at first.

@@ -184,6 +184,7 @@ impl Sender {
     ) -> Self {
         let rate_limits =
             Limits::new(config.rate, usize::from(config.segment_size), config.grtt_initial);
+        let rate_limits = Limits { open: config.open_group, ..rate_limits };
         let limits = GrttLimits {
             min: config.grtt_min,
             max: config.grtt_max,

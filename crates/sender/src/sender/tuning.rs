@@ -128,6 +128,7 @@ impl Sender {
         self.now = self.now.max(now);
         let segment = usize::from(self.coding.segment_size);
         let limits = Limits::new(self.config.rate, segment, self.grtt.estimate());
+        let limits = Limits { open: self.config.open_group, ..limits };
         self.controller = self.config.congestion.start(limits, self.now);
         self.advertise_grtt();
     }

@@ -68,6 +68,7 @@ impl Flow {
             max,
             segment: 1400,
             rtt: Duration::from_millis(250),
+            open: false,
         };
         Self {
             control: Auto::new(start, limits),

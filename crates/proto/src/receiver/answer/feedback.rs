@@ -127,6 +127,12 @@ impl Feedback {
         self.wanted = true;
         self.mode = Mode::of(cc.extensions.mode());
         self.sending = rate.rate.to_bytes_per_second();
+        if self.mode == Mode::Path {
+            // Silence by a first guess of the GRTT would outlast the start.
+            let longest = timing.grtt * timing.backoff.max(4);
+            self.silent_until = self.silent_until.min(now + longest);
+            self.holdoff = self.holdoff.min(now + longest);
+        }
         if self.limiting || self.unicast {
             self.due = Some(now);
         } else if let Some(due) = self.due {
@@ -360,6 +366,42 @@ mod tests {
         let first = due(250);
         assert_eq!([due(250), due(70)], [first; 2], "one back-off for all of a kind");
         assert_eq!([due(25), due(20)], [first / 10; 2]);
+    }
+
+    /// When a receiver that was silenced by the guess of 250 ms answers a probe in this mode that tells `grtt`.
+    fn answers_after_silence(mode: Mode, grtt: u64) -> Duration {
+        let (mut feedback, mut rng) = (Feedback::new(false), Rng::new(1));
+        let silent = Time::ZERO + Duration::from_millis(1000);
+        (feedback.silent_until, feedback.holdoff) = (silent, silent);
+        let mut bytes = Vec::new();
+        let extensions = mode.to_wire().unwrap().to_bytes();
+        let cc = Cc {
+            sender: Script::new().fields(),
+            cc_sequence: 5,
+            send_time: SendTime { seconds: 1, micros: 0 },
+            extensions: Extensions::parse(&extensions).unwrap(),
+            nodes: CcNodes::default(),
+        };
+        cc.encode(Some(QuantizedRate::from_bytes_per_second(1e5)), &[], &mut bytes);
+        let Ok(Message::Cmd(Cmd::Cc(cc))) = Message::parse(&bytes) else { panic!("no probe") };
+        let mut timing = timing();
+        timing.grtt = Duration::from_millis(grtt);
+        (0..100)
+            .map(|n| Time::ZERO + Duration::from_millis(20 * n))
+            .find(|now| {
+                feedback.on_probe(*now, &cc, NodeId(2), (&timing, STEADY), &mut rng);
+                feedback.due.is_some()
+            })
+            .map_or(Duration::MAX, |now| now.since(Time::ZERO))
+    }
+
+    #[test]
+    fn a_silence_by_a_guessed_grtt_ends_sooner_when_the_group_proves_near() {
+        let millis = |mode, grtt| answers_after_silence(mode, grtt).as_millis();
+        assert!(millis(Mode::Path, 2) <= 20);
+        assert!((40..=240).contains(&millis(Mode::Path, 30)));
+        assert_eq!(millis(Mode::Path, 250), 1000, "as long as it is told");
+        assert_eq!(millis(Mode::LossTolerant, 2), 1000, "only where the path is measured");
     }
 
     #[test]
