@@ -74,6 +74,7 @@ pub struct Options {
     pub(crate) unordered: bool,
     pub(crate) message_max: Option<u64>,
     pub(crate) cache_dir: Option<PathBuf>,
+    pub(crate) repair_rate: Option<Bitrate>,
     pub(crate) priority: Option<u8>,
     pub(crate) expiry: Option<Duration>,
     pub(crate) tag: Option<u64>,

@@ -178,13 +178,14 @@ impl Options {
     }
 
     pub(crate) fn member(&self) -> GroupOptions {
-        let defaults = GroupOptions::default();
-        GroupOptions {
-            message_max: self.message_max.unwrap_or(defaults.message_max),
+        let mut options = GroupOptions {
             cache_dir: self.cache_dir.clone(),
             name: self.name.clone(),
-            ..defaults
-        }
+            ..GroupOptions::default()
+        };
+        options.message_max = self.message_max.unwrap_or(options.message_max);
+        options.config.repair_rate = self.repair_rate.unwrap_or(options.config.repair_rate);
+        options
     }
 
     pub(crate) fn publication(&self) -> Result<(groups::Options, groups::Watch), Error> {
@@ -217,6 +218,7 @@ impl Options {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fanfare::protocol::Bitrate;
 
     fn options(pairs: &[(&str, &str)]) -> Options {
         let mut options = Options::default();
@@ -232,6 +234,19 @@ mod tests {
         let without = options(&[]);
         assert_eq!(without.send_stream().unwrap().policy, StreamPolicy::Repaired);
         assert_eq!(without.sender(Purpose::SendStream).congestion, CongestionControl::Fixed);
+    }
+
+    #[test]
+    fn a_member_repairs_at_no_more_than_it_was_told() {
+        for (text, rate) in
+            [("64k", Bitrate::kbps(64)), ("1M", Bitrate::mbps(1)), ("5000", Bitrate::bps(5000))]
+        {
+            let member = options(&[("repair-rate", text)]).member();
+            assert_eq!(member.config.repair_rate, rate);
+        }
+        let without = options(&[]).member().config.repair_rate;
+        assert_eq!(without, GroupOptions::default().config.repair_rate);
+        assert!(Options::default().set("repair-rate", "fast").is_err());
     }
 
     #[test]

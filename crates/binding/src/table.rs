@@ -49,7 +49,7 @@ macro_rules! option {
 }
 
 /// In the order of the documentation.
-pub(crate) const ALL: [Known; 34] = [
+pub(crate) const ALL: [Known; 35] = [
     option!("rate", SENDERS, rate, |name, text| Ok(Some(units::rate_of(name, text)?))),
     option!("cc", SENDERS, control, |name, text| Ok(Some(words::control(name, text)?))),
     option!("interface", NODES, interface, |_, text| Ok(Some(text.to_owned()))),
@@ -82,6 +82,7 @@ pub(crate) const ALL: [Known; 34] = [
         units::bytes(name, text)?
     ))),
     option!("cache-dir", JOIN, cache_dir, |_, text| Ok(Some(PathBuf::from(text)))),
+    option!("repair-rate", JOIN, repair_rate, |name, text| Ok(Some(units::rate_of(name, text)?))),
     option!("priority", PUBLISH | SUBSCRIBE, priority, |name, text| Ok(Some(words::number(
         name, text
     )?))),

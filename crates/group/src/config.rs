@@ -1,6 +1,6 @@
 //! The configuration of a group node. Each field says its default and its cost.
 
-use fanfare_proto::{Bitrate, Duration};
+use fanfare_proto::{Bitrate, Duration, SenderConfig};
 
 /// Limits and intervals of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,8 +10,9 @@ pub struct GroupConfig {
     /// Whether it forwards short messages, without a request, to nodes that hear it but not the
     /// sender. Needs `repairs` and `announces`. Default true.
     pub relays: bool,
-    /// Rate limit for repairs of others' objects and for forwarding. Default 250 kbit/s, a quarter
-    /// of the slowest links that groups are meant for (1 Mbit/s).
+    /// The most that repairs of others' objects and forwarding may take, and what this node sends in all. They
+    /// take no more than four fifths of what arrived of late or publishers say they may send, whatever this is, and
+    /// what others send of them counts. Where nothing is known of that, 250 kbit/s. Default 10 Gbit/s.
     pub repair_rate: Bitrate,
     /// Others' objects kept for repair, bytes of content. Default 64 MiB.
     pub cache_bytes: u64,
@@ -58,7 +59,7 @@ impl Default for GroupConfig {
         Self {
             repairs: true,
             relays: true,
-            repair_rate: Bitrate::kbps(250),
+            repair_rate: SenderConfig::RATE_MAX,
             cache_bytes: 64 << 20,
             cache_age: Duration::from_secs(3600),
             inline_max: usize::MAX,

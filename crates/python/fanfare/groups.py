@@ -34,6 +34,7 @@ class Group:
         cc: Optional[str] = None,
         message_max: Optional[Size] = None,
         cache_dir: Optional[Path] = None,
+        repair_rate: Optional[Rate] = None,
         interface: Optional[str] = None,
         ttl: Optional[int] = None,
         segment: Optional[int] = None,

@@ -55,6 +55,8 @@ class Mistakes(unittest.TestCase):
     def test_a_mistake_is_a_value_error_in_words(self):
         with self.assertRaisesRegex(ValueError, r"rate \(fast\)"):
             fanfare.Group(group(), rate="fast")
+        with self.assertRaisesRegex(ValueError, r"repair-rate \(fast\)"):
+            fanfare.Group(group(), repair_rate="fast")
         with self.assertRaisesRegex(ValueError, "/no/such/file"):
             fanfare.send_files(group(), "/no/such/file")
         with self.assertRaisesRegex(ValueError, "nowhere"):

@@ -35,9 +35,9 @@ pub(crate) struct MemberArgs {
     /// network carries]
     #[arg(long, value_name = "RATE")]
     rate: Option<String>,
-    /// Upper limit of repairs for other nodes
-    #[arg(long, default_value = "4M", value_name = "RATE", hide_short_help = true)]
-    repair_rate: String,
+    /// Upper limit of repairs for other nodes [default: four fifths of what the network carries]
+    #[arg(long, value_name = "RATE", hide_short_help = true)]
+    repair_rate: Option<String>,
     /// How much video to keep, for players here and for other nodes
     #[arg(long, default_value = "256MiB", value_name = "SIZE")]
     cache: String,
@@ -85,7 +85,9 @@ impl MemberArgs {
         let (rate, grtt_initial) = (self.rate()?, GRTT_INITIAL);
         let sender = SenderConfig { rate, grtt_initial, ..SenderConfig::adaptive() };
         let mut options = GroupOptions::default();
-        options.config.repair_rate = units::rate_of("repair rate", &self.repair_rate)?;
+        if let Some(rate) = self.repair_rate.as_deref().filter(|rate| *rate != "auto") {
+            options.config.repair_rate = units::rate_of("repair rate", rate)?;
+        }
         // Players show segments in their order.
         options.config.in_order = true;
         options.config.cache_bytes = self.cache()?;

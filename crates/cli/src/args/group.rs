@@ -27,15 +27,10 @@ pub(crate) struct MemberArgs {
     /// Congestion control of what this node sends
     #[arg(long, value_name = "CC", default_value = "auto", hide_short_help = true)]
     cc: FlatCc,
-    /// Upper limit of repairs for messages of other nodes
-    #[arg(
-        long,
-        default_value = "250k",
-        value_name = "RATE",
-        allow_hyphen_values = true,
-        hide_short_help = true
-    )]
-    repair_rate: String,
+    /// Upper limit of repairs for messages of other nodes [default: four fifths of what the network
+    /// carries]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, hide_short_help = true)]
+    repair_rate: Option<String>,
     /// How many bytes of others' messages to keep, so that they can be repaired
     #[arg(long, default_value = "64MiB", value_name = "SIZE", hide_short_help = true)]
     cache: String,
@@ -110,7 +105,9 @@ impl MemberArgs {
     pub(crate) fn plan(&self, net: &NetArgs) -> Result<(Network, GroupOptions), Failure> {
         let mut options =
             GroupOptions { message_max: self.message_max()?, ..GroupOptions::default() };
-        options.config.repair_rate = units::rate_of("repair rate", &self.repair_rate)?;
+        if let Some(rate) = self.repair_rate.as_deref().filter(|rate| *rate != "auto") {
+            options.config.repair_rate = units::rate_of("repair rate", rate)?;
+        }
         options.config.cache_bytes = self.cache_bytes()?;
         options.config.cache_age = units::time("keep", &self.keep)?;
         options.cache_dir.clone_from(&self.cache_dir);

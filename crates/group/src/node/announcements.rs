@@ -135,11 +135,12 @@ impl GroupNode {
 
     fn is_announcement_due(&mut self) -> bool {
         let here = u32::try_from(self.members.len() + 1).unwrap_or(u32::MAX);
-        let Self { trickle, holders, members, rng, now, rolls, stats, config, .. } = self;
+        let rate = self.repairer.rate();
+        let Self { trickle, holders, members, rng, now, rolls, stats, .. } = self;
         let insists = || !unheard(holders, members, *rolls).is_empty();
         let absence = || {
             let bytes = HEADERS + (stats.state_bytes_sent / stats.states_sent.max(1)) as usize;
-            let spared = config.repair_rate.time_for(bytes) * ABSENCE_SHARE;
+            let spared = rate.time_for(bytes) * ABSENCE_SHARE;
             members.absence(*now).map(|away| Absence { away, here, spared })
         };
         trickle.poll(*now, insists, absence, rng)

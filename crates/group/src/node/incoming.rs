@@ -65,7 +65,10 @@ impl GroupNode {
         if is_of_group(&message) {
             self.members.on_group_message(from);
         }
-        match Frame::of(&message) {
+        let frame = Frame::of(&message);
+        let shared = shares_with_repairs(&message, frame.as_ref());
+        self.repairer.on_arrived(now, datagram.len(), shared);
+        match frame {
             None => {
                 let key = key_of(&message);
                 let had = key.is_some_and(|key| self.is_short(key));
@@ -130,8 +133,10 @@ impl GroupNode {
                 self.on_origin(&data.sender, (data.flags, pass), heard);
             }
             Message::Cmd(cmd) => {
-                if matches!(cmd, Cmd::Eot(_)) {
-                    self.members.on_goodbye(self.now, from);
+                match cmd {
+                    Cmd::Eot(_) => self.members.on_goodbye(self.now, from),
+                    Cmd::Cc(cc) => self.note_told_rate(cc),
+                    _ => {}
                 }
                 self.origin_incarnations(cmd.sender());
             }
@@ -420,6 +425,19 @@ fn sender_of<'a>(message: &'a Message<'_>) -> Option<&'a SenderFields> {
         Message::Data(data) => Some(&data.sender),
         Message::Cmd(cmd) => Some(cmd.sender()),
         Message::Nack(_) | Message::Ack(_) | Message::Report(_) => None,
+    }
+}
+
+/// Whether what arrived is a request, or another node's repair: they and what is repaired here share a part of
+/// the medium.
+fn shares_with_repairs(message: &Message<'_>, frame: Option<&(Frame<'_>, Extensions<'_>)>) -> bool {
+    match frame {
+        None => matches!(message, Message::Nack(_)),
+        Some((frame, _)) => match frame {
+            Frame::Repair(_) | Frame::CompactInfo(_) | Frame::Sum(_) => true,
+            Frame::CodedPacket(_) | Frame::Nack(_) => true,
+            Frame::State(_) | Frame::Note(_) | Frame::Unknown => false,
+        },
     }
 }
 

@@ -188,9 +188,12 @@ impl GroupNode {
             }
         }
         let mut flushes_max = FLUSHES;
+        let mut repair_rate = config.repair_rate;
         if let Some(sender) = &mut session.sender {
+            repair_rate = repair_rate.min(sender.rate);
             sender.repair_window = sender.repair_window.max(config.cache_age);
             sender.tells_age = true;
+            sender.open_group = true;
             if config.announces {
                 flushes_max = sender.robust_factor;
                 sender.robust_factor = sender.robust_factor.min(FLUSHES);
@@ -218,7 +221,7 @@ impl GroupNode {
             cache: Cache::new(config.cache_bytes, config.cache_age, policy),
             logs: BTreeMap::new(),
             give_ups: BTreeSet::new(),
-            repairer: Repairer::new(node, now, config.repair_rate),
+            repairer: Repairer::new(node, now, repair_rate),
             pools: RequestPools::default(),
             equations: Equations::default(),
             kept: SumCache::default(),

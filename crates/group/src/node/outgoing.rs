@@ -8,8 +8,8 @@ use crate::{
 };
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use fanfare_proto::{Destination, Retransmission, Storage, Time, Timer, Transmit};
-use fanfare_wire::{Message, ext::Extensions};
+use fanfare_proto::{Bitrate, Destination, Retransmission, Storage, Time, Timer, Transmit};
+use fanfare_wire::{Cmd, Message, cmd::Cc, ext::Extensions};
 
 /// Why a node wants to be woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,7 +122,7 @@ impl GroupNode {
             let datagrams = buf.len().div_ceil(segment_size.max(1)) as u64;
             self.flood.on_said(self.session.node_id(), (datagrams, buf.len() as u64));
         }
-        let shortened = self.note_own_nack(buf);
+        let shortened = self.note_own(buf);
         self.take_events(storage);
         let Some(shortened) = shortened else { return transmit };
         self.spared += buf.len().saturating_sub(shortened.len()) as u64;
@@ -130,13 +130,28 @@ impl GroupNode {
         transmit.map(|transmit| Transmit { segment_size: buf.len(), ..transmit })
     }
 
-    /// Gives what is to be sent in its place.
-    fn note_own_nack(&mut self, buf: &[u8]) -> Option<Vec<u8>> {
-        let Ok(Message::Nack(nack)) = Message::parse(buf) else { return None };
+    /// Looks at what the session sends. Gives what is to be sent in its place.
+    fn note_own(&mut self, buf: &[u8]) -> Option<Vec<u8>> {
+        let nack = match Message::parse(buf) {
+            Ok(Message::Nack(nack)) => nack,
+            Ok(Message::Cmd(Cmd::Cc(cc))) => {
+                self.note_told_rate(&cc);
+                return None;
+            }
+            _ => return None,
+        };
         let incarnation = asked_of(&nack);
         let timing = self.timing_in(incarnation);
         self.repairer.on_own_request(self.now, incarnation, timing);
         self.own_nack(&nack)
+    }
+
+    /// A publisher's rate is what its controller has found, and so says what the medium carries.
+    pub(super) fn note_told_rate(&mut self, cc: &Cc<'_>) {
+        if let Some(told) = cc.extensions.rate() {
+            let rate = Bitrate::from_bytes_per_second(told.rate.to_bytes_per_second());
+            self.repairer.on_told_rate(self.now, rate);
+        }
     }
 
     fn poll_repair(&mut self, buf: &mut Vec<u8>, storage: &mut dyn Storage) -> bool {

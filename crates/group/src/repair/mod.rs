@@ -1,5 +1,6 @@
 //! Repairs for an origin that does not answer: who requests, who answers, when, and with what.
 
+pub(crate) mod carried_rate;
 pub(crate) mod demand;
 pub(crate) mod origin_timeout;
 pub(crate) mod outstanding;

@@ -7,6 +7,7 @@
 
 use crate::{
     frames::slice,
+    repair::carried_rate::CarriedRate,
     repair::demand::{Demand, Part, Piece, Request, Wanted},
     repair::origin_timeout::OriginTimeout,
     repair::symbol_choice::choose,
@@ -75,15 +76,18 @@ pub(crate) struct Repairer {
     own_requests: BTreeMap<Incarnation, Time>,
     /// All places are taken until then: it is not looked for one before.
     full: Time,
+    carried: CarriedRate,
     budget: TokenBucket,
 }
 
 impl Repairer {
+    /// It sends at no more than this rate, and at no more than its part of what the medium carries.
     pub(crate) fn new(node: NodeId, now: Time, rate: Bitrate) -> Self {
-        let budget = TokenBucket::new(now, rate);
+        let mut carried = CarriedRate::new(now, rate);
+        let budget = TokenBucket::new(now, carried.for_repairs(now));
         let (demands, origins) = (BTreeMap::new(), BTreeMap::new());
         let (waiting, own_requests) = (TimerQueue::default(), BTreeMap::new());
-        Self { node, demands, waiting, origins, own_requests, full: now, budget }
+        Self { node, demands, waiting, origins, own_requests, full: now, carried, budget }
     }
 
     /// Requests kept.
@@ -338,6 +342,25 @@ impl Repairer {
         self.budget.on_sent(bytes);
     }
 
+    /// A datagram of so many bytes arrived; `shared` says that it is a repair or a request, which share a part of the
+    /// medium with what is sent here.
+    pub(crate) fn on_arrived(&mut self, now: Time, bytes: usize, shared: bool) {
+        self.carried.on_arrived(now, bytes);
+        if shared {
+            self.budget.on_others(now, bytes);
+        }
+    }
+
+    /// A publisher, or this node, says at which rate it may send.
+    pub(crate) fn on_told_rate(&mut self, now: Time, rate: Bitrate) {
+        self.carried.on_told(now, rate);
+    }
+
+    /// The rate at which it may send now.
+    pub(crate) fn rate(&self) -> Bitrate {
+        self.budget.rate()
+    }
+
     /// Others answer for an origin what this node has not heard anybody ask.
     pub(crate) fn on_left_to_others(
         &mut self,
@@ -352,6 +375,7 @@ impl Repairer {
 
     /// Whether the budget allows something more now.
     pub(crate) fn may_send(&mut self, now: Time) -> bool {
+        self.budget.set_rate(now, self.carried.for_repairs(now));
         self.budget.allows(now)
     }
     /// When it does.

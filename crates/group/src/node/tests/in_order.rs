@@ -23,6 +23,8 @@ fn late(in_order: bool) -> (Vec<u64>, Duration, Duration) {
         node.requester = Requester::new(in_order);
         // Of what it has sent already nothing is left over.
         node.repairer = Repairer::new(NodeId(number as u32 + 1), bus.now, Bitrate::mbps(1));
+        // What arrived before shows that the medium carries more than that.
+        node.repairer.on_arrived(bus.now, 160_000, false);
     }
     bus.subscribe(late, "#");
     let (began, step) = (bus.now, Duration::from_millis(20));
