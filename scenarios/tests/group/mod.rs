@@ -5,5 +5,7 @@ mod gateways;
 mod groups;
 mod history;
 mod partition;
+mod random_groups;
+mod sharing;
 mod together;
 mod turns;

@@ -1,0 +1,171 @@
+//! Publishers that find their rate share what the medium carries, and use it.
+
+use core::ops::Range;
+use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
+use fanfare_proto::{Bitrate, Duration, ReceiverConfig, SenderConfig, SessionConfig};
+use fanfare_scenarios::{chosen_seed, ms, secs};
+use fanfare_sim::{
+    Change, Flow, FlowId, FlowKind, Hop, Host, Hosts, Link, Medium, Place, Plan, Publication,
+    Queue, Report, Router, Until, jain_index, tcp,
+};
+
+/// What members share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shared {
+    /// The port of a switch to a subscriber; the publishers hear each other at once.
+    Port,
+    /// The line that all of what anybody sends goes over.
+    Line,
+    /// The air, in turns by packet.
+    Air,
+}
+
+fn member() -> SessionConfig {
+    SessionConfig {
+        sender: Some(SenderConfig::adaptive()),
+        receiver: Some(ReceiverConfig { objects_max: 1024, ..ReceiverConfig::default() }),
+        ..SessionConfig::default()
+    }
+}
+
+fn plan(seed: u64, shared: Shared, publishers: u16, rate: Bitrate, rtt: Duration) -> Plan {
+    let hosts = publishers + 1;
+    let mut plan = Plan::new(chosen_seed().unwrap_or(seed));
+    for _ in 0..hosts {
+        plan = plan.host(member());
+    }
+    let everything = Subscription::new(Filter::new("#").unwrap());
+    plan = plan.cooperate(Hosts::All, GroupConfig::default()).subscribe(Hosts::All, &everything);
+    let one_way = Link::default().delay(rtt / 2);
+    let queue = Queue::bdp(1.0, rtt.max(ms(50)));
+    let slow = Hop::from(one_way.rate(rate, 0)).queue(queue);
+    let wire = Hop::from(Link::wire());
+    match shared {
+        Shared::Port => {
+            for host in 0..publishers {
+                plan = plan.wire(Host(host), Router(0), wire);
+            }
+            let last = Host(publishers);
+            plan = plan.hop(Router(0), last, slow).hop(last, Router(0), Hop::from(one_way));
+        }
+        Shared::Line => {
+            plan = plan.hop(Router(0), Router(1), slow);
+            for host in 0..hosts {
+                plan = plan.hop(Host(host), Router(0), wire).hop(Router(1), Host(host), wire);
+            }
+        }
+        Shared::Air => {
+            let medium = Medium::new(rate).delay(rtt / 2).queue(queue);
+            plan = plan.medium(medium.nodes((0..hosts).map(Host)));
+        }
+    }
+    for host in 0..publishers {
+        let topic = Topic::new(&format!("share/{host}")).unwrap();
+        let begin = ms(1000 + 137 * u64::from(host));
+        plan =
+            plan.at(begin, Change::Publish(Host(host), Publication::new(topic, 50_000, 1 << 20)));
+    }
+    plan
+}
+
+/// What each publisher had of it, bit/s, and how much of it was used.
+fn shares(
+    report: &Report,
+    shared: Shared,
+    publishers: u16,
+    rate: Bitrate,
+    window: &Range<Duration>,
+) -> (Vec<f64>, f64) {
+    let hops: Vec<(Place, Place)> = match shared {
+        Shared::Port => vec![(Router(0).into(), Host(publishers).into())],
+        Shared::Line => vec![(Router(0).into(), Router(1).into())],
+        Shared::Air => (0..=publishers).map(|h| (Host(h).into(), Place::Medium(0))).collect(),
+    };
+    let mut each = vec![0.0; usize::from(publishers)];
+    let mut all = 0.0;
+    for (from, to) in hops {
+        let hop = report.hop(from, to).unwrap();
+        all += hop.bytes.bps(window);
+        for host in 0..publishers {
+            each[usize::from(host)] +=
+                hop.bytes_of.get(&FlowId::Host(Host(host))).map_or(0.0, |s| s.bps(window));
+        }
+    }
+    (each, all / rate.as_bps() as f64)
+}
+
+/// Checks that they share what is theirs and use it, from 20 s to 60 s.
+fn check(shared: Shared, rate: Bitrate, rtt: Duration, publishers: u16) {
+    let window = secs(20)..secs(60);
+    let report = plan(1, shared, publishers, rate, rtt).until(Until::Limit, secs(60)).run();
+    let (each, used) = shares(&report, shared, publishers, rate, &window);
+    let jain = jain_index(&each);
+    let dropped: u64 = report.hops.iter().map(|hop| hop.dropped).sum();
+    let what = format!(
+        "{shared:?} {} kbit/s {rtt:?} x{publishers}: Jain {jain:.3}, used {used:.3}, {dropped} dropped, {each:.0?}",
+        rate.as_bps() / 1000
+    );
+    eprintln!("{what}");
+    report.check(jain >= 0.9 && used >= 0.85, &what);
+}
+
+#[test]
+fn publishers_behind_a_port_share_it() {
+    for (publishers, rtt) in [(2, 2), (3, 50), (5, 2), (10, 50)] {
+        check(Shared::Port, Bitrate::mbps(1), ms(rtt), publishers);
+    }
+}
+
+#[test]
+fn publishers_on_a_line_share_it() {
+    for (publishers, rtt) in [(2, 50), (3, 2), (5, 50), (10, 50)] {
+        check(Shared::Line, Bitrate::mbps(1), ms(rtt), publishers);
+    }
+}
+
+#[test]
+fn publishers_on_a_radio_share_it() {
+    for (publishers, rtt) in [(2, 2), (3, 50), (5, 2), (10, 50)] {
+        check(Shared::Air, Bitrate::mbps(1), ms(rtt), publishers);
+    }
+}
+
+#[test]
+fn publishers_that_start_behind_a_port_of_ten_megabits_do_not_overrun_it() {
+    // The others hear each other at any rate, and answer first.
+    for (publishers, seed) in [(2, 1), (3, 1), (3, 2)] {
+        let plan = plan(seed, Shared::Port, publishers, Bitrate::mbps(10), ms(2));
+        let report = plan.until(Until::Limit, secs(12)).run();
+        let port = report.hop(Router(0), Host(publishers)).unwrap();
+        let what = format!("{} of {} packets were dropped", port.dropped, port.came);
+        report.check(port.dropped * 5 < port.came, &what);
+    }
+}
+
+/// All media, rates, round trips and numbers of publishers, with a seed from `FANFARE_SEED`: minutes.
+#[test]
+#[ignore = "takes minutes"]
+fn publishers_share_every_medium() {
+    for shared in [Shared::Port, Shared::Line, Shared::Air] {
+        for (mbps, rtt) in [(1, 2), (1, 50), (10, 2), (10, 50)] {
+            for publishers in [2, 3, 5, 10] {
+                check(shared, Bitrate::mbps(mbps), ms(rtt), publishers);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tcp_beside_a_group_keeps_two_fifths_of_the_line() {
+    for (publishers, rtt, seed) in [(1, 20, 1), (1, 50, 2), (1, 100, 3)] {
+        let rate = Bitrate::mbps(1);
+        let flow = Flow::new(Router(0), Router(1), FlowKind::tcp(tcp::Config::default()));
+        let report = plan(seed, Shared::Line, publishers, rate, ms(rtt))
+            .flow(flow.during(secs(5)..Duration::MAX))
+            .until(Until::Limit, secs(65))
+            .run();
+        let share = report.flows[0].received.bps(&(secs(15)..secs(65))) / 1e6;
+        eprintln!("{publishers} beside a TCP, {rtt} ms: {share:.2}");
+        report.check(share >= 0.4, &format!("{rtt} ms: TCP has {share:.2} of the line"));
+    }
+}
