@@ -42,6 +42,14 @@ pub(crate) fn judge_choice(
             "name the one to the others: fanfare doctor --interface NAME \
              (ip -brief address lists them)",
         ),
+        Ok(interface) if !interface.multicast => Finding::warn(
+            "interfaces.no_multicast",
+            format!("{interface} has no MULTICAST flag: it is used all the same"),
+            format!(
+                "if others hear nothing: ip link set dev {} multicast on, or fanfare send --to HOSTS",
+                interface.name
+            ),
+        ),
         Ok(interface) => Finding::ok(
             "interfaces.ok",
             format!("{interface}: up, multicast, MTU {}", interface.mtu),
@@ -60,7 +68,6 @@ fn judge_error(group: IpAddr, error: &OpenError) -> Finding {
             format!("{} carry multicast: {}", usable.len(), names(usable)),
         ),
         OpenError::InterfaceDown { interface, .. } => is_down(interface),
-        OpenError::NoMulticast { interface, .. } => has_no_flag(interface),
         OpenError::NoAddress { interface, .. } => has_no_address(group, interface),
         other => Finding::bad(
             "interfaces.none",
@@ -99,11 +106,11 @@ fn has_no_address(group: IpAddr, interface: &str) -> Finding {
 
 /// What keeps a port from carrying the group.
 fn lacks(group: IpAddr, port: &Interface) -> Option<Finding> {
-    match (port.up, port.multicast, port.address_towards(group)) {
+    match (port.up, port.address_towards(group), port.multicast) {
         (false, ..) => Some(is_down(&port.name)),
-        (true, false, _) => Some(has_no_flag(&port.name)),
-        (true, true, None) => Some(has_no_address(group, &port.name)),
-        (true, true, Some(_)) => None,
+        (true, None, _) => Some(has_no_address(group, &port.name)),
+        (true, Some(_), false) => Some(has_no_flag(&port.name)),
+        (true, Some(_), true) => None,
     }
 }
 
@@ -230,11 +237,6 @@ mod tests {
                 OpenError::InterfaceDown { interface: interface(), usable: usable() },
                 "bad   interfaces  eth1 is down or has no carrier; \
                  do: ip link set dev eth1 up; and look at its cable",
-            ),
-            (
-                OpenError::NoMulticast { interface: interface(), usable: usable() },
-                "bad   interfaces  eth1 has no MULTICAST flag; \
-                 do: ip link set dev eth1 multicast on",
             ),
             (
                 OpenError::NoAddress { interface: interface(), group: GROUP, usable: usable() },

@@ -9,8 +9,9 @@ use crate::interface::{Interface, interfaces};
 ///
 /// With `requested`, the interface of that name or own address, which must be able to carry the
 /// group. Without: the only usable one that is not loopback; among several, the one to which the
-/// routing table sends the group; loopback when there is nothing else. It never guesses among
-/// several: see [`OpenError::Ambiguous`].
+/// routing table sends the group; one without the MULTICAST flag, such as WireGuard's, if the routing table
+/// leads there; loopback when there is nothing else. It never guesses among several: see
+/// [`OpenError::Ambiguous`].
 pub fn choose_interface(group: IpAddr, requested: Option<&str>) -> Result<Interface, OpenError> {
     let all = interfaces().map_err(|source| OpenError::Enumerate { source })?;
     choose(all, group, requested, || route_source(group))
@@ -28,11 +29,19 @@ pub(crate) fn choose(
     if let Some(requested) = requested {
         return choose_requested(all, group, requested);
     }
-    let (loopback, mut usable): (Vec<_>, Vec<_>) =
-        all.into_iter().filter(|interface| interface.serves(group)).partition(|i| i.loopback);
+    let serving = all.into_iter().filter(|interface| interface.serves(group));
+    let (loopback, others): (Vec<_>, Vec<_>) = serving.partition(|i| i.loopback);
+    let (mut usable, mut unmarked): (Vec<_>, Vec<_>) =
+        others.into_iter().partition(|i| i.multicast);
+    let source = (usable.len() != 1).then(route_source).flatten();
+    let leads = |i: &Interface| source.is_some_and(|source| i.addresses.contains(&source));
+    if usable.is_empty() {
+        // Without the MULTICAST flag it is taken where the routing table leads there.
+        unmarked.retain(leads);
+        usable.append(&mut unmarked);
+    }
     if usable.len() > 1 {
-        let source = route_source();
-        let routed = usable.iter().position(|i| source.is_some_and(|s| i.addresses.contains(&s)));
+        let routed = usable.iter().position(leads);
         let Some(routed) = routed else {
             return Err(OpenError::Ambiguous { group, usable });
         };
@@ -59,9 +68,6 @@ fn choose_requested(
     let interface = found.name.clone();
     if !found.up {
         return Err(OpenError::InterfaceDown { interface, usable: usable() });
-    }
-    if !found.multicast && !found.loopback {
-        return Err(OpenError::NoMulticast { interface, usable: usable() });
     }
     if found.address_towards(group).is_none() {
         return Err(OpenError::NoAddress { interface, group, usable: usable() });
@@ -93,6 +99,23 @@ pub(crate) fn route_source(destination: IpAddr) -> Option<IpAddr> {
 pub fn interface_towards(host: IpAddr) -> Option<Interface> {
     let source = route_source(host)?;
     interfaces().ok()?.into_iter().find(|one| one.addresses.contains(&source))
+}
+
+/// Whether this machine, or the interface of this name or address, has IPv6 addresses and no IPv4 address,
+/// the loopback interface left aside: a group of IPv4 reaches nobody from here then.
+pub fn has_only_ipv6(requested: Option<&str>) -> bool {
+    interfaces().is_ok_and(|all| only_ipv6(&all, requested))
+}
+
+fn only_ipv6(all: &[Interface], requested: Option<&str>) -> bool {
+    let address: Option<IpAddr> = requested.and_then(|text| text.parse().ok());
+    let is_it = |one: &&Interface| match requested {
+        Some(name) => one.name == name || address.is_some_and(|ip| one.addresses.contains(&ip)),
+        None => true,
+    };
+    let meant = all.iter().filter(|one| one.up && !one.loopback).filter(is_it);
+    let mut addresses = meant.flat_map(|one| &one.addresses).peekable();
+    addresses.peek().is_some() && addresses.all(IpAddr::is_ipv6)
 }
 
 #[cfg(test)]
@@ -153,14 +176,43 @@ mod tests {
 
     #[test]
     fn a_requested_interface_must_be_able_to_carry_the_group() {
-        let plain = Interface { multicast: false, ..interface("tun0", 4, &["10.2.0.2"]) };
         let down = Interface { up: false, ..interface("eth1", 3, &["10.1.0.2"]) };
-        let all = [lo(), plain, down, interface("eth2", 5, &["fe80::1"])];
-        assert_eq!(chosen(&all, Some("tun0"), None), "interface.no_multicast");
+        let all = [lo(), down, interface("eth2", 5, &["fe80::1"])];
         assert_eq!(chosen(&all, Some("eth1"), None), "interface.down");
         assert_eq!(chosen(&all, Some("eth2"), None), "interface.no_address");
         assert_eq!(chosen(&all, Some("eth9"), None), "interface.unknown");
         assert_eq!(chosen(&all, Some("lo"), None), "lo");
+    }
+
+    #[test]
+    fn an_interface_without_the_multicast_flag_is_taken_by_name_or_where_the_route_leads_there() {
+        let plain = |name, index, address: &str| Interface {
+            multicast: false,
+            ..interface(name, index, &[address])
+        };
+        let (wg0, tun0) = (plain("wg0", 4, "10.2.0.2"), plain("tun0", 5, "10.3.0.2"));
+        let only = [lo(), wg0.clone(), tun0];
+        assert_eq!(chosen(&only, Some("wg0"), None), "wg0");
+        assert_eq!(chosen(&only, Some("10.2.0.2"), None), "wg0");
+        assert_eq!(chosen(&only, None, Some("10.2.0.2")), "wg0");
+        assert_eq!(chosen(&only, None, Some("10.3.0.2")), "tun0");
+        assert_eq!(chosen(&only, None, None), "lo", "no route says where");
+        let beside = [lo(), wg0, interface("eth0", 2, &["10.0.0.2"])];
+        assert_eq!(chosen(&beside, None, Some("10.2.0.2")), "eth0", "one that has it goes first");
+    }
+
+    #[test]
+    fn a_machine_has_only_ipv6_where_no_interface_that_is_meant_has_an_ipv4_address() {
+        let six = interface("eth0", 2, &["fe80::1", "fd00::1"]);
+        let both = interface("eth1", 3, &["10.0.0.2", "fd00::2"]);
+        let down = Interface { up: false, ..interface("eth2", 4, &["10.1.0.2"]) };
+        let only = |all: &[Interface], requested| only_ipv6(all, requested);
+        assert!(only(&[lo(), six.clone(), down.clone()], None));
+        assert!(!only(&[lo(), six.clone(), both.clone()], None));
+        assert!(only(&[lo(), six.clone(), both.clone()], Some("eth0")));
+        assert!(only(&[lo(), six.clone(), both], Some("fd00::1")));
+        assert!(!only(&[lo(), down], None), "nothing at all is no IPv6");
+        assert!(!only(&[lo(), six], Some("eth9")));
     }
 
     #[test]

@@ -35,13 +35,6 @@ pub enum OpenError {
         /// Interfaces that would do for the group.
         usable: Vec<Interface>,
     },
-    /// The interface cannot do multicast.
-    NoMulticast {
-        /// Its name.
-        interface: String,
-        /// Interfaces that would do for the group.
-        usable: Vec<Interface>,
-    },
     /// The interface has no address of the group's family.
     NoAddress {
         /// Its name.
@@ -114,7 +107,6 @@ impl OpenError {
             Self::NotMulticast { .. } => "group.not_multicast",
             Self::NoSuchInterface { .. } => "interface.unknown",
             Self::InterfaceDown { .. } => "interface.down",
-            Self::NoMulticast { .. } => "interface.no_multicast",
             Self::NoAddress { .. } => "interface.no_address",
             Self::Ambiguous { .. } => "interface.ambiguous",
             Self::NoInterface { .. } => "interface.none",
@@ -147,10 +139,6 @@ impl fmt::Display for OpenError {
             }
             Self::InterfaceDown { interface, usable } => {
                 write!(f, "interface ({interface}): it is down or has no carrier. ")?;
-                advise(f, usable)
-            }
-            Self::NoMulticast { interface, usable } => {
-                write!(f, "interface ({interface}): it does not carry multicast. ")?;
                 advise(f, usable)
             }
             Self::NoAddress { interface, group, usable } => {

@@ -53,9 +53,10 @@ impl Interface {
         }
     }
 
-    /// Whether a group of `destination`'s family can be used here.
+    /// Whether a group of `destination`'s family can be used here. The MULTICAST flag decides nothing: a
+    /// WireGuard interface has none, and Linux joins groups and sends to them there all the same.
     pub fn serves(&self, destination: IpAddr) -> bool {
-        self.up && (self.multicast || self.loopback) && self.address_towards(destination).is_some()
+        self.up && self.address_towards(destination).is_some()
     }
 }
 

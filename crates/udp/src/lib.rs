@@ -47,7 +47,7 @@ pub mod wait;
 mod watch;
 
 pub use address::{GroupSpec, GroupSpecError};
-pub use choice::{choose_interface, interface_towards};
+pub use choice::{choose_interface, has_only_ipv6, interface_towards};
 pub use config::Awaited;
 pub use config::{EndpointConfig, Role};
 pub use endpoint::{ChosenInterface, Endpoint};

@@ -11,9 +11,9 @@ pub(crate) use plain::*;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux {
     use libc::{
-        AF_INET6, IP_PKTINFO, IPPROTO_IP, IPPROTO_IPV6, IPV6_RECVPKTINFO, SO_RCVBUFFORCE,
-        SO_TIMESTAMPNS, SOL_SOCKET, SOL_UDP, UDP_GRO, UDP_SEGMENT, c_int, getsockopt, setsockopt,
-        sockaddr_storage,
+        AF_INET6, IP_MTU_DISCOVER, IP_PKTINFO, IP_PMTUDISC_DONT, IPPROTO_IP, IPPROTO_IPV6,
+        IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT, IPV6_RECVPKTINFO, SO_RCVBUFFORCE, SO_TIMESTAMPNS,
+        SOL_SOCKET, SOL_UDP, UDP_GRO, UDP_SEGMENT, c_int, getsockopt, setsockopt, sockaddr_storage,
     };
     use std::io;
     use std::net::Ipv6Addr;
@@ -48,6 +48,14 @@ mod linux {
     /// too little room for control messages and the ECN mark of coalesced datagrams is lost.
     pub(crate) fn stop_receive_timestamps(socket: &impl AsFd) -> io::Result<()> {
         unless_unknown(set_int(socket, SOL_SOCKET, SO_TIMESTAMPNS, 0))
+    }
+
+    /// Fragments longer datagrams than the link takes, which quinn-udp has switched off.
+    pub(crate) fn let_fragment(socket: &impl AsFd, ipv6: bool) -> io::Result<()> {
+        match ipv6 {
+            false => set_int(socket, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT),
+            true => set_int(socket, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT),
+        }
     }
 
     /// Systems that only speak as Linux does (qemu-user, gVisor) lack some options; what works without
@@ -152,6 +160,10 @@ mod plain {
 
     /// Windows goes on: a run is cut by the length that comes with it.
     pub(crate) fn stop_coalescing(_: &impl AsFd) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn let_fragment(_: &impl AsFd, _: bool) -> io::Result<()> {
         Ok(())
     }
 

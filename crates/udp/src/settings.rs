@@ -47,6 +47,18 @@ impl Endpoint {
         }
     }
 
+    /// Lets this system, and routers of IPv4, fragment datagrams that are longer than a link takes. They are
+    /// refused otherwise. For datagrams of others, whose length is theirs to choose.
+    ///
+    /// # Errors
+    /// What the system says; one that has no such option is left as it is.
+    pub fn let_fragment(&self) -> io::Result<()> {
+        crate::option::let_fragment(
+            &self.transmitter.receive_socket.socket,
+            self.config.group.is_ipv6(),
+        )
+    }
+
     /// The upper six bits of the traffic class of what is sent from now on.
     pub fn set_dscp(&self, dscp: u8) {
         self.transmitter.set_dscp(dscp);
