@@ -111,6 +111,10 @@ impl<E: Engine> Driver<E> {
             let (code, text) = (reach.code(), reach.to_string());
             self.outbox.push(Trouble::Reach { code, text }.into());
         }
+        while let Some(short) = self.sealed.poll_short_path() {
+            let text = short.to_string();
+            self.outbox.push(Trouble::Reach { code: "reach.mtu", text }.into());
+        }
     }
 
     /// Passes on to other receivers, and takes what they have passed on.

@@ -121,6 +121,12 @@ impl Fanout {
         self.begins = (!self.multicast).then_some(now + FIRST);
     }
 
+    /// Sends to these hosts from the start: none of them answers. `most`: the rate that may be used.
+    pub(crate) fn push_to(&mut self, hosts: &[SocketAddr], most: Bitrate, now: Time) {
+        self.caller = Some(Caller::new(self.group, hosts, most, secret()).one_way());
+        self.hosts.extend(hosts.iter().map(|host| Host::new(now, *host, 0, false)));
+    }
+
     /// Finds hosts that do not hear the group: calls go there, to all hosts of the link.
     /// `most`: the rate that may be used.
     pub(crate) fn call(&mut self, everybody: SocketAddr, most: Bitrate) {
@@ -414,6 +420,20 @@ mod tests {
         fanout.name(&named, Bitrate::mbps(100), at(0));
         hosts.iter().for_each(|last| fanout.on_found(at(0), found(*last)));
         fanout
+    }
+
+    #[test]
+    fn where_nobody_answers_all_hosts_are_sent_everything_at_once_and_told_so() {
+        let mut fanout = Fanout::new(group(), 7, false);
+        fanout.push_to(&[2, 3, 4].map(address), Bitrate::mbps(100), at(0));
+        assert!(!fanout.waits(at(0)));
+        let told: Vec<SocketAddr> =
+            std::iter::from_fn(|| fanout.poll_message(at(0))).map(|(to, _)| to).collect();
+        assert_eq!(told, [2, 3, 4].map(address));
+        for seconds in [0, 5, 3_600] {
+            assert_eq!(destinations(&mut fanout, at(seconds)), [2, 3, 4].map(address));
+        }
+        assert_eq!(fanout.poll_news(at(9)), None);
     }
 
     #[test]

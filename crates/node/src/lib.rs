@@ -19,7 +19,7 @@
 //! - [`stream`]: bytes without an end, written and read like a pipe's
 //! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `fanout`, `reach`, `waker`,
 //!   `moderation`, `reading`, `outbox`, `outgoing`, `chance`, `test_drop`: its parts; `sealed`: between
-//!   it and its sockets; `serving`: receivers that pass on to each other;
+//!   it and its sockets; `path_mtu`: datagrams that are too long for a path; `serving`: receivers that pass on to each other;
 //!   [`Stopper`]: asks it to end
 
 pub mod bridge;
@@ -36,6 +36,7 @@ mod moderation;
 mod network;
 mod outbox;
 mod outgoing;
+mod path_mtu;
 mod reach;
 mod reading;
 mod sealed;
@@ -57,7 +58,9 @@ pub use fanfare_policy as policy;
 pub use fanfare_proto as proto;
 pub use fanfare_seal as seal;
 pub use fanfare_serve as serve;
-pub use fanfare_udp::{GroupSpec, GroupSpecError, Interface, OpenError, interfaces, scoped_host};
+pub use fanfare_udp::{
+    GroupSpec, GroupSpecError, Interface, OpenError, has_only_ipv6, interfaces, scoped_host,
+};
 pub use fanfare_wire::FieldSize;
 pub use join_error::JoinError;
 pub use network::Network;

@@ -56,8 +56,9 @@ pub struct Network {
     fit: Fit,
     /// Bytes of other headers beside those of a message.
     pub(crate) beside: u16,
-    /// An interface that is not there yet is waited for.
+    /// An interface that is down or has no address is waited for, and one that nobody knows yet.
     awaits: bool,
+    awaits_unknown: bool,
     keys: Option<Keys>,
     /// Single hosts that what is for the group goes to, and whether it goes to the group, too.
     hosts: (Vec<SocketAddr>, bool),
@@ -65,6 +66,8 @@ pub struct Network {
     serves: Settings,
     /// Each host is sent everything from here.
     copies_only: bool,
+    /// Nobody answers.
+    one_way: bool,
     /// Hosts that do not hear the group are looked for; unless this is not wanted.
     finds_deaf: bool,
     multicast_only: bool,
@@ -90,10 +93,12 @@ impl Default for Network {
             fit: Fit::Given,
             beside: 0,
             awaits: false,
+            awaits_unknown: false,
             keys: None,
             hosts: (Vec::new(), true),
             serves: Settings::default(),
             copies_only: false,
+            one_way: false,
             finds_deaf: false,
             multicast_only: false,
             only_sender: None,
@@ -137,6 +142,14 @@ impl Network {
         self
     }
 
+    /// As [`Self::await_interface`], and wait also where there is no interface of this name: a VPN, a VLAN
+    /// or a card on USB may come later. For services: a person may have mistyped the name.
+    #[must_use]
+    pub fn await_unknown_interface(mut self) -> Self {
+        (self.awaits, self.awaits_unknown) = (true, true);
+        self
+    }
+
     /// Send what is for the group to each of these hosts, by unicast; `multicast`: to the group's
     /// address as well. A host that answers by the group is sent no copies. There must be one
     /// address of the group's family for each.
@@ -176,7 +189,19 @@ impl Network {
         let copies_only = self.copies_only;
         let finds_deaf = self.finds_deaf;
         let (node, most) = (self.node_id.map_or(0, |id| id.0), self.sender.rate);
-        Ok(Wiring { sealed, hosts, copies_only, finds_deaf, node, most, serving, test_drop })
+        let one_way = self.one_way;
+        let wiring = Wiring {
+            sealed,
+            hosts,
+            copies_only,
+            one_way,
+            finds_deaf,
+            node,
+            most,
+            serving,
+            test_drop,
+        };
+        Ok(wiring)
     }
 
     /// How it passes on to other receivers what single hosts are sent. Default: all that it is given for
@@ -199,6 +224,11 @@ impl Network {
     /// that of [`SenderConfig::default`].
     #[must_use]
     pub fn unanswered(mut self) -> Self {
+        self.one_way = true;
+        if self.fit == Fit::Any {
+            // Nobody can say that longer packets than Ethernet's do not arrive.
+            self.fit = Fit::Shorter;
+        }
         if self.sender.congestion == CongestionControl::Auto {
             self.sender.congestion = CongestionControl::Fixed;
             if self.sender.rate == SenderConfig::RATE_MAX {

@@ -2,7 +2,7 @@
 //!
 //! Whoever owns an endpoint sends and receives through this, whatever is in the messages: files, groups,
 //! layers, one receiver or many. Without a key nothing is changed, and sealed datagrams are dropped and
-//! told.
+//! told. Messages that are too long for a path go in fragments, each sealed ([`crate::path_mtu`]).
 
 use std::{
     fmt, io,
@@ -17,6 +17,7 @@ use fanfare_serve::SessionName;
 use fanfare_udp::{Ecn, Endpoint};
 
 use crate::join_error::JoinError;
+use crate::path_mtu::{FragmentCut, PathMtu, ShortPath};
 
 /// Where keys come from that change while a program runs.
 pub trait KeySource: fmt::Debug + Send + Sync {
@@ -104,6 +105,9 @@ pub struct Sealed {
     /// A run, opened.
     opened: Vec<u8>,
     follower: Option<Follower>,
+    path_mtu: PathMtu,
+    /// How the batch in `sealed` was cut.
+    cut: Option<FragmentCut>,
 }
 
 impl Sealed {
@@ -124,7 +128,10 @@ impl Sealed {
         let (sealed, opened) = (Vec::new(), Vec::new());
         let source = keys.and_then(|keys| keys.source.clone());
         let follower = source.map(|source| Follower { source, known: 0, next: Time::ZERO });
-        Ok(Self { kind, sealed, taken: None, hello: None, opened, follower })
+        let overhead = keys.map_or(0, Keys::overhead);
+        let path_mtu = PathMtu::new(overhead, silent);
+        let (taken, hello, cut) = (None, None, None);
+        Ok(Self { kind, sealed, taken, hello, opened, follower, path_mtu, cut })
     }
 
     /// Bytes that each message becomes longer by.
@@ -145,7 +152,7 @@ impl Sealed {
 
     /// What is sent next is another batch than before, whatever became of that.
     pub fn begin(&mut self) {
-        (self.taken, self.hello) = (None, None);
+        (self.taken, self.hello, self.cut) = (None, None, None);
     }
 
     /// Sends messages of `size` bytes each, the last may be shorter; how many bytes the socket has taken.
@@ -162,28 +169,83 @@ impl Sealed {
         ecn: Option<Ecn>,
         bytes: &[u8],
     ) -> io::Result<usize> {
-        let Kind::Sealed(seal) = &mut self.kind else {
-            return endpoint.send(to, size, ecn, bytes);
-        };
-        let at = moment(now);
-        let from = if let Some(from) = self.taken {
-            from
-        } else {
-            self.sealed.clear();
-            // It tells the number of the first of them.
-            self.hello = seal.greet(at, to);
-            bytes.chunks(size.max(1)).for_each(|message| seal.seal(at, message, &mut self.sealed));
-            0
+        loop {
+            match self.send_cut(now, endpoint, to, size, ecn, bytes) {
+                Err(error) if is_too_long(&error) => {
+                    let size = self.cut.map_or(size.min(bytes.len()), FragmentCut::len);
+                    if !self.path_mtu.on_refused(now, to, size) {
+                        return Err(error);
+                    }
+                    // Nothing of it went out: no number is used twice.
+                    self.begin();
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Whole, or in fragments.
+    fn send_cut(
+        &mut self,
+        now: Time,
+        endpoint: &Endpoint,
+        to: SocketAddr,
+        size: usize,
+        ecn: Option<Ecn>,
+        bytes: &[u8],
+    ) -> io::Result<usize> {
+        let message = size.min(bytes.len());
+        if self.taken.is_none() {
+            self.cut = self.path_mtu.cut(now, to, message);
+        }
+        if self.cut.is_none() && matches!(self.kind, Kind::Clear(_)) {
+            let sent = endpoint.send(to, size, ecn, bytes)?;
+            self.path_mtu.on_sent(now, to, message, sent.div_ceil(size.max(1)));
+            return Ok(sent);
+        }
+        let from = match self.taken {
+            Some(from) => from,
+            None => {
+                self.prepare(now, to, size, bytes);
+                0
+            }
         };
         self.taken = Some(from);
         if let Some(hello) = &self.hello {
             endpoint.send(to, hello.len(), None, hello)?;
             self.hello = None;
         }
-        let (rest, long) = (&self.sealed[from..], size + seal.overhead());
+        let plain = self.cut.map_or(size, FragmentCut::len);
+        let (rest, long) = (self.sealed.get(from..).unwrap_or_default(), plain + self.overhead());
         let sent = endpoint.send(to, long, ecn, rest)?;
+        self.path_mtu.on_sent(now, to, plain.min(rest.len()), sent.div_ceil(long));
+        let is_all = sent >= rest.len();
         self.taken = Some(from + sent);
-        Ok(if sent >= rest.len() { bytes.len() } else { sent / long * size })
+        let fragments = self.cut.map_or(1, |cut| cut.count);
+        Ok(if is_all { bytes.len() } else { sent / long / fragments * size })
+    }
+
+    /// The batch as it goes out.
+    fn prepare(&mut self, now: Time, to: SocketAddr, size: usize, bytes: &[u8]) {
+        let Self { kind, sealed, hello, path_mtu, cut, .. } = self;
+        let at = moment(now);
+        sealed.clear();
+        if let Kind::Sealed(seal) = kind {
+            // It tells the number of the first of them.
+            *hello = seal.greet(at, to);
+        }
+        let mut put = |message: &[u8]| match kind {
+            Kind::Clear(_) => sealed.extend_from_slice(message),
+            Kind::Sealed(seal) => {
+                seal.seal(at, message, sealed);
+            }
+        };
+        for message in bytes.chunks(size.max(1)) {
+            match cut {
+                None => put(message),
+                Some(cut) => cut.fragment(path_mtu.next_id(), message, &mut put),
+            }
+        }
     }
 
     /// Gives `each` the datagrams of one message that goes out by another socket than [`Self::send`]'s.
@@ -226,6 +288,9 @@ impl Sealed {
         stride: usize,
         mut each: impl FnMut(&[u8], usize),
     ) {
+        let path_mtu = &mut self.path_mtu;
+        let mut each =
+            |run: &[u8], stride: usize| path_mtu.take(now, source, run, stride, &mut each);
         let seal = match &mut self.kind {
             Kind::Clear(keyless) => {
                 let is_sealed = match whom {
@@ -263,6 +328,13 @@ impl Sealed {
 
     /// Says what is to be said beside messages, and takes new keys when it is time.
     pub fn advance(&mut self, now: Time, endpoint: &Endpoint) {
+        self.path_mtu.advance(now);
+        while let Some((to, message)) = self.path_mtu.poll_message() {
+            // It goes at once and whole: what is lost, or refused, is a sign, too.
+            self.seal_one(now, to, &message, |datagram| {
+                let _ = endpoint.send(to, datagram.len().max(1), None, datagram);
+            });
+        }
         let Kind::Sealed(seal) = &mut self.kind else { return };
         let at = moment(now);
         if let Some(keys) = self.follower.as_mut().and_then(|follower| follower.poll(now)) {
@@ -282,13 +354,19 @@ impl Sealed {
     /// When [`Self::advance`] has something to say.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Time> {
-        match &self.kind {
+        let keys = match &self.kind {
             Kind::Clear(_) => None,
             Kind::Sealed(seal) => {
                 let look = self.follower.as_ref().map(|follower| follower.next);
                 seal.next_timeout().into_iter().chain(look).min()
             }
-        }
+        };
+        keys.into_iter().chain(self.path_mtu.next_timeout()).min()
+    }
+
+    /// A host whose path has a smaller MTU than this machine's, once for each.
+    pub(crate) fn poll_short_path(&mut self) -> Option<ShortPath> {
+        self.path_mtu.poll_news()
     }
 
     /// What people are to be told now of datagrams that were dropped.
@@ -298,6 +376,13 @@ impl Sealed {
             Kind::Sealed(seal) => seal.poll_notice(now),
         }
     }
+}
+
+/// EMSGSIZE of Linux, and of the BSDs: a datagram is longer than the link or the path takes.
+fn is_too_long(error: &io::Error) -> bool {
+    let number = if cfg!(any(target_os = "linux", target_os = "android")) { 90 } else { 40 };
+    // Winsock's WSAEMSGSIZE.
+    error.raw_os_error().is_some_and(|raw| raw == if cfg!(windows) { 10_040 } else { number })
 }
 
 fn salt() -> Result<fanfare_seal::Salt, JoinError> {

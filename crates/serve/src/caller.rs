@@ -72,6 +72,8 @@ pub struct Caller {
     /// Every host of the link, where all are called.
     everybody: Option<SocketAddr>,
     named: Vec<NamedHost>,
+    /// Nobody answers: named hosts are told that they are sent to.
+    one_way: bool,
     budget: Budget,
     /// Messages that have gone to the group, and those of them before the last call.
     messages: u32,
@@ -101,6 +103,7 @@ impl Caller {
             group,
             everybody: None,
             named: named.collect(),
+            one_way: false,
             budget: Budget::new(most),
             messages: 0,
             called: 0,
@@ -115,6 +118,13 @@ impl Caller {
     /// Calls all hosts of the link, too, by this address: what they miss is missed in the group.
     pub fn call_all(&mut self, everybody: SocketAddr) {
         self.everybody = Some(everybody);
+    }
+
+    /// Nobody answers: it tells each named host that it sends there, and waits for none.
+    #[must_use]
+    pub fn one_way(mut self) -> Self {
+        self.one_way = true;
+        self
     }
 
     /// The group has another address now.
@@ -219,7 +229,8 @@ impl Caller {
         let number = self.named.iter().position(|named| named.next <= now)?;
         let named = self.named.get_mut(number)?;
         named.next = now
-            + match (named.found, named.calls < QUICK_COUNT) {
+            + match (named.found || self.one_way, named.calls < QUICK_COUNT) {
+                (true, true) if self.one_way => QUICK,
                 (true, _) => REMIND,
                 (false, true) => QUICK,
                 (false, false) => CALM,
@@ -230,7 +241,11 @@ impl Caller {
         }
         named.calls = named.calls.saturating_add(1);
         let to = named.address;
-        Some((to, self.call(number as u16, to.port()).encode(sender)))
+        let message = match self.one_way {
+            true => Message::Push { called: to.port(), session: self.group.into() },
+            false => self.call(number as u16, to.port()),
+        };
+        Some((to, message.encode(sender)))
     }
 
     /// When there is a call to be sent.
@@ -243,7 +258,7 @@ impl Caller {
     /// True if a host was named, and none has answered yet.
     #[must_use]
     pub fn is_alone(&self) -> bool {
-        !self.named.is_empty() && self.named.iter().all(|named| !named.found)
+        !self.one_way && !self.named.is_empty() && self.named.iter().all(|named| !named.found)
     }
 
     /// Answers that there was no room for.

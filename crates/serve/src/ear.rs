@@ -218,6 +218,29 @@ impl Ear {
         deaf.then(|| caller.answer())
     }
 
+    /// A sender sends to this host alone in this session, and hears no answer: what comes by this door is
+    /// taken from now on. The way of a data diode is shown by nothing else.
+    pub(crate) fn on_push(
+        &mut self,
+        now: Time,
+        speaker: SenderIdentity,
+        session: SessionName,
+        door: SocketDoor,
+        port: u16,
+    ) {
+        // A host is meant by the address that this came to: it has no number.
+        let call = Called { messages: 0, host: 0, port };
+        if self.on_call(now, speaker, session, call, 0).is_none()
+            && !self.callers.iter().any(|caller| caller.speaker == speaker)
+        {
+            return;
+        }
+        let admitted = AdmittedPath { address: speaker.address, door };
+        for caller in self.callers.iter_mut().filter(|caller| caller.speaker == speaker) {
+            (caller.admitted, caller.served) = (Some(admitted), Some(now));
+        }
+    }
+
     /// The sender wants to see this. What to answer. It may speak from another address than it has called
     /// from: a router in between can give it one for each way. By the door of the machine it speaks only
     /// where no other leads here.
@@ -300,6 +323,26 @@ mod tests {
         assert!(ear.on_cookie(at(2), speaker(), SocketDoor::Own, 5, 99).is_some());
         assert!(!ear.is_admitted(machine) && ear.is_admitted(own()));
         assert_eq!(ear.on_cookie(at(3), speaker(), SocketDoor::Machine, 5, 98), None);
+    }
+
+    #[test]
+    fn a_sender_that_hears_no_answer_is_admitted_where_its_session_source_and_id_are_right() {
+        let joined = JoinedSession::new(session(1));
+        let source = |last: u8| Some(IpAddr::from([10, 0, 0, last]));
+        let machine = AdmittedPath { door: SocketDoor::Machine, ..own() };
+        for (joined, name, port, admits) in [
+            (joined, session(1), 6003, true),
+            (joined, session(2), 6003, false),
+            (joined, session(1), 7000, true),
+            (JoinedSession { source: source(2), ..joined }, session(1), 6003, false),
+            (JoinedSession { address: source(2), ..joined }, session(1), 6003, false),
+            (JoinedSession { sender: Some(8), ..joined }, session(1), 6003, false),
+        ] {
+            let mut ear = Ear::new(joined);
+            ear.on_push(at(0), speaker(), name, SocketDoor::Machine, port);
+            assert_eq!(ear.is_admitted(machine), admits, "{joined:?} {name:?} {port}");
+            assert!(!ear.is_admitted(own()));
+        }
     }
 
     #[test]

@@ -70,6 +70,9 @@ impl CallGreeter {
     ) -> bool {
         match *message {
             Message::Call { .. } if door == SocketDoor::Group => self.ear.on_group(speaker),
+            Message::Push { called, session } => {
+                self.ear.on_push(now, speaker, session, door, called);
+            }
             Message::Call { messages, host, called, session } => {
                 let call = Called { messages, host, port: called };
                 if let Some(answer) = self.ear.on_call(now, speaker, session, call, nonce) {

@@ -216,7 +216,7 @@ impl<M: Copy> Member<M> {
                     self.unanswered = Some(from.ip());
                 }
             }
-            Message::Call { .. } | Message::Cookie { host: NO_HOST, .. } => {
+            Message::Call { .. } | Message::Push { .. } | Message::Cookie { host: NO_HOST, .. } => {
                 let nonce = self.rng.next_u64();
                 self.greeter.on_message(now, speaker, door, &message, nonce);
             }

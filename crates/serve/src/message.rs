@@ -11,6 +11,8 @@
 //!           16), port (2)
 //! 8 here:   255, nonce (8), cookie (8; 0 at first), number of the host (2, as in the call), port to which
 //!           everything is to be sent (2; 0: the one that this came from)
+//! 9 push:   255, port that is called (2), the session as in the call. The sender sends to this host alone,
+//!           and hears no answer
 //! ```
 //! The flags of a status: 1, it passes on; 2, it has had wrong bytes and does not know from whom. Kinds 5
 //! and 6 were a call and its answer without the session's name, up to version 0.1.0: nobody answers them.
@@ -147,6 +149,13 @@ pub enum Message {
         /// The session.
         session: SessionName,
     },
+    /// The sender sends to this host in this session, and nobody is to answer: the way leads in one direction.
+    Push {
+        /// The port that this goes to.
+        called: u16,
+        /// The session.
+        session: SessionName,
+    },
     /// Answer to the one that has called: send to me.
     Here {
         /// To be echoed in a cookie.
@@ -184,6 +193,7 @@ impl Message {
             Self::Status(_) => 4,
             Self::Call { .. } => 7,
             Self::Here { .. } => 8,
+            Self::Push { .. } => 9,
         });
         out.extend(sender.to_be_bytes());
         match self {
@@ -209,6 +219,11 @@ impl Message {
                 out.push(NO_HOST);
                 out.extend(messages.to_be_bytes());
                 out.extend(host.to_be_bytes());
+                out.extend(called.to_be_bytes());
+                session.encode(&mut out);
+            }
+            Self::Push { called, session } => {
+                out.push(NO_HOST);
                 out.extend(called.to_be_bytes());
                 session.encode(&mut out);
             }
@@ -266,6 +281,10 @@ impl Message {
                 let cookie = u64::from_be_bytes(read.take()?);
                 let host = u16::from_be_bytes(read.take()?);
                 Self::Here { nonce, cookie, host, port: u16::from_be_bytes(read.take()?) }
+            }
+            9 => {
+                let called = u16::from_be_bytes(read.take()?);
+                Self::Push { called, session: SessionName(read.address()?) }
             }
             _ => return None,
         };
@@ -328,6 +347,7 @@ mod tests {
             Message::Call { messages: 9, host: ALL_HOSTS, called: 6003, session: four.into() },
             Message::Call { messages: 9, host: 2, called: 6004, session: six.into() },
             Message::Here { nonce: 6, cookie: 3, host: 2, port: 50_000 },
+            Message::Push { called: 6004, session: six.into() },
         ];
         for message in all {
             let bytes = message.encode(77);

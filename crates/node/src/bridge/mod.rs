@@ -104,6 +104,8 @@ impl Bridge {
             ..EndpointConfig::default()
         };
         let outlet = Endpoint::open(&EndpointConfig { role: Role::Sender, ..inner.clone() })?;
+        // Datagrams of others are as long as they are, up to 65,507 bytes.
+        outlet.let_fragment()?;
         let inlet = Endpoint::open(&inner)?;
         let own = outlet.local_addr()?;
         let (sender, heard) = sync_channel(HEARD);

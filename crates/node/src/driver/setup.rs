@@ -41,6 +41,8 @@ pub struct Wiring {
     pub(crate) hosts: (Vec<SocketAddr>, bool),
     /// Each of them is sent everything from here.
     pub(crate) copies_only: bool,
+    /// Nobody answers.
+    pub(crate) one_way: bool,
     /// Hosts that do not hear the group are looked for.
     pub(crate) finds_deaf: bool,
     /// The sender's node id, and the rate that it may use at most.
@@ -64,15 +66,18 @@ where
         let stopper = Stopper::new(self.waker);
         let now = self.clock.now();
         let is_multicast = self.endpoint.group().ip().is_multicast();
-        let Wiring { sealed, hosts, copies_only, finds_deaf, node, most, serving, test_drop } =
-            self.wiring;
+        let Wiring { sealed, hosts, copies_only, one_way, .. } = self.wiring;
+        let Wiring { finds_deaf, node, most, serving, test_drop, .. } = self.wiring;
         let mut serving = serving;
         serving.on_open(&self.endpoint);
         let segment_size = self.message_size + sealed.overhead();
         let (hosts, multicast) = hosts;
         let mut fanout = Fanout::new(self.endpoint.group(), node, multicast || hosts.is_empty());
         if !hosts.is_empty() && is_multicast {
-            fanout.name(&hosts, most, now);
+            match one_way {
+                true => fanout.push_to(&hosts, most, now),
+                false => fanout.name(&hosts, most, now),
+            }
         }
         let mut outgoing = Outgoing::new(&self.endpoint, segment_size, fanout);
         if copies_only {

@@ -52,16 +52,24 @@ impl Network {
         self.endpoint.awaited = match (&chosen, requested) {
             _ if !self.awaits => None,
             (Ok(found), None) if found.loopback => Some(Awaited::Any),
-            (
-                Err(OpenError::InterfaceDown { .. } | OpenError::NoAddress { .. }),
-                Some(requested),
-            ) => Some(Awaited::Named(requested.to_owned())),
+            (Err(error), Some(requested)) if self.may_come(error) => {
+                Some(Awaited::Named(requested.to_owned()))
+            }
             _ => None,
         };
         let waits = matches!(self.endpoint.awaited, Some(Awaited::Named(_)));
         let interface = if waits { loopback_interface(group) } else { chosen };
         self.endpoint.interface = Some(interface?);
         Ok(())
+    }
+
+    /// Whether an interface that cannot be used now may be there later.
+    fn may_come(&self, error: &OpenError) -> bool {
+        match error {
+            OpenError::InterfaceDown { .. } | OpenError::NoAddress { .. } => true,
+            OpenError::NoSuchInterface { .. } => self.awaits_unknown,
+            _ => false,
+        }
     }
 
     /// Refuses what can be refused without opening anything: an unusable interface, a segment too
@@ -76,9 +84,7 @@ impl Network {
         }
         let interface = match self.chosen_interface(group) {
             // What its packets carry shows when it is there.
-            Err(OpenError::InterfaceDown { .. } | OpenError::NoAddress { .. }) if self.awaits => {
-                return Ok(());
-            }
+            Err(error) if self.awaits && self.may_come(&error) => return Ok(()),
             chosen => chosen?,
         };
         let segment = self.sender.segment_size;
