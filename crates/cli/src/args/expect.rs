@@ -16,7 +16,7 @@ pub(super) fn expect(
 ) -> Result<(Expect, Option<Trusted>), Failure> {
     let Some(text) = text else {
         let hosts = || Expect::Hosts(only.to_vec());
-        return Ok((if only.is_empty() { Expect::Anyone } else { hosts() }, None));
+        return Ok((if only.is_empty() || one_way { Expect::Anyone } else { hosts() }, None));
     };
     let wrong = |why: &str| {
         let text = format!(

@@ -22,10 +22,10 @@ pub(crate) struct HostArgs {
     ///
     /// Names or addresses, with commas between; :PORT where it is not the group's. Each runs
     /// 'fanfare recv'. Every packet is sent once to each of them, and to no multicast group.
-    #[arg(long, value_name = "HOSTS", value_delimiter = ',', conflicts_with_all = ["one_way", "layers", "streams", "unicast"])]
+    #[arg(long, value_name = "HOSTS", value_delimiter = ',', conflicts_with_all = ["layers", "streams", "unicast"])]
     to: Vec<String>,
     /// Send to the hosts in this file, one a line; - is standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["one_way", "layers", "streams", "unicast"], hide_short_help = true)]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["layers", "streams", "unicast"], hide_short_help = true)]
     to_file: Option<PathBuf>,
     /// With --to: send to the multicast group as well
     ///

@@ -1,7 +1,7 @@
 //! Options of transfers by code, on both sides.
 
 use std::{
-    net::{SocketAddr, ToSocketAddrs as _},
+    net::{IpAddr, SocketAddr, ToSocketAddrs as _},
     time::Duration,
 };
 
@@ -9,8 +9,9 @@ use clap::Args;
 use fanfare_code::{Code, CodeError, MEETING_PLACE, Terms};
 use fanfare_command::{Failure, units};
 use fanfare_files::Expect;
-use fanfare_node::Network;
+use fanfare_node::{Network, scoped_host};
 
+use super::network::{for_this_machine, in_ipv6};
 use crate::meeting::{Hosting, Visiting};
 
 /// What says by itself whom a transfer is for, or how it is sealed.
@@ -62,8 +63,12 @@ pub(crate) struct VisitArgs {
 }
 
 impl PlaceArgs {
-    fn get(&self) -> Result<SocketAddr, Failure> {
-        let text = self.meet.as_deref().unwrap_or(MEETING_PLACE);
+    fn get(&self, interface: Option<&str>) -> Result<SocketAddr, Failure> {
+        let usual = for_this_machine(MEETING_PLACE, interface);
+        Self::parse(self.meet.as_deref().unwrap_or(&usual))
+    }
+
+    fn parse(text: &str) -> Result<SocketAddr, Failure> {
         let group: Option<SocketAddr> = text.parse().ok();
         group.filter(|group| group.ip().is_multicast() && group.port() > 0).ok_or_else(|| {
             let text = format!(
@@ -107,7 +112,8 @@ impl OfferArgs {
             return Err(Failure::usage("for.invalid", text));
         }
         let (network, name) = (network.clone(), name.to_owned());
-        Ok(Some(Hosting { terms, place: self.place.get()?, interface, network, name }))
+        let place = self.place.get(interface.as_deref())?;
+        Ok(Some(Hosting { terms, place, interface, network, name }))
     }
 }
 
@@ -125,10 +131,30 @@ impl VisitArgs {
             };
         }
         let code = Code::parse(text).map_err(|error| invalid(text, &error))?;
-        let place = self.place.get()?;
+        let mut place = self.place.get(interface.as_deref())?;
         let mut others = Vec::new();
         for host in &self.at {
-            others.extend(addresses(host, place)?);
+            let found = addresses(host, place.port())?;
+            // A sender at an address of IPv6 alone is met in the group of IPv6.
+            if self.place.meet.is_none()
+                && others.is_empty()
+                && found.iter().all(SocketAddr::is_ipv6)
+                && let Some(six) = in_ipv6(MEETING_PLACE)
+            {
+                place = PlaceArgs::parse(&six)?;
+            }
+            let usable = found.into_iter().filter(|one| one.is_ipv4() == place.is_ipv4());
+            let before = others.len();
+            others.extend(usable);
+            if others.len() == before {
+                let (family, other) =
+                    if place.is_ipv4() { ("IPv4", "IPv6") } else { ("IPv6", "IPv4") };
+                let text = format!(
+                    "at ({host}): it has {other} addresses alone, and the sender is looked for by \
+                     {family} ({place}). Give --meet GROUP:PORT of {other} on both sides"
+                );
+                return Err(Failure::usage("at.invalid", text));
+            }
         }
         Ok(Some(Visiting { code, place, interface, others }))
     }
@@ -139,17 +165,21 @@ fn invalid(text: &str, why: &CodeError) -> Failure {
     Failure::usage("code.invalid", text)
 }
 
-/// All addresses of the meeting place's family: one of them answers.
-fn addresses(host: &str, place: SocketAddr) -> Result<Vec<SocketAddr>, Failure> {
-    let plain = || (host, place.port()).to_socket_addrs().map(Iterator::collect::<Vec<_>>);
-    let found = match host.to_socket_addrs() {
-        Ok(found) => found.collect(),
-        Err(_) => plain().unwrap_or_default(),
+/// All addresses of a host: one of them answers.
+fn addresses(host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+    // An IPv6 address has colons of its own, with or without brackets.
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    let scoped = scoped_host(host, port).ok().flatten();
+    let found = match (bare.parse::<IpAddr>(), scoped) {
+        (_, Some(scoped)) => vec![scoped],
+        (Ok(ip), None) => vec![SocketAddr::new(ip, port)],
+        (Err(_), None) => match host.to_socket_addrs() {
+            Ok(found) => found.collect(),
+            Err(_) => (bare, port).to_socket_addrs().map(Iterator::collect).unwrap_or_default(),
+        },
     };
-    let usable: Vec<SocketAddr> =
-        found.into_iter().filter(|one| one.is_ipv4() == place.is_ipv4()).collect();
-    match usable.is_empty() {
-        false => Ok(usable),
+    match found.is_empty() {
+        false => Ok(found),
         true => {
             let text = format!("at ({host}): no address is known for it. Check the spelling");
             Err(Failure::usage("at.invalid", text))

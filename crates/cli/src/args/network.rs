@@ -1,16 +1,19 @@
 //! What sending and receiving have in common: group, interface, names.
 
-use std::net::IpAddr;
+use std::{io::IsTerminal as _, net::IpAddr};
 
 use clap::Args;
+use fanfare_code::MEETING_PLACE;
 use fanfare_node::{
-    GroupSpec, GroupSpecError, Network,
+    GroupSpec, GroupSpecError, Network, has_only_ipv6,
     proto::{InstanceId, Matrix, NodeId},
 };
 
 use super::key::KeyArgs;
 use fanfare_command::Failure;
 
+/// The group for files by default.
+pub(crate) const DEFAULT_GROUP: &str = "239.255.42.1:6003";
 /// Groups for messages by default: next to those for files, which would take messages for files.
 pub(crate) const GROUP: &str = "239.255.42.2:6004";
 
@@ -21,7 +24,7 @@ pub(crate) struct NetArgs {
     /// Multicast group
     ///
     /// An address and a port. Also norm://ID,INTERFACE;GROUP:PORT, as ZeroMQ writes it.
-    #[arg(long, default_value = "239.255.42.1:6003", value_name = "GROUP:PORT", help_heading = None)]
+    #[arg(long, default_value = DEFAULT_GROUP, value_name = "GROUP:PORT", help_heading = None)]
     group: String,
     /// Send to one receiver: the address is that of a machine, not of a group
     #[arg(long, hide_short_help = true)]
@@ -108,6 +111,19 @@ impl NetArgs {
         Ok(builder.test_drop(drop))
     }
 
+    /// The same for a node that waits for its interface. As a service it waits, too, for one of which nobody
+    /// knows yet: a VPN or a card on USB may come later. A person at a terminal may have mistyped the name.
+    pub(crate) fn awaiting_builder(&self) -> Result<Network, Failure> {
+        let network = self.builder()?;
+        // systemd gives each start of a service this; a terminal of a desktop may inherit it.
+        let is_service =
+            std::env::var_os("INVOCATION_ID").is_some() && !std::io::stderr().is_terminal();
+        Ok(match is_service {
+            true => network.await_unknown_interface(),
+            false => network.await_interface(),
+        })
+    }
+
     /// The same for another group; its interface and TTL are these where it has none of its own. The
     /// one sender that is heard here is not there.
     pub(crate) fn elsewhere(
@@ -137,8 +153,8 @@ impl NetArgs {
 
     /// The group as it is meant.
     pub(crate) fn group(&self) -> Result<GroupSpec, Failure> {
-        let spec =
-            GroupSpec::parse_unicast_too(&self.group).map_err(|error| group_failure(&error))?;
+        let group = for_this_machine(&self.group, self.interface.as_deref());
+        let spec = GroupSpec::parse_unicast_too(&group).map_err(|error| group_failure(&error))?;
         let ip = spec.group.ip();
         if !self.unicast && !ip.is_multicast() {
             let text = format!(
@@ -181,6 +197,23 @@ impl NetArgs {
     pub(crate) fn matrix(&self) -> Matrix {
         if self.strict_rfc5510 { Matrix::Rfc5510 } else { Matrix::Nrl }
     }
+}
+
+/// The group of IPv6 in place of a default one, on a machine that has IPv6 alone: one of IPv4 reaches nobody
+/// there. Others stay as they are.
+pub(crate) fn for_this_machine(group: &str, interface: Option<&str>) -> String {
+    match in_ipv6(group).filter(|_| has_only_ipv6(interface)) {
+        Some(six) => six,
+        None => group.to_owned(),
+    }
+}
+
+/// The group of IPv6 that stands beside a default one: 239.255.42.N becomes ff15::42:N, for the site (RFC 4291
+/// 2.7), at the same port.
+pub(crate) fn in_ipv6(group: &str) -> Option<String> {
+    let (last, port) = group.strip_prefix("239.255.42.")?.split_once(':')?;
+    let is_default = [DEFAULT_GROUP, GROUP, MEETING_PLACE].contains(&group);
+    is_default.then(|| format!("[ff15::42:{last}]:{port}"))
 }
 
 fn group_failure(error: &GroupSpecError) -> Failure {

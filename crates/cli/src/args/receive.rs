@@ -267,7 +267,7 @@ impl RecvArgs {
             ..ReceiverConfig::default()
         };
         let feedback = if self.unicast_nack { FeedbackPath::Sender } else { FeedbackPath::Group };
-        let network = self.net.builder()?.await_interface();
+        let network = self.net.awaiting_builder()?;
         let network = network.receiver_config(config).feedback(feedback);
         let network = if self.no_unicast { network } else { network.hear_direct() };
         let network = network.serves(self.serving.settings()?);
