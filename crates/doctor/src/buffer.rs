@@ -29,7 +29,7 @@ pub(crate) fn judge(facts: &BufferFacts) -> Finding {
     let needed = bytes_for(rate);
     let advice = format!("sysctl -w net.core.rmem_max={}", needed.max(asked));
     let Some(limit) = limit else {
-        return Finding::ok("buffer.unseen", "this system does not show net.core.rmem_max");
+        return Finding::skip("buffer.unseen", "this system does not show net.core.rmem_max");
     };
     let lost = overruns.map_or(0, |(before, after)| after.saturating_sub(before)).max(own_overruns);
     if lost > 0 {

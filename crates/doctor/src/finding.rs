@@ -5,6 +5,8 @@ use std::fmt;
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
+    /// It was not looked at: nothing is known.
+    Skip,
     /// As it should be.
     Ok,
     /// Works now, or may work; a person should know.
@@ -14,9 +16,10 @@ pub enum Level {
 }
 
 impl Level {
-    /// `ok`, `warn` or `bad`.
+    /// `skip`, `ok`, `warn` or `bad`.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Skip => "skip",
             Self::Ok => "ok",
             Self::Warn => "warn",
             Self::Bad => "bad",
@@ -41,6 +44,17 @@ impl Finding {
     /// As it should be.
     pub fn ok(code: &'static str, seen: impl Into<String>) -> Self {
         Self { level: Level::Ok, code, seen: seen.into(), advice: None }
+    }
+
+    /// It was not looked at.
+    pub fn skip(code: &'static str, seen: impl Into<String>) -> Self {
+        Self { level: Level::Skip, code, seen: seen.into(), advice: None }
+    }
+
+    /// The same with what to do.
+    #[must_use]
+    pub fn advised(self, advice: impl Into<String>) -> Self {
+        Self { advice: Some(advice.into()), ..self }
     }
 
     /// A person should know, and can do this.

@@ -171,7 +171,10 @@ pub fn examine(
     let address = chosen.as_ref().ok().and_then(|interface| interface.address_towards(group));
     let is_bad = record.findings.iter().any(|finding| finding.level == Level::Bad);
     let has_relay = system::has_program("fanfare-relay");
-    let facts = WayFacts { is_bad, by_group, by_unicast, address, has_relay };
+    let dropped = chosen.as_ref().ok().and_then(|interface| {
+        firewall::drops_to_hosts(&system::firewall(examination.group, interface))
+    });
+    let facts = WayFacts { is_bad, by_group, by_unicast, address, dropped, has_relay };
     ways::judge(&facts).into_iter().for_each(|finding| record.add(finding));
     Ok(Diagnosis { findings: record.findings, peers })
 }

@@ -17,7 +17,7 @@ pub(crate) fn judge(facts: &MembershipFacts) -> Finding {
     let MembershipFacts { group, interface, table } = facts;
     let protocol = if group.is_ipv4() { "IGMP" } else { "MLD" };
     let Some(table) = table else {
-        return Finding::ok(
+        return Finding::skip(
             "membership.unseen",
             "this system does not show memberships in /proc/net",
         );

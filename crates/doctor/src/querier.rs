@@ -97,16 +97,16 @@ fn judge_silence(facts: &QuerierFacts) -> Finding {
             ),
         ),
         Listened::Impossible(Not::Ipv4) => {
-            Finding::ok("querier.unseen", format!("MLD queries are not listened for ({SIGN})"))
+            Finding::skip("querier.unseen", format!("MLD queries are not listened for ({SIGN})"))
         }
         Listened::Impossible(Not::Here) => {
             let text = format!("this system keeps IGMP queries from programs ({SIGN})");
-            Finding::ok("querier.unseen", text)
+            Finding::skip("querier.unseen", text)
         }
-        _ => Finding::ok(
+        _ => Finding::skip(
             "querier.unseen",
             format!(
-                "cannot hear queries (needs root: sudo fanfare doctor --peer-wait 130s; {SIGN})"
+                "not looked at: root alone hears queries (sudo fanfare doctor --peer-wait 130s; {SIGN})"
             ),
         ),
     }
@@ -164,7 +164,7 @@ mod tests {
     fn without_root_it_says_what_to_look_for() {
         let finding = judge(&facts(None, Listened::Impossible(Not::Allowed)));
         assert_eq!(finding.code, "querier.unseen");
-        assert!(finding.seen.contains("needs root") && finding.seen.contains("260 s"));
+        assert!(finding.seen.contains("root alone") && finding.seen.contains("260 s"));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) fn judge(facts: &ReversePathFacts) -> Finding {
     let advice =
         format!("sysctl -w net.ipv4.conf.all.rp_filter=2 net.ipv4.conf.{interface}.rp_filter=2");
     let Some(filter) = filter else {
-        return Finding::ok(
+        return Finding::skip(
             "rp_filter.unseen",
             "this system does not show its reverse-path filter",
         );

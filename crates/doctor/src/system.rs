@@ -87,14 +87,16 @@ pub(super) fn comes_by(interface: &Interface, source: IpAddr) -> bool {
 
 pub(super) fn firewall(group: SocketAddr, interface: &Interface) -> FirewallFacts {
     let root = is_root();
-    let tool = if group.is_ipv6() { "ip6tables" } else { "iptables" };
+    let tool = if group.is_ipv6() { "ip6tables-save" } else { "iptables-save" };
     FirewallFacts {
         group,
         interface: interface.name.clone(),
         root,
         manager: manager(),
-        nft: root.then(|| output("nft", &["list", "ruleset"])).flatten(),
-        iptables: root.then(|| output(tool, &["-S"])).flatten(),
+        address: interface.address_towards(group.ip()),
+        nft: root.then(|| output("nft", &["-j", "list", "ruleset"])).flatten(),
+        listed: root.then(|| output("nft", &["list", "ruleset"])).flatten(),
+        iptables: root.then(|| output(tool, &[])).flatten(),
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct WayFacts {
     pub(crate) by_unicast: usize,
     /// This machine's address on the interface.
     pub(crate) address: Option<IpAddr>,
+    /// What drops datagrams to single hosts, in words.
+    pub(crate) dropped: Option<String>,
     /// The relay's program is installed.
     pub(crate) has_relay: bool,
 }
@@ -56,10 +58,16 @@ fn group(facts: &WayFacts) -> Finding {
 
 fn unicast(facts: &WayFacts) -> Finding {
     match facts.address {
+        _ if facts.dropped.is_some() => Finding::warn(
+            "unicast.dropped",
+            facts.dropped.clone().unwrap_or_default(),
+            "let it out in that chain: udp dport 6003 accept",
+        ),
         None => Finding::warn(
             "unicast.no_address",
-            "no single host can be sent to: this interface has no address",
-            "give it one: ip address add 10.0.0.2/24 dev NAME",
+            "it is not known whether single hosts can be sent to: no interface with an address of the \
+             group's family was found",
+            "name one with --interface, or give it an address: ip address add 10.0.0.2/24 dev NAME",
         ),
         Some(address) if is_near(address) => Finding::ok(
             "unicast.ok",
@@ -128,7 +136,14 @@ mod tests {
     }
     fn facts() -> WayFacts {
         let address = Some(IpAddr::from([10, 0, 0, 2]));
-        WayFacts { is_bad: false, by_group: 2, by_unicast: 0, address, has_relay: true }
+        WayFacts {
+            is_bad: false,
+            by_group: 2,
+            by_unicast: 0,
+            address,
+            dropped: None,
+            has_relay: true,
+        }
     }
 
     #[test]
@@ -150,6 +165,8 @@ mod tests {
 
     #[test]
     fn a_public_address_is_not_heard_by_unicast() {
+        let dropped = WayFacts { dropped: Some("the chain x drops it".to_owned()), ..facts() };
+        assert_eq!(judge(&dropped)[1].code, "unicast.dropped");
         let public = WayFacts { address: Some(IpAddr::from([8, 8, 8, 8])), ..facts() };
         assert_eq!(codes(&public)[1], "unicast.public");
     }

@@ -1,6 +1,6 @@
 //! What was seen of packet filters.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// What was seen of packet filters.
 #[derive(Debug, Clone)]
@@ -11,9 +11,13 @@ pub(crate) struct FirewallFacts {
     pub(crate) root: bool,
     /// What writes the rules here, besides people.
     pub(crate) manager: Option<Manager>,
-    /// `nft list ruleset`, when that worked.
+    /// This machine's address on the interface.
+    pub(crate) address: Option<IpAddr>,
+    /// `nft -j list ruleset`, when that worked.
     pub(crate) nft: Option<String>,
-    /// `iptables -S` or `ip6tables -S`, when that worked.
+    /// `nft list ruleset`, likewise: its JSON lacks devices of chains.
+    pub(crate) listed: Option<String>,
+    /// `iptables-save` or `ip6tables-save`, when that worked.
     pub(crate) iptables: Option<String>,
 }
 

@@ -1,20 +1,26 @@
-//! Reads what `iptables -S` prints.
+//! Reads what `iptables-save` prints, and `iptables -S`.
 
-use super::{Applies, Chains, Rule, Verdict, Wanted, covers, covers_port, names};
+use super::{Applies, Chains, Hook, Rule, Verdict, Wanted, covers, covers_port, names};
 
-/// All chains of the filter table.
+/// All chains, by `table chain`.
 pub(super) fn parse(text: &str, wanted: Wanted<'_>) -> Chains {
     let mut chains = Chains::new();
+    let mut table = "filter".to_owned();
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
-            ["-P", name, policy] => {
-                let chain = chains.entry(name.to_owned()).or_default();
-                chain.at_input = name == "INPUT";
+            [name] if name.starts_with('*') => table = name.trim_start_matches('*').to_owned(),
+            ["-P", name, policy] | [name, policy, _]
+                if name.starts_with(':') || words[0] == "-P" =>
+            {
+                let name = name.trim_start_matches(':');
+                let chain = chains.entry(format!("{table} {name}")).or_default();
+                chain.hook = Hook::named(&name.to_ascii_lowercase());
                 chain.policy_drops = policy == "DROP";
             }
             ["-A", name, ref rule @ ..] => {
-                chains.entry(name.to_owned()).or_default().rules.push(read_rule(rule, wanted));
+                let rule = read_rule(rule, &table, wanted);
+                chains.entry(format!("{table} {name}")).or_default().rules.push(rule);
             }
             _ => {}
         }
@@ -22,7 +28,7 @@ pub(super) fn parse(text: &str, wanted: Wanted<'_>) -> Chains {
     chains
 }
 
-fn read_rule(mut words: &[&str], wanted: Wanted<'_>) -> Rule {
+fn read_rule(mut words: &[&str], table: &str, wanted: Wanted<'_>) -> Rule {
     let (mut applies, mut verdict) = (Applies::Yes, Verdict::Other);
     let mut negated = false;
     while let [option, rest @ ..] = words {
@@ -33,7 +39,10 @@ fn read_rule(mut words: &[&str], wanted: Wanted<'_>) -> Rule {
         }
         let value = rest.first().copied().unwrap_or_default();
         if matches!(*option, "-j" | "-g") {
-            verdict = read_verdict(value);
+            verdict = read_verdict(table, value);
+            if let ("-g", Verdict::Jump(name)) = (*option, &verdict) {
+                verdict = Verdict::Goto(name.clone());
+            }
             break;
         }
         let holds = read_match(option, value, wanted);
@@ -51,13 +60,15 @@ fn read_rule(mut words: &[&str], wanted: Wanted<'_>) -> Rule {
     Rule { applies, verdict }
 }
 
-fn read_verdict(target: &str) -> Verdict {
+fn read_verdict(table: &str, target: &str) -> Verdict {
     match target {
-        "ACCEPT" => Verdict::Accept,
+        "ACCEPT" | "MASQUERADE" | "SNAT" | "DNAT" | "REDIRECT" => Verdict::Accept,
         "DROP" | "REJECT" => Verdict::Drop,
         "RETURN" => Verdict::Return,
-        "LOG" | "NFLOG" | "MARK" | "CONNMARK" | "" => Verdict::Other,
-        chain => Verdict::Jump(chain.to_owned()),
+        "LOG" | "NFLOG" | "MARK" | "CONNMARK" | "CT" | "TOS" | "DSCP" | "TTL" | "" => {
+            Verdict::Other
+        }
+        chain => Verdict::Jump(format!("{table} {chain}")),
     }
 }
 
@@ -65,12 +76,14 @@ fn read_match(option: &str, value: &str, wanted: Wanted<'_>) -> Applies {
     let holds = |yes| if yes { Applies::Yes } else { Applies::No };
     let any = |fits: &dyn Fn(&str) -> bool| holds(value.split(',').any(fits));
     match option {
-        "-i" => holds(names(value, wanted.interface)),
-        "-d" => holds(covers(value, wanted.destination)),
+        "-i" => holds(!wanted.is_out && names(value, wanted.interface)),
+        "-o" => holds(wanted.is_out && names(value, wanted.interface)),
+        "-d" => wanted.destination.map_or(Applies::Maybe, |to| holds(covers(value, to))),
+        "-s" => wanted.source.map_or(Applies::Maybe, |from| holds(covers(value, from))),
         "-p" => holds(value == "all" || wanted.protocol.contains(&value)),
         "--dport" | "--dports" | "--ports" => any(&|port| covers_port(port, wanted.port)),
         "--pkt-type" => holds(value == "multicast"),
-        "--dst-type" => any(&|kind| kind == "MULTICAST"),
+        "--dst-type" if wanted.destination.is_some() => any(&|kind| kind == "MULTICAST"),
         "--state" | "--ctstate" => any(&|state| state == "NEW"),
         // It only loads what the next option uses.
         "-m" | "--comment" => Applies::Yes,
@@ -85,7 +98,7 @@ mod tests {
     use super::*;
 
     fn closed(rules: &str) -> bool {
-        closed_chain(&parse(rules, data_on("eth0"))).is_some()
+        closed_chain(&parse(rules, data_on("eth0")), false).is_some()
     }
 
     #[test]

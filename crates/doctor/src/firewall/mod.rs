@@ -1,9 +1,10 @@
 //! Does a packet filter of this machine drop what comes for the group?
 //!
-//! `facts` is what was seen, `rule` what rules say. `nft` and `iptables` read the words of a ruleset into [`Chains`]; here a multicast datagram to the
-//! group is led through them. Matches that are not understood count as taken by an accept and not
-//! by a drop, so that the doctor does not cry wolf; sets and maps by name are not looked up. It
-//! therefore warns and never condemns: whether probes come back is what counts.
+//! `facts` is what was seen, `rule` what rules say. `nft` and `iptables` read a ruleset into [`Chains`]; here
+//! datagrams are led through them: what comes for the group, what is sent to it, what keeps it a member, and
+//! what is sent to single hosts. Matches that depend on what is not known count as taken by an accept and not
+//! by a drop, so that the doctor does not cry wolf. It therefore warns and never condemns: whether probes come
+//! back is what counts.
 
 mod facts;
 mod iptables;
@@ -11,7 +12,7 @@ mod nft;
 mod rule;
 
 pub(crate) use facts::{FirewallFacts, Manager};
-use rule::{Applies, Chain, Chains, Rule, Verdict, Wanted, covers, covers_port, names};
+use rule::{Applies, Chain, Chains, Hook, Rule, Verdict, Wanted, covers, covers_port, names};
 use std::net::SocketAddr;
 
 use super::finding::Finding;
@@ -32,8 +33,14 @@ pub(crate) fn judge(facts: &FirewallFacts) -> Finding {
     if let Some(closed) = closed_by(facts, Wanted::data(facts)) {
         return drops_data(facts, &closed);
     }
+    if let Some(closed) = closed_by(facts, Wanted::own_data(facts)) {
+        return drops_own_data(facts, &closed);
+    }
     if let Some(closed) = closed_by(facts, Wanted::query(facts)) {
         return drops_queries(facts, &closed);
+    }
+    if let Some(closed) = closed_by(facts, Wanted::report(facts)) {
+        return drops_reports(facts, &closed);
     }
     let by = facts.manager.map_or_else(String::new, |by| format!("; {} is on", by.name()));
     match (facts.nft.is_some() || facts.iptables.is_some(), facts.root) {
@@ -41,13 +48,16 @@ pub(crate) fn judge(facts: &FirewallFacts) -> Finding {
             "firewall.ok",
             format!("no rule of this machine is seen to drop the group{by}"),
         ),
-        (false, false) => Finding::ok(
+        (false, false) => Finding::skip(
             "firewall.unseen",
-            format!("cannot see the rules (needs root: sudo fanfare doctor){by}"),
-        ),
-        (false, true) => {
-            Finding::ok("firewall.no_tool", "neither nft nor iptables is here to show rules")
-        }
+            format!("not looked at: the rules are shown to root alone{by}"),
+        )
+        .advised("sudo fanfare doctor"),
+        (false, true) => Finding::skip(
+            "firewall.no_tool",
+            format!("not looked at: neither nft nor iptables shows rules here{by}"),
+        )
+        .advised("install nftables, where there are rules"),
     }
 }
 
@@ -55,23 +65,36 @@ pub(crate) fn judge(facts: &FirewallFacts) -> Finding {
 enum Closed {
     /// Family, table and chain.
     Nft(String),
-    Iptables,
+    /// Table and chain.
+    Iptables(String),
+}
+
+/// The chain that drops what is sent to single hosts.
+pub(crate) fn drops_to_hosts(facts: &FirewallFacts) -> Option<String> {
+    let closed = closed_by(facts, Wanted::to_host(facts))?;
+    Some(closed.sentence(facts.group, "what is sent to single hosts"))
 }
 
 fn closed_by(facts: &FirewallFacts, wanted: Wanted<'_>) -> Option<Closed> {
-    let nft = facts.nft.as_deref().map(|text| nft::parse(text, wanted));
-    if let Some(place) = nft.as_ref().and_then(closed_chain) {
+    let listed = facts.listed.as_deref().unwrap_or_default();
+    let nft = facts.nft.as_deref().and_then(|text| nft::parse(text, listed, wanted));
+    if let Some(place) = nft.as_ref().and_then(|chains| closed_chain(chains, wanted.is_out)) {
         return Some(Closed::Nft(place.to_owned()));
     }
     let iptables = facts.iptables.as_deref().map(|text| iptables::parse(text, wanted));
-    iptables.as_ref().and_then(closed_chain).map(|_| Closed::Iptables)
+    let place = iptables.as_ref().and_then(|chains| closed_chain(chains, wanted.is_out));
+    place.map(|place| Closed::Iptables(place.to_owned()))
 }
 
 impl Closed {
     fn sentence(&self, group: SocketAddr, what: &str) -> String {
         match self {
             Self::Nft(place) => format!("the nft chain '{place}' drops {what}"),
-            Self::Iptables => format!("the {} chain INPUT drops {what}", iptables_tool(group)),
+            Self::Iptables(place) => {
+                let (table, chain) = place.split_once(' ').unwrap_or(("filter", place));
+                let of = if table == "filter" { String::new() } else { format!(" of {table}") };
+                format!("the {} chain {chain}{of} drops {what}", iptables_tool(group))
+            }
         }
     }
 
@@ -82,9 +105,9 @@ impl Closed {
             Self::Nft(place) => {
                 format!("nft insert rule {place} {family} daddr {ip} udp dport {port} accept")
             }
-            Self::Iptables => {
-                let tool = iptables_tool(group);
-                format!("{tool} -I INPUT -d {ip} -p udp --dport {port} -j ACCEPT")
+            Self::Iptables(place) => {
+                let (tool, place) = (iptables_tool(group), inserted(place));
+                format!("{tool} {place} -d {ip} -p udp --dport {port} -j ACCEPT")
             }
         }
     }
@@ -93,10 +116,20 @@ impl Closed {
         let protocol = if group.is_ipv6() { "ipv6-icmp" } else { "igmp" };
         match self {
             Self::Nft(place) => format!("nft insert rule {place} meta l4proto {protocol} accept"),
-            Self::Iptables => {
-                format!("{} -I INPUT -p {protocol} -j ACCEPT", iptables_tool(group))
+            Self::Iptables(place) => {
+                let (tool, place) = (iptables_tool(group), inserted(place));
+                format!("{tool} {place} -p {protocol} -j ACCEPT")
             }
         }
+    }
+}
+
+/// `-I CHAIN`, with the table where it is not that for filters.
+fn inserted(place: &str) -> String {
+    match place.split_once(' ') {
+        Some(("filter", chain)) => format!("-I {chain}"),
+        Some((table, chain)) => format!("-t {table} -I {chain}"),
+        None => format!("-I {place}"),
     }
 }
 
@@ -112,6 +145,20 @@ fn drops_data(facts: &FirewallFacts, closed: &Closed) -> Finding {
     };
     let seen = closed.sentence(group, &format!("what comes for {group}"));
     Finding::warn("firewall.drops", managed(facts, &seen), advice)
+}
+
+fn drops_own_data(facts: &FirewallFacts, closed: &Closed) -> Finding {
+    let group = facts.group;
+    let seen = closed.sentence(group, &format!("what this machine sends to {group}"));
+    Finding::warn("firewall.drops_own", managed(facts, &seen), closed.accept_data(group))
+}
+
+fn drops_reports(facts: &FirewallFacts, closed: &Closed) -> Finding {
+    let group = facts.group;
+    let protocol = if group.is_ipv6() { "MLD" } else { "IGMP" };
+    let what = format!("{protocol} reports: switches and routers do not know that it is a member");
+    let seen = managed(facts, &closed.sentence(group, &what));
+    Finding::warn("firewall.reports", seen, closed.accept_queries(group))
 }
 
 /// With the name of the program whose rules these are.
@@ -134,14 +181,15 @@ fn drops_queries(facts: &FirewallFacts, closed: &Closed) -> Finding {
     Finding::warn("firewall.queries", seen, advice)
 }
 
-/// The first chain at the input that drops our datagram.
-fn closed_chain(chains: &Chains) -> Option<&str> {
+/// The first chain on the way in, or out, that drops our datagram.
+fn closed_chain(chains: &Chains, is_out: bool) -> Option<&str> {
     let closed = |(_, chain): &(&String, &Chain)| match walk(chains, chain, 0) {
         End::Taken => false,
         End::Dropped => true,
         End::Through => chain.policy_drops,
     };
-    chains.iter().filter(|(_, chain)| chain.at_input).find(closed).map(|(name, _)| name.as_str())
+    let sees = |(_, chain): &(&String, &Chain)| chain.hook.is_some_and(|hook| hook.sees(is_out));
+    chains.iter().filter(sees).find(closed).map(|(name, _)| name.as_str())
 }
 
 fn walk(chains: &Chains, chain: &Chain, depth: u32) -> End {
@@ -152,10 +200,14 @@ fn walk(chains: &Chains, chain: &Chain, depth: u32) -> End {
             (Applies::Yes, Verdict::Drop) => return End::Dropped,
             (Applies::Yes, Verdict::Return) => return End::Through,
             (Applies::Maybe, Verdict::Drop | Verdict::Return) => {}
-            (_, Verdict::Jump(_)) if depth == DEPTH_MAX => {}
-            (applies, Verdict::Jump(name)) => {
+            (_, Verdict::Jump(_) | Verdict::Goto(_)) if depth == DEPTH_MAX => {}
+            (applies, Verdict::Jump(name) | Verdict::Goto(name)) => {
                 let end = chains.get(name).map(|to| walk(chains, to, depth + 1));
+                let comes_back = matches!(verdict, Verdict::Jump(_));
                 match end {
+                    Some(End::Through) if !comes_back && *applies == Applies::Yes => {
+                        return End::Through;
+                    }
                     Some(End::Taken) => return End::Taken,
                     Some(End::Dropped) if *applies == Applies::Yes => return End::Dropped,
                     _ => {}
@@ -175,7 +227,59 @@ mod tests {
     /// A datagram to the group that comes by this interface.
     pub(super) fn data_on(interface: &str) -> Wanted<'_> {
         let destination = Ipv4Addr::new(239, 255, 42, 1).into();
-        Wanted { destination, port: Some(6003), protocol: &["udp", "17"], interface }
+        Wanted {
+            destination: Some(destination),
+            source: None,
+            ipv6: false,
+            is_out: false,
+            port: Some(6003),
+            protocol: &["udp", "17"],
+            interface,
+        }
+    }
+
+    const OPEN: &str = r#"{"nftables": []}"#;
+
+    /// A table with a chain at the input that drops.
+    fn closed(table: &str, chain: &str) -> String {
+        format!(
+            r#"{{"nftables": [{{"chain": {{"family": "inet", "table": "{table}", "name": "{chain}",
+            "type": "filter", "hook": "input", "prio": 0, "policy": "drop"}}}}]}}"#
+        )
+    }
+
+    /// A chain `inet f in` at this hook, with one rule.
+    fn with_rule(hook: &str, expr: &str) -> String {
+        format!(
+            r#"{{"nftables": [{{"chain": {{"family": "inet", "table": "f", "name": "in",
+            "type": "filter", "hook": "{hook}", "prio": 0, "policy": "accept"}}}},
+            {{"rule": {{"family": "inet", "table": "f", "chain": "in", "expr": {expr}}}}}]}}"#
+        )
+    }
+
+    #[test]
+    fn what_leaves_is_led_through_the_chains_at_the_output_and_reports_are_told_apart() {
+        let drop = with_rule("output", r#"[{"drop": null}]"#);
+        let finding = judge(&facts(Some(&drop), None));
+        assert_eq!(finding.code, "firewall.drops_own");
+        assert!(
+            finding.seen.contains("'inet f in' drops what this machine sends to 239.255.42.1:6003")
+        );
+        let igmp = r#"[{"match": {"op": "==", "left": {"meta": {"key": "l4proto"}}, "right": "igmp"}},
+            {"drop": null}]"#;
+        assert_eq!(judge(&facts(Some(&with_rule("output", igmp)), None)).code, "firewall.reports");
+        assert_eq!(judge(&facts(Some(&with_rule("forward", igmp)), None)).code, "firewall.ok");
+        let saved = "*raw\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -p udp -j DROP\nCOMMIT\n";
+        let finding = judge(&facts(None, Some(saved)));
+        assert!(
+            finding.seen.starts_with("the iptables chain PREROUTING of raw drops"),
+            "{finding}"
+        );
+        assert!(
+            finding.advice.unwrap().starts_with("iptables -t raw -I PREROUTING -d 239.255.42.1")
+        );
+        let saved = "*filter\n:OUTPUT DROP [0:0]\n-A OUTPUT -o lo -j ACCEPT\nCOMMIT\n";
+        assert_eq!(judge(&facts(None, Some(saved))).code, "firewall.drops_own");
     }
 
     fn facts(nft: Option<&str>, iptables: Option<&str>) -> FirewallFacts {
@@ -184,18 +288,17 @@ mod tests {
             interface: "eth0".to_owned(),
             root: true,
             manager: None,
+            address: Some("10.0.0.2".parse().unwrap()),
             nft: nft.map(str::to_owned),
+            listed: None,
             iptables: iptables.map(str::to_owned),
         }
     }
 
     #[test]
     fn a_dropping_nft_chain_is_named_with_the_rules_that_open_it() {
-        let text = "table inet filter {\n\tchain input {\n\
-                    \t\ttype filter hook input priority filter; policy drop;\n\
-                    \t\tct state established,related accept\n\t\ttcp dport 22 accept\n\t}\n}\n";
         assert_eq!(
-            judge(&facts(Some(text), None)).to_string(),
+            judge(&facts(Some(&closed("filter", "input")), None)).to_string(),
             "warn  firewall    the nft chain 'inet filter input' drops what comes for \
              239.255.42.1:6003; do: nft insert rule inet filter input ip daddr 239.255.42.1 \
              udp dport 6003 accept && nft insert rule inet filter input meta l4proto igmp accept"
@@ -206,7 +309,7 @@ mod tests {
     fn a_dropping_iptables_chain_comes_with_the_rules_that_open_it() {
         let text = "-P INPUT DROP\n-A INPUT -i lo -j ACCEPT\n";
         assert_eq!(
-            judge(&facts(Some(""), Some(text))).advice.unwrap(),
+            judge(&facts(Some(OPEN), Some(text))).advice.unwrap(),
             "iptables -I INPUT -d 239.255.42.1 -p udp --dport 6003 -j ACCEPT && \
              iptables -I INPUT -p igmp -j ACCEPT"
         );
@@ -217,27 +320,26 @@ mod tests {
         let finding = judge(&FirewallFacts { root: false, ..facts(None, None) });
         assert_eq!(
             finding.to_string(),
-            "ok    firewall    cannot see the rules (needs root: sudo fanfare doctor)"
+            "skip  firewall    not looked at: the rules are shown to root alone; do: sudo fanfare doctor"
         );
         let managed = |manager, nft| FirewallFacts { manager: Some(manager), ..facts(nft, None) };
-        let seen = judge(&managed(Manager::Ufw, Some(""))).seen;
+        let seen = judge(&managed(Manager::Ufw, Some(OPEN))).seen;
         assert!(seen.ends_with("; ufw is on"), "{seen}");
-        let closed = "table inet firewalld {\nchain filter_INPUT {\ntype filter hook input priority \
-                      filter; policy drop;\n}\n}\n";
-        let finding = judge(&managed(Manager::Firewalld, Some(closed)));
+        let closed = closed("firewalld", "filter_INPUT");
+        let finding = judge(&managed(Manager::Firewalld, Some(&closed)));
         assert_eq!(
             finding.advice.unwrap(),
             "firewall-cmd --permanent --add-port=6003/udp && firewall-cmd --reload && \
              firewall-cmd --permanent --add-protocol=igmp && firewall-cmd --reload"
         );
-        let finding = judge(&managed(Manager::Ufw, Some(closed)));
+        let finding = judge(&managed(Manager::Ufw, Some(&closed)));
         assert_eq!(
             finding.advice.unwrap(),
             "ufw allow in proto udp to 239.255.42.1 port 6003 && \
              ufw allow in proto igmp to 224.0.0.0/4"
         );
         assert_eq!(judge(&facts(None, None)).code, "firewall.no_tool");
-        assert_eq!(judge(&facts(Some(""), None)).code, "firewall.ok");
+        assert_eq!(judge(&facts(Some(OPEN), None)).code, "firewall.ok");
     }
 
     #[test]
@@ -255,9 +357,10 @@ mod tests {
         assert_eq!(finding.advice.unwrap(), "iptables -I INPUT -p igmp -j ACCEPT");
         let open = format!("{text}-A INPUT -p igmp -j ACCEPT\n");
         assert_eq!(judge(&facts(None, Some(&open))).code, "firewall.ok");
-        let nft = "table inet f {\nchain in {\ntype filter hook input priority 0; policy accept;\n\
-                   ip protocol igmp drop\n}\n}\n";
-        let finding = judge(&facts(Some(nft), None));
+        let igmp = r#"{"match": {"op": "==", "left": {"payload": {"protocol": "ip", "field": "protocol"}},
+            "right": "igmp"}}"#;
+        let nft = with_rule("input", &format!(r#"[{igmp}, {{"drop": null}}]"#));
+        let finding = judge(&facts(Some(&nft), None));
         assert_eq!(finding.advice.unwrap(), "nft insert rule inet f in meta l4proto igmp accept");
     }
 

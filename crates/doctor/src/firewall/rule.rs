@@ -10,7 +10,13 @@ use super::facts::FirewallFacts;
 /// The datagram that is led through the rules.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
-    pub(super) destination: IpAddr,
+    /// Where it goes; `None`: to some single host.
+    pub(super) destination: Option<IpAddr>,
+    /// Where it comes from, if that is known.
+    pub(super) source: Option<IpAddr>,
+    pub(super) ipv6: bool,
+    /// It leaves this machine.
+    pub(super) is_out: bool,
     /// IGMP and MLD have none.
     pub(super) port: Option<u16>,
     /// Its protocol as the tools may write it.
@@ -19,29 +25,58 @@ pub(super) struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    /// What is sent to the group.
+    /// What others send to the group.
     pub(super) fn data(facts: &'a FirewallFacts) -> Self {
         Self {
-            destination: facts.group.ip(),
+            destination: Some(facts.group.ip()),
+            source: None,
+            ipv6: facts.group.is_ipv6(),
+            is_out: false,
             port: Some(facts.group.port()),
             protocol: &["udp", "17"],
             interface: &facts.interface,
         }
     }
 
+    /// What this machine sends to the group.
+    pub(super) fn own_data(facts: &'a FirewallFacts) -> Self {
+        Self { is_out: true, source: facts.address, ..Self::data(facts) }
+    }
+
+    /// What this machine sends to a single host.
+    pub(super) fn to_host(facts: &'a FirewallFacts) -> Self {
+        Self { destination: None, ..Self::own_data(facts) }
+    }
+
     /// The question who is a member, which goes to all hosts. Who does not answer is forgotten.
     pub(super) fn query(facts: &'a FirewallFacts) -> Self {
-        let (destination, protocol): (IpAddr, &[&str]) = match facts.group {
+        let (ip, protocol): (IpAddr, &[&str]) = match facts.group {
             SocketAddr::V4(_) => (Ipv4Addr::new(224, 0, 0, 1).into(), &["igmp", "2"]),
             SocketAddr::V6(_) => {
                 (Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1).into(), &["ipv6-icmp", "icmpv6", "58"])
             }
         };
-        Self { destination, port: None, protocol, interface: &facts.interface }
+        Self { destination: Some(ip), port: None, protocol, ..Self::data(facts) }
+    }
+
+    /// What tells switches and routers that this machine is a member (IGMPv3, RFC 3376; MLDv2, RFC 3810).
+    pub(super) fn report(facts: &'a FirewallFacts) -> Self {
+        let ip: IpAddr = match facts.group {
+            SocketAddr::V4(_) => Ipv4Addr::new(224, 0, 0, 22).into(),
+            SocketAddr::V6(_) => Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x16).into(),
+        };
+        let is_v6 = facts.group.is_ipv6();
+        Self {
+            destination: Some(ip),
+            is_out: true,
+            // Reports of MLD come from an address of the link.
+            source: facts.address.filter(|_| !is_v6),
+            ..Self::query(facts)
+        }
     }
 
     pub(super) fn is_v6(&self) -> bool {
-        self.destination.is_ipv6()
+        self.ipv6
     }
 }
 
@@ -51,10 +86,40 @@ pub(super) type Chains = BTreeMap<String, Chain>;
 /// One chain of rules.
 #[derive(Debug, Default)]
 pub(super) struct Chain {
-    /// Everything that comes to this machine passes it.
-    pub(super) at_input: bool,
+    /// Where packets enter it of themselves.
+    pub(super) hook: Option<Hook>,
     pub(super) policy_drops: bool,
     pub(super) rules: Vec<Rule>,
+}
+
+/// Where in a packet's way a chain stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hook {
+    Ingress,
+    Prerouting,
+    Input,
+    Output,
+    Postrouting,
+    Egress,
+}
+
+impl Hook {
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "ingress" => Self::Ingress,
+            "prerouting" => Self::Prerouting,
+            "input" => Self::Input,
+            "output" => Self::Output,
+            "postrouting" => Self::Postrouting,
+            "egress" => Self::Egress,
+            _ => return None,
+        })
+    }
+
+    /// Whether packets that leave this machine, or those that come to it, pass it.
+    pub(super) fn sees(self, is_out: bool) -> bool {
+        is_out == matches!(self, Self::Output | Self::Postrouting | Self::Egress)
+    }
 }
 
 /// One rule, as far as our datagram is concerned.
@@ -73,12 +138,24 @@ pub(super) enum Applies {
     Yes,
 }
 
+impl Applies {
+    pub(super) fn inverse(self) -> Self {
+        match self {
+            Self::No => Self::Yes,
+            Self::Maybe => Self::Maybe,
+            Self::Yes => Self::No,
+        }
+    }
+}
+
 /// What a rule does.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Accept,
     Drop,
     Jump(String),
+    /// As a jump that does not come back.
+    Goto(String),
     Return,
     /// Counts, logs, marks: no matter.
     Other,
