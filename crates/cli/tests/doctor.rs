@@ -158,6 +158,40 @@ fn a_machine_that_hears_no_multicast_is_found_by_its_neighbour_and_by_itself() {
 }
 
 #[test]
+fn two_machines_of_which_one_has_a_smaller_mtu_are_told_so() {
+    let hosts = Hosts::new("v", 2);
+    // The cards differ, and the switch carries both.
+    hosts.on(1, "link set eth0 mtu 9000");
+    hosts.carry(9_000);
+    let (one, two) = (with(&hosts, 1, "10.77.0.2", "40s"), with(&hosts, 2, "10.77.0.1", "40s"));
+    let (one, two) = (one.end().expect(0), two.end().expect(0));
+    assert_eq!(check(&one, "peers")["code"], "peers.ok");
+    assert_eq!(check(&two, "peers")["code"], "peers.mtu");
+    assert!(check(&two, "peers")["seen"].as_str().unwrap().contains("packets of 9000 bytes"));
+}
+
+#[test]
+fn a_firewall_that_keeps_what_is_sent_here_is_found_at_the_output() {
+    let hosts = Hosts::new("u", 1);
+    hosts.nft(1, "table inet f { chain o { type filter hook output priority 0; policy drop; }; }");
+    let args = ["doctor", "--peer-wait", "1s"].map(OsStr::new);
+    let ended = hosts.start_anywhere(1, &args).end().expect(1);
+    assert_eq!(check(&ended, "firewall")["code"], "firewall.drops_own");
+    assert_eq!(check(&ended, "unicast")["code"], "unicast.dropped");
+    assert_eq!(check(&ended, "unicast")["level"], "warn");
+}
+
+#[test]
+fn a_machine_with_ipv6_alone_is_examined_in_the_group_of_ipv6() {
+    let hosts = Hosts::new("t", 1);
+    hosts.on(1, "addr flush dev eth0");
+    hosts.on(1, "addr add fd00::1/64 dev eth0 nodad");
+    let args = ["doctor", "--peer-wait", "1s"].map(OsStr::new);
+    let ended = hosts.start_anywhere(1, &args).end().expect(0);
+    assert!(check(&ended, "interfaces")["seen"].as_str().unwrap().contains("fd00::1"));
+}
+
+#[test]
 fn a_machine_that_does_not_answer_is_bad() {
     let hosts = Hosts::new("y", 2);
     let ended = with(&hosts, 1, "10.77.0.2", "2s").end().expect(1);
@@ -167,15 +201,19 @@ fn a_machine_that_does_not_answer_is_bad() {
 }
 
 #[test]
-fn an_interface_that_is_down_or_has_no_multicast_is_bad_without_being_named() {
+fn an_interface_that_is_down_is_bad_without_being_named_and_one_without_the_flag_is_warned_of() {
     let hosts = Hosts::new("z", 1);
     let look = || {
         let args = ["doctor", "--peer-wait", "1s"].map(OsStr::new);
         hosts.start_anywhere(1, &args).end()
     };
     look().expect(0);
+    // Linux carries groups there all the same, where a route leads there.
     hosts.on(1, "link set eth0 multicast off");
     let ended = look().expect(1);
+    assert_eq!(check(&ended, "interfaces")["code"], "interfaces.no_multicast");
+    hosts.on(1, "route add default dev eth0");
+    let ended = look().expect(0);
     assert_eq!(check(&ended, "interfaces")["code"], "interfaces.no_multicast");
     hosts.on(1, "link set eth0 multicast on");
     hosts.on(1, "link set eth0 down");

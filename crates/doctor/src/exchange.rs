@@ -34,6 +34,7 @@ pub(crate) enum Way {
 pub(crate) struct Exchange {
     boot: u64,
     name: String,
+    mtu: u16,
     next_at: Time,
     /// Sequence of the next probe; as many were sent.
     next: u32,
@@ -45,10 +46,13 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     /// `boot` is random; probes begin at `now`.
-    pub(crate) fn new(boot: u64, name: String, now: Time) -> Self {
+    /// `mtu`: the longest packet that its interface takes.
+    pub(crate) fn new(boot: u64, name: String, mtu: u32, now: Time) -> Self {
         Self {
             boot,
             name,
+            // What no packet of IP is longer than is as good as unknown.
+            mtu: u16::try_from(mtu).unwrap_or(0),
             next_at: now,
             next: 0,
             sent: VecDeque::new(),
@@ -88,12 +92,16 @@ impl Exchange {
         let start = sequence as usize * ENTRIES_MAX % self.peers.len().max(1);
         let turn = self.peers.iter().cycle().skip(start).take(self.peers.len().min(ENTRIES_MAX));
         let heard = turn.filter_map(|(boot, peer)| peer.heard_entry(*boot, now)).collect();
-        Probe { boot: self.boot, sequence, name: self.name.clone(), leaving, heard }
+        let name = self.name.clone();
+        Probe { boot: self.boot, sequence, name, leaving, heard, mtu: self.mtu, full: false }
     }
 
     /// A probe came; our own come back too.
     pub(crate) fn on_probe(&mut self, now: Time, source: SocketAddr, way: Way, probe: &Probe) {
         if probe.boot == self.boot {
+            if probe.full {
+                return;
+            }
             self.own_heard += u32::from(way == Way::Multicast);
             return;
         }
@@ -156,8 +164,8 @@ mod tests {
 
     /// Two doctors for `rounds` probes each, 5 ms apart; `lost(from, sequence)` says what is lost.
     fn talk(rounds: u64, lost: impl Fn(u8, u32) -> bool) -> [Exchange; 2] {
-        let mut one = Exchange::new(1, "lab-01".into(), at(0));
-        let mut two = Exchange::new(2, "lab-02".into(), at(100));
+        let mut one = Exchange::new(1, "lab-01".into(), 1500, at(0));
+        let mut two = Exchange::new(2, "lab-02".into(), 1500, at(100));
         for round in 0..rounds {
             let now = at(round * 200);
             let probe = one.poll_probe(now).expect("due");
@@ -176,7 +184,7 @@ mod tests {
 
     #[test]
     fn probes_are_200_ms_apart() {
-        let mut one = Exchange::new(1, String::new(), at(0));
+        let mut one = Exchange::new(1, String::new(), 1500, at(0));
         assert_eq!(one.poll_probe(at(0)).unwrap().sequence, 0);
         assert_eq!(one.poll_probe(at(199)), None);
         assert_eq!(one.next_timeout(), at(200));
@@ -254,10 +262,9 @@ mod tests {
 
     #[test]
     fn invented_peers_are_bounded_and_all_real_ones_are_named_in_turn() {
-        let mut one = Exchange::new(1, String::new(), at(0));
+        let mut one = Exchange::new(1, String::new(), 1500, at(0));
         for boot in 100..200 {
-            let probe =
-                Probe { boot, sequence: 0, name: "x".into(), leaving: false, heard: vec![] };
+            let probe = Probe { boot, name: "x".into(), mtu: 1500, ..Probe::default() };
             one.on_probe(at(1), address(9), Way::Multicast, &probe);
         }
         assert_eq!((one.reports(at(2)).len(), one.ignored()), (PEERS_MAX, 36));

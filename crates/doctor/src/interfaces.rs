@@ -104,11 +104,27 @@ fn has_no_address(group: IpAddr, interface: &str) -> Finding {
     )
 }
 
+/// Another group of IPv6 would do for a port that has no address of IPv4.
+fn has_ipv6_alone(group: IpAddr, port: &Interface) -> Option<Finding> {
+    let finding = has_no_address(group, &port.name);
+    let six = group.is_ipv4() && port.addresses.iter().any(IpAddr::is_ipv6);
+    six.then(|| Finding {
+        advice: Some(
+            "use a group of IPv6 on all machines: --group [ff15::42:1]:6003 (it is the default where a \
+             machine has IPv6 alone)"
+                .to_owned(),
+        ),
+        ..finding
+    })
+}
+
 /// What keeps a port from carrying the group.
 fn lacks(group: IpAddr, port: &Interface) -> Option<Finding> {
     match (port.up, port.address_towards(group), port.multicast) {
         (false, ..) => Some(is_down(&port.name)),
-        (true, None, _) => Some(has_no_address(group, &port.name)),
+        (true, None, _) => {
+            has_ipv6_alone(group, port).or_else(|| Some(has_no_address(group, &port.name)))
+        }
         (true, Some(_), false) => Some(has_no_flag(&port.name)),
         (true, Some(_), true) => None,
     }
@@ -126,6 +142,32 @@ pub(crate) fn judge_others(
     let seen: Vec<String> = lacking.into_iter().map(|finding| finding.seen).collect();
     let seen = format!("{}: not used, {} is", seen.join(", "), chosen.name);
     Some(Finding::warn("others.unused", seen, format!("if the others are there: {advice}")))
+}
+
+/// Ports that carry the group as well as the one that the routing table has chosen: the others may be behind
+/// one of them, as where a VPN has the default route.
+pub(crate) fn judge_hidden(
+    group: IpAddr,
+    chosen: &Interface,
+    ports: &[Interface],
+) -> Option<Finding> {
+    let usable = |port: &&Interface| !port.loopback && lacks(group, port).is_none();
+    let others = ports.iter().filter(|port| port.name != chosen.name).filter(usable);
+    let others: Vec<&Interface> = others.collect();
+    let first = others.first()?;
+    let names: Vec<String> = others.iter().map(|port| port.to_string()).collect();
+    Some(Finding::warn(
+        "others.hidden",
+        format!(
+            "{} can carry the group, too: {} is used, since the routing table leads there",
+            names.join(", "),
+            chosen.name
+        ),
+        format!(
+            "if the other machines are there, name it here and in send and recv: --interface {}",
+            first.name
+        ),
+    ))
 }
 
 /// Judges whether the default segment fits into the packets of the interface.
@@ -227,6 +269,22 @@ mod tests {
         let down = [eth0.clone(), Interface { up: false, ..eth1 }];
         let finding = judge_others(GROUP, &eth0, &down).unwrap();
         assert_eq!(finding.seen, "eth1 is down or has no carrier: not used, eth0 is");
+    }
+
+    #[test]
+    fn a_second_card_that_the_route_hides_is_told_and_one_that_cannot_carry_the_group_is_not() {
+        let (tun0, eth1) = (made_up("tun0", "10.8.0.2"), made_up("eth1", "192.168.7.2"));
+        let lo = made_up("lo", "127.0.0.1");
+        let finding =
+            judge_hidden(GROUP, &tun0, &[lo.clone(), tun0.clone(), eth1.clone()]).unwrap();
+        assert!(finding.seen.starts_with("eth1 (192.168.7.2) can carry the group"), "{finding}");
+        assert!(finding.advice.unwrap().ends_with("--interface eth1"));
+        let down = Interface { up: false, ..eth1.clone() };
+        assert_eq!(judge_hidden(GROUP, &tun0, &[lo.clone(), tun0.clone(), down]), None);
+        let six = made_up("eth1", "fd00::2");
+        assert_eq!(judge_hidden(GROUP, &tun0, &[lo, tun0.clone(), six.clone()]), None);
+        let alone = lacks(GROUP, &six).unwrap();
+        assert!(alone.advice.unwrap().contains("--group [ff15::42:1]:6003"));
     }
 
     #[test]

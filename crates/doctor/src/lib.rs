@@ -13,7 +13,7 @@
 //! ```
 //!
 //! # Map, in reading order
-//! - `finding`: what a check comes to. `interfaces`, `link`, `route`, `ttl`, `firewall`,
+//! - `finding`: what a check comes to. `interfaces`, `port`, `link`, `route`, `ttl`, `firewall`,
 //!   `container`, `clock`: checks that need no sockets. `membership`, `querier`, `reverse_path`,
 //!   `buffer`, `wire`: those that look before and after. `own_loop`, `peers`: those of the probes. `ways`: what is left to use.
 //! - `probe`, `exchange`, `peer`: what doctors say to each other, without I/O.
@@ -32,6 +32,7 @@ mod membership;
 mod own_loop;
 mod peer;
 mod peers;
+mod port;
 mod probe;
 mod querier;
 mod reverse_path;
@@ -156,7 +157,12 @@ pub fn examine(
     record.add(interfaces::judge_choice(group, chosen.as_ref(), (named, &ports)));
     let peers = match &chosen {
         Ok(interface) => {
-            if !named && let Some(finding) = interfaces::judge_others(group, interface, &ports) {
+            if !named {
+                let others = interfaces::judge_others(group, interface, &ports);
+                let hidden = interfaces::judge_hidden(group, interface, &ports);
+                others.into_iter().chain(hidden).for_each(|finding| record.add(finding));
+            }
+            if let Some(finding) = port::judge(examination.group, &system::groups_at_ports()) {
                 record.add(finding);
             }
             examine_interface(examination, interface, &mut record)

@@ -74,7 +74,7 @@ impl Ward {
             endpoint: Endpoint::open(config)?,
             interface: interface.clone(),
             queries: open_queries(config.group.ip()),
-            exchange: Exchange::new(boot, name.to_owned(), clock.now()),
+            exchange: Exchange::new(boot, name.to_owned(), interface.mtu, clock.now()),
             clock,
             group: config.group,
             refused: None,
@@ -120,6 +120,10 @@ impl Ward {
         {
             self.refused = Some(error.to_string());
         }
+        if let Some(full) = probe.encode_full(self.group.is_ipv6()) {
+            // Whether it arrives is the question, and the others' answer.
+            let _ = self.endpoint.send(self.group, full.len(), None, &full);
+        }
         let door = self.with.filter(|_| self.met.is_none());
         let door = door.map(|ip| SocketAddr::new(ip, self.group.port()));
         for peer in self.exchange.deaf_peers().chain(door) {
@@ -160,7 +164,7 @@ impl Ward {
                 met.get_or_insert(now);
             }
         };
-        let mut knock = [0; 1500];
+        let mut knock = [0; 9_216];
         while let Some(Ok((length, source))) = door.as_ref().map(|door| door.recv_from(&mut knock))
         {
             if let Some(probe) = Probe::parse(&knock[..length]) {

@@ -46,6 +46,10 @@ pub struct PeerReport {
     pub silent_for: Duration,
     /// It said good-bye.
     pub left: bool,
+    /// Longest packet that its interface takes, as it says; 0 where it does not.
+    pub mtu: u16,
+    /// Probes of it heard that were as long as that.
+    pub full: u32,
 }
 
 /// One other doctor.
@@ -57,6 +61,8 @@ pub(crate) struct Peer {
     begun: u32,
     span: Option<Span>,
     unicast: u32,
+    mtu: u16,
+    full: u32,
     last_at: Time,
     left: bool,
     hears_us: Option<Hears>,
@@ -84,6 +90,8 @@ impl Peer {
             begun,
             span: None,
             unicast: 0,
+            mtu: 0,
+            full: 0,
             last_at: Time::ZERO,
             left: false,
             hears_us: None,
@@ -102,6 +110,11 @@ impl Peer {
 
     pub(crate) fn on_probe(&mut self, now: Time, way: Way, probe: &Probe) {
         self.last_at = now;
+        self.mtu = probe.mtu;
+        if probe.full {
+            self.full += u32::from(way == Way::Multicast);
+            return;
+        }
         self.left |= probe.leaving;
         match (way, &mut self.span) {
             (Way::Unicast, _) => self.unicast += 1,
@@ -150,6 +163,8 @@ impl Peer {
             unicast: self.unicast,
             silent_for: now.since(self.span.as_ref().map_or(self.last_at, |span| span.last_at)),
             left: self.left,
+            mtu: self.mtu,
+            full: self.full,
         }
     }
 }

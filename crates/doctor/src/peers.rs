@@ -89,6 +89,9 @@ fn judge_peer(group: SocketAddr, report: &PeerReport) -> Finding {
             ),
         );
     };
+    if let Some(finding) = judge_length(&seen, report) {
+        return finding;
+    }
     if report.duplicates > 0 {
         return Finding::warn(
             "peers.duplicates",
@@ -122,6 +125,26 @@ fn judge_peer(group: SocketAddr, report: &PeerReport) -> Finding {
         );
     }
     Finding::ok("peers.ok", seen)
+}
+
+/// Its full-length probes do not arrive, though short ones do: something on the way has a smaller MTU.
+fn judge_length(seen: &str, report: &PeerReport) -> Option<Finding> {
+    let PeerReport { name, address, heard, mtu, full, .. } = report;
+    let ip = address.ip();
+    (*mtu > 0 && *full == 0 && *heard >= ENOUGH).then(|| {
+        Finding::warn(
+            "peers.mtu",
+            format!(
+                "{seen}; of its packets of {mtu} bytes, its MTU, none arrives: something between {name} and \
+                 this machine has a smaller MTU, or this interface has"
+            ),
+            format!(
+                "give all machines and switches the same MTU (ip link show; ping -M do -s {} {ip}), or send \
+                 with a shorter --segment",
+                mtu.saturating_sub(if ip.is_ipv4() { 28 } else { 48 })
+            ),
+        )
+    })
 }
 
 /// `lab-02 (10.0.0.7): we hear 25 of 25, it hears us 24 of 25, round trip 0.4 ms`.
@@ -162,12 +185,34 @@ mod tests {
             unicast: 0,
             silent_for: Duration::from_millis(90),
             left: false,
+            mtu: 1500,
+            full: 5,
         }
     }
 
     fn judged(report: PeerReport) -> Finding {
         let group = "239.255.42.1:6003".parse().unwrap();
         judge(group, Duration::from_secs(5), &[report]).remove(0)
+    }
+
+    #[test]
+    fn a_peer_whose_long_packets_never_arrive_has_a_smaller_mtu_on_the_way() {
+        let group = "239.255.42.1:6003".parse().unwrap();
+        let judged = |full, mtu, heard| {
+            let report = PeerReport { full, mtu, heard, ..report() };
+            judge(group, Duration::from_secs(5), &[report]).remove(0)
+        };
+        for (full, mtu, heard, found) in [
+            (0, 9000, 20, true),
+            (0, 1500, 20, true),
+            (1, 9000, 20, false),
+            (0, 0, 20, false),
+            (0, 9000, 1, false),
+        ] {
+            let finding = judged(full, mtu, heard);
+            assert_eq!(finding.code == "peers.mtu", found, "{finding}");
+            assert!(!found || finding.seen.contains("its MTU, none arrives"), "{finding}");
+        }
     }
 
     #[test]

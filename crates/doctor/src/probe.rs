@@ -5,6 +5,7 @@
 //! ```text
 //! "FNDR" | version 1 | flags | name length 1 | entries 1 | boot id 8 | sequence 4 | name
 //! entries x ( boot id 8 | first 4 | last 4 | heard 4 | held, microseconds 4 )
+//! at the end: longest packet of the interface 2 (0: unknown); flag 2: zeros follow up to that length
 //! ```
 
 use std::time::Duration;
@@ -17,6 +18,8 @@ use fanfare_wire::{
 const MAGIC: &[u8; 4] = b"FNDR";
 const VERSION: u8 = 1;
 const LEAVING: u8 = 0x01;
+/// Flag: zeros make it as long as the interface takes.
+const FULL: u8 = 2;
 /// Longest name, bytes.
 const NAME_MAX: usize = 63;
 /// Most peers named in one probe: with the longest name a probe stays below 600 bytes, which every
@@ -24,7 +27,7 @@ const NAME_MAX: usize = 63;
 pub(crate) const ENTRIES_MAX: usize = 20;
 
 /// One probe.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Probe {
     /// Random, one per run of a doctor.
     pub(crate) boot: u64,
@@ -36,6 +39,10 @@ pub(crate) struct Probe {
     pub(crate) leaving: bool,
     /// Whom it heard.
     pub(crate) heard: Vec<Heard>,
+    /// Longest packet that the machine's interface takes; 0: it does not say.
+    pub(crate) mtu: u16,
+    /// It is as long as that: zeros follow.
+    pub(crate) full: bool,
 }
 
 /// What a doctor heard of another.
@@ -66,7 +73,7 @@ impl Probe {
         let name = cut(&self.name);
         let heard = &self.heard[..self.heard.len().min(ENTRIES_MAX)];
         let mut out = MAGIC.to_vec();
-        let flags = if self.leaving { LEAVING } else { 0 };
+        let flags = u8::from(self.leaving) * LEAVING | u8::from(self.full) * FULL;
         out.extend([VERSION, flags, name.len() as u8, heard.len() as u8]);
         out.extend(self.boot.to_be_bytes());
         out.extend(self.sequence.to_be_bytes());
@@ -78,7 +85,21 @@ impl Probe {
                 .iter()
                 .for_each(|n| out.extend(n.to_be_bytes()));
         }
+        out.extend(self.mtu.to_be_bytes());
         out
+    }
+
+    /// The same as long as the interface takes it, for a group of this family. `None` where that is no longer
+    /// than the probe itself, or not known.
+    pub(crate) fn encode_full(&self, ipv6: bool) -> Option<Vec<u8>> {
+        let full = Self { full: true, heard: Vec::new(), ..self.clone() };
+        let mut bytes = full.encode();
+        let length = usize::from(self.mtu).checked_sub(if ipv6 { 48 } else { 28 })?;
+        if length <= bytes.len() {
+            return None;
+        }
+        bytes.resize(length, 0);
+        Some(bytes)
     }
 
     /// Plausible for a NORM receiver, which keeps a little state for each sender it hears.
@@ -109,7 +130,10 @@ impl Probe {
         let sequence = u32::from_be_bytes(take(&mut rest)?);
         let name = rest.split_off(..usize::from(name_length))?;
         let heard = (0..entries).map(|_| Heard::parse(&mut rest)).collect::<Option<_>>()?;
-        Some(Self { boot, sequence, name: printable(name), leaving: flags & LEAVING != 0, heard })
+        // Versions up to 0.1.0 end here.
+        let mtu = take(&mut rest).map_or(0, u16::from_be_bytes);
+        let (leaving, full) = (flags & LEAVING != 0, flags & FULL != 0);
+        Some(Self { boot, sequence, name: printable(name), leaving, heard, mtu, full })
     }
 }
 
@@ -158,6 +182,8 @@ mod tests {
             name: "lab-02".to_owned(),
             leaving: true,
             heard: vec![heard],
+            mtu: 1500,
+            full: false,
         }
     }
 
@@ -191,15 +217,30 @@ mod tests {
     #[test]
     fn no_truncation_and_no_other_content_reads_as_a_probe() {
         let datagram = probe().encode();
-        for length in 0..datagram.len() {
+        for length in 0..datagram.len() - 2 {
             assert_eq!(Probe::parse(&datagram[..length]), None, "{length}");
         }
+        // One of version 0.1.0 does not say its MTU.
+        let old = Probe::parse(&datagram[..datagram.len() - 2]).unwrap();
+        assert_eq!(old, Probe { mtu: 0, ..probe() });
         let mut other = datagram.clone();
         other[16] = b'X';
         assert_eq!(Probe::parse(&other), None);
         let mut newer = datagram;
         newer[20] = 2;
         assert_eq!(Probe::parse(&newer), None);
+    }
+
+    #[test]
+    fn a_full_probe_is_as_long_as_the_interface_takes_and_reads_as_one() {
+        for (mtu, ipv6, length) in [(1500, false, 1472), (1500, true, 1452), (9000, false, 8972)] {
+            let bytes = Probe { mtu, ..probe() }.encode_full(ipv6).unwrap();
+            assert_eq!(bytes.len(), length);
+            let read = Probe::parse(&bytes).unwrap();
+            assert!(read.full && read.mtu == mtu && read.sequence == 70_000);
+        }
+        assert_eq!(Probe { mtu: 60, ..probe() }.encode_full(false), None);
+        assert_eq!(Probe { mtu: 0, ..probe() }.encode_full(false), None);
     }
 
     #[test]

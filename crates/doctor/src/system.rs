@@ -222,6 +222,12 @@ pub(super) fn packets_sent(interface: &Interface) -> Option<u64> {
     of_interface(&interface.name, "statistics/tx_packets")?.parse().ok()
 }
 
+/// Groups that programs of this machine are bound to, and their ports.
+pub(super) fn groups_at_ports() -> Vec<SocketAddr> {
+    let tables = ["/proc/net/udp", "/proc/net/udp6"].into_iter().filter_map(read);
+    tables.flat_map(|table| super::port::groups_in(&table)).collect()
+}
+
 /// What manages the firewall rules here.
 fn manager() -> Option<Manager> {
     let is_ufw_on = || {

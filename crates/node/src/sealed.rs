@@ -169,7 +169,7 @@ impl Sealed {
         ecn: Option<Ecn>,
         bytes: &[u8],
     ) -> io::Result<usize> {
-        loop {
+        for _ in 0..PathMtu::REFUSALS_MAX {
             match self.send_cut(now, endpoint, to, size, ecn, bytes) {
                 Err(error) if is_too_long(&error) => {
                     let size = self.cut.map_or(size.min(bytes.len()), FragmentCut::len);
@@ -182,6 +182,7 @@ impl Sealed {
                 result => return result,
             }
         }
+        self.send_cut(now, endpoint, to, size, ecn, bytes)
     }
 
     /// Whole, or in fragments.

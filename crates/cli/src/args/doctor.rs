@@ -11,6 +11,7 @@ use fanfare_command::{Exit, Failure, Help, units};
 use fanfare_doctor::Examination;
 use fanfare_node::{GroupSpec, GroupSpecError};
 
+use super::network::{DEFAULT_GROUP, for_this_machine};
 use crate::doctor::{DoctorPlan, Shown, Subject};
 
 /// How long other doctors are waited for; and one that is named, which has to be started by hand.
@@ -45,7 +46,7 @@ pub(crate) struct DoctorArgs {
     /// Multicast group
     ///
     /// An address and a port. Also norm://INTERFACE;GROUP:PORT.
-    #[arg(long, default_value = "239.255.42.1:6003", value_name = "GROUP:PORT")]
+    #[arg(long, default_value = DEFAULT_GROUP, value_name = "GROUP:PORT")]
     group: String,
     /// Network interface [default: the route's]
     ///
@@ -102,7 +103,8 @@ impl DoctorArgs {
 
     /// The one group of the command line.
     pub(crate) fn plan(&self) -> Result<DoctorPlan, Failure> {
-        let spec: GroupSpec = self.group.parse().map_err(|error| group_failure(&error))?;
+        let group = for_this_machine(&self.group, self.interface.as_deref());
+        let spec: GroupSpec = group.parse().map_err(|error| group_failure(&error))?;
         let place = (spec, self.interface.clone(), ttl(&self.ttl)?);
         Ok(DoctorPlan { subjects: vec![self.subject(None, place)?], shown: self.shown() })
     }

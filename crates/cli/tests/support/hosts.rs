@@ -60,6 +60,31 @@ impl Hosts {
         self.flood(n, "on");
     }
 
+    /// The switch carries packets of this length, at all ports.
+    pub(crate) fn carry(&self, mtu: u32) {
+        for n in 1..=self.count {
+            self.carry_to(n, mtu);
+        }
+    }
+
+    /// The same at the port of one host.
+    pub(crate) fn carry_to(&self, n: u8, mtu: u32) {
+        self.on_bridge(&["link", "set", &format!("p{n}"), "mtu", &mtu.to_string()]);
+    }
+
+    /// The hardware address of a host's interface.
+    pub(crate) fn address_of(&self, n: u8) -> String {
+        let inside = ["netns", "exec", &self.host(n), "cat", "/sys/class/net/eth0/address"];
+        let read = Command::new("ip").args(inside).output().unwrap();
+        String::from_utf8(read.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Rules of a host's firewall.
+    pub(crate) fn nft(&self, n: u8, rules: &str) {
+        let done = Command::new("ip").args(["netns", "exec", &self.host(n), "nft", rules]).status();
+        assert!(done.is_ok_and(|status| status.success()), "{}: nft {rules}", self.host(n));
+    }
+
     /// This host passes on packets of others.
     pub(crate) fn forward(&self, n: u8) {
         let host = self.host(n);

@@ -37,6 +37,9 @@ struct HeardSender {
     series: (u32, usize),
 }
 
+/// Answers that wait to be sent; a lost one is given again.
+const ANSWERS_MAX: usize = 256;
+
 /// The receiver's side.
 #[derive(Debug, Default)]
 pub(super) struct HearingSide {
@@ -88,7 +91,13 @@ impl HearingSide {
         sender.next = now + sender.wait;
         sender.wait = (sender.wait * 2).min(AGAIN_MAX);
         let longest = u16::try_from(longest).unwrap_or(u16::MAX);
-        self.messages.push_back((source, PathMessage::Deaf { longest, wanted }.to_bytes()));
+        self.answer(source, PathMessage::Deaf { longest, wanted });
+    }
+
+    fn answer(&mut self, to: SocketAddr, message: PathMessage<'_>) {
+        if self.messages.len() < ANSWERS_MAX {
+            self.messages.push_back((to, message.to_bytes()));
+        }
     }
 
     /// A rung has come, `length` bytes long. Gives the longest that was heard when it was the last.
@@ -111,8 +120,7 @@ impl HearingSide {
         }
         let heard = sender.series.1;
         let longest = u16::try_from(heard).unwrap_or(u16::MAX);
-        self.messages
-            .push_back((source, PathMessage::Heard { series, longest, wanted }.to_bytes()));
+        self.answer(source, PathMessage::Heard { series, longest, wanted });
         Some(heard)
     }
 }

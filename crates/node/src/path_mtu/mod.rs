@@ -30,7 +30,7 @@ use fragments::FragmentStore;
 use hearing::HearingSide;
 use message::PathMessage;
 pub(crate) use sending::ShortPath;
-use sending::{ALWAYS, SendingSide};
+use sending::{ALWAYS, SHORTER, SendingSide};
 
 /// A receiver that hears nothing longer sends nothing longer for so long: paths are mostly the same in both
 /// directions.
@@ -50,6 +50,9 @@ pub(crate) struct PathMtu {
 }
 
 impl PathMtu {
+    /// One message is refused so often at most: each time it goes in shorter fragments.
+    pub(crate) const REFUSALS_MAX: usize = SHORTER.len();
+
     /// For messages that sealing makes longer by `overhead`. A `silent` node says nothing of what it hears.
     pub(crate) fn new(overhead: usize, silent: bool) -> Self {
         Self {

@@ -16,7 +16,7 @@ pub(super) const ALWAYS: usize = 528;
 const RUNGS: [usize; 9] = [ALWAYS, 952, 1_232, 1_372, 1_402, 1_444, 1_452, 3_952, 8_952];
 /// Lengths that are taken one after another where the system refuses a datagram: beside the rungs those that
 /// only an interface of this machine can have.
-const SHORTER: [usize; 12] =
+pub(super) const SHORTER: [usize; 12] =
     [100, 252, ALWAYS, 952, 1_232, 1_372, 1_402, 1_444, 1_452, 3_952, 8_952, 65_000];
 /// A mark comes after so long. Two without a datagram between them are a sign: a second is soon enough for
 /// people, and 21 bytes each are nothing even on radio.
@@ -243,6 +243,8 @@ impl SendingSide {
         ) && !told
         {
             let (heard, sent) = (bytes + self.overhead, wanted + self.overhead);
+            // Who does not fetch them does not want them.
+            self.news.truncate(HOSTS_MAX - 1);
             self.news.push_back(ShortPath { host, heard, sent });
         }
         // Others may be found soon.
