@@ -19,7 +19,8 @@
 //! - [`stream`]: bytes without an end, written and read like a pipe's
 //! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `fanout`, `reach`, `waker`,
 //!   `moderation`, `reading`, `outbox`, `outgoing`, `chance`, `test_drop`: its parts; `sealed`: between
-//!   it and its sockets; `path_mtu`: datagrams that are too long for a path; `serving`: receivers that pass on to each other;
+//!   it and its sockets; `path_mtu`: datagrams that are too long for a path; `serving`: receivers that
+//!   pass on to each other;
 //!   [`Stopper`]: asks it to end
 
 pub mod bridge;

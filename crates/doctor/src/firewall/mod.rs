@@ -42,6 +42,15 @@ pub(crate) fn judge(facts: &FirewallFacts) -> Finding {
     if let Some(closed) = closed_by(facts, Wanted::report(facts)) {
         return drops_reports(facts, &closed);
     }
+    let listed = facts.listed.as_deref().unwrap_or_default();
+    let unread = |text: &str| nft::parse(text, listed, Wanted::data(facts)).is_none();
+    if facts.nft.as_deref().is_some_and(unread) {
+        return Finding::skip(
+            "firewall.unread",
+            "not looked at: what nft -j list ruleset prints cannot be read",
+        )
+        .advised("nft list ruleset, and look for rules about UDP and IGMP");
+    }
     let by = facts.manager.map_or_else(String::new, |by| format!("; {} is on", by.name()));
     match (facts.nft.is_some() || facts.iptables.is_some(), facts.root) {
         (true, _) => Finding::ok(
@@ -339,6 +348,8 @@ mod tests {
              ufw allow in proto igmp to 224.0.0.0/4"
         );
         assert_eq!(judge(&facts(None, None)).code, "firewall.no_tool");
+        let unread = judge(&facts(Some("{\"nftables\": [{\"table\": {\"flags\": "), None));
+        assert_eq!((unread.code, unread.level), ("firewall.unread", crate::Level::Skip));
         assert_eq!(judge(&facts(Some(OPEN), None)).code, "firewall.ok");
     }
 

@@ -17,7 +17,7 @@ struct Ruleset<'a> {
 }
 
 /// What nft 1.0.6 leaves out of its JSON, or writes there in a wrong way, from its own words: the devices of
-/// chains, and tables that are switched off (their flags are the table's name there).
+/// chains, and which tables are switched off (their flags are garbage there).
 #[derive(Debug, Default)]
 struct Listing {
     dormant: Vec<String>,
