@@ -10,13 +10,9 @@ pub(super) fn parse(text: &str, wanted: Wanted<'_>) -> Chains {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             [name] if name.starts_with('*') => table = name.trim_start_matches('*').to_owned(),
-            ["-P", name, policy] | [name, policy, _]
-                if name.starts_with(':') || words[0] == "-P" =>
-            {
-                let name = name.trim_start_matches(':');
-                let chain = chains.entry(format!("{table} {name}")).or_default();
-                chain.hook = Hook::named(&name.to_ascii_lowercase());
-                chain.policy_drops = policy == "DROP";
+            ["-P", name, policy] => begin(&mut chains, &table, name, policy),
+            [name, policy, _] if name.starts_with(':') => {
+                begin(&mut chains, &table, name.trim_start_matches(':'), policy);
             }
             ["-A", name, ref rule @ ..] => {
                 let rule = read_rule(rule, &table, wanted);
@@ -26,6 +22,12 @@ pub(super) fn parse(text: &str, wanted: Wanted<'_>) -> Chains {
         }
     }
     chains
+}
+
+fn begin(chains: &mut Chains, table: &str, name: &str, policy: &str) {
+    let chain = chains.entry(format!("{table} {name}")).or_default();
+    chain.hook = Hook::named(&name.to_ascii_lowercase());
+    chain.policy_drops = policy == "DROP";
 }
 
 fn read_rule(mut words: &[&str], table: &str, wanted: Wanted<'_>) -> Rule {

@@ -81,29 +81,3 @@ fn routers_that_translate_addresses_by_cone_port_or_symmetric_rules_let_a_host_b
         send(&stage, &hosts, &[3], "10.77.0.3");
     }
 }
-
-#[test]
-fn a_host_behind_a_forwarded_port_is_reached_by_the_routers_address_also_from_within() {
-    // From outside, and as a hairpin: from the network that the port leads to.
-    for within in [false, true] {
-        let hosts = Hosts::new("fc", 3);
-        hosts.forward(2);
-        hosts.on(2, "addr add 10.66.0.1/24 dev eth0");
-        hosts.on(3, "addr flush dev eth0");
-        hosts.on(3, "addr add 10.66.0.3/24 dev eth0");
-        hosts.on(3, "route add default via 10.66.0.1");
-        if within {
-            hosts.on(1, "addr flush dev eth0");
-            hosts.on(1, "addr add 10.66.0.4/24 dev eth0");
-            hosts.on(1, "route add default via 10.66.0.1");
-        }
-        hosts.nft(
-            2,
-            "table ip n { chain d { type nat hook prerouting priority -100; \
-             ip daddr 10.77.0.2 udp dport 6003 dnat to 10.66.0.3; }; \
-             chain p { type nat hook postrouting priority 100; ip daddr 10.66.0.3 masquerade; }; }",
-        );
-        let stage = Stage::new();
-        send(&stage, &hosts, &[3], "10.77.0.2");
-    }
-}
