@@ -73,7 +73,7 @@ impl Probe {
         let name = cut(&self.name);
         let heard = &self.heard[..self.heard.len().min(ENTRIES_MAX)];
         let mut out = MAGIC.to_vec();
-        let flags = u8::from(self.leaving) * LEAVING | u8::from(self.full) * FULL;
+        let flags = (u8::from(self.leaving) * LEAVING) | (u8::from(self.full) * FULL);
         out.extend([VERSION, flags, name.len() as u8, heard.len() as u8]);
         out.extend(self.boot.to_be_bytes());
         out.extend(self.sequence.to_be_bytes());

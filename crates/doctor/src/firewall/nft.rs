@@ -64,7 +64,7 @@ enum Part {
     /// The name of an interface; patterns may end with a star.
     Interface(String),
     /// Several, one after the other.
-    All(Vec<Part>),
+    All(Vec<Self>),
     /// It depends on what is not known.
     Unknown,
     /// Our datagram has no such part.
