@@ -19,8 +19,6 @@ const LOWERED: f64 = 0.6;
 /// And again where it has not ended: to a quarter. Of ten flows each is a tenth of the load, and each
 /// would take for random what they all cause together, were none to slow down by more.
 const LOWERED_AGAIN: f64 = 0.4;
-/// It is lowered from no more than so many times what arrived: three quarters may be lost at random.
-const BELIEVED: f64 = 4.0;
 /// The narrowest link passes so much more than was sent: the path is far from full.
 const FAR: f64 = 2.0;
 /// Time after which loss that was found to be random is tried again; each time twice as long.
@@ -147,9 +145,7 @@ impl Auto {
         let arriving = seen.view.delivered.unwrap_or(0.0).max(passing * kept);
         match verdict {
             Verdict::Lower => {
-                // What a rate gives back that nobody had received would fill a queue anew.
-                let from = self.rate.min(BELIEVED * arriving);
-                self.losses.from = if first { from } else { self.losses.from };
+                self.losses.from = if first { self.rate } else { self.losses.from };
                 self.losses.lowered = now;
                 self.losses.alone = alone;
                 self.losses.queueless = self.is_queueless(&seen.view);
