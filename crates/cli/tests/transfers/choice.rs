@@ -36,10 +36,12 @@ fn what_is_left_out_is_not_deleted_at_receivers() {
     let tree = tree(&stage);
     stage.file("in/t/a.o", 7);
     stage.file("in/t/old.c", 7);
+    stage.file("in/t/target/mine", 7);
     let receiver = stage.recv("in", &["--once", "--allow-delete"]);
-    stage.send(&[&tree, "--exclude=*.o", "--delete"]).expect(0);
+    stage.send(&[&tree, "--exclude=*.o", "--exclude=/target/", "--delete"]).expect(0);
     receiver.end().expect(0);
     assert_eq!(entries(&stage.path("in/t")), ["a.c", "a.o", "deep", "target"]);
+    assert_eq!(entries(&stage.path("in/t/target")), ["mine"]);
 }
 
 #[test]
@@ -77,6 +79,8 @@ fn a_dry_run_says_what_would_go_and_how_long_it_takes_and_sends_nothing() {
 fn a_pattern_that_cannot_be_is_refused_before_anything_is_sent() {
     let stage = Stage::new();
     let tree = tree(&stage);
-    let refused = stage.send(&[&tree, "--exclude=[z-a]"]).expect(2);
-    assert!(refused.error().contains("[z-a]"), "{}", refused.stderr);
+    for pattern in ["a[b", "[[:none:]]", "x\\"] {
+        let refused = stage.send(&[&tree, &format!("--exclude={pattern}")]).expect(2);
+        assert!(refused.error().contains(pattern), "{}", refused.stderr);
+    }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     GatherOptions, Gathering, Links, Packing, SourceError, Sources, Stamp,
-    walk::{Found, Walk},
+    walk::{Choice, Found, Walk},
 };
 use crate::{
     listing::{Kind, Lister},
@@ -80,10 +80,16 @@ impl<'a> Gatherer<'a> {
             self.take_file(&root, path, name)
         } else if meta.is_dir() {
             self.lister.as_mut().map_or(Ok(()), |lister| lister.begin(&name))?;
-            Walk::new(path, &name)?.try_for_each(|found| self.take_found(&root, &name, found?))
+            self.walk(&root, path, &name)?
+                .try_for_each(|found| self.take_found(&root, &name, found?))
         } else {
             Err(SourceError::NotAFile(path.to_owned()))
         }
+    }
+
+    fn walk(&self, root: &Root, path: &Path, name: &str) -> Result<Walk, SourceError> {
+        let choice = Choice { root: root.path.clone(), selection: self.selection.clone() };
+        Walk::new(path, name, choice)
     }
 
     /// `top`: the name of the directory that links may not lead out of.
@@ -109,7 +115,7 @@ impl<'a> Gatherer<'a> {
         match found {
             Found::File(path, name) => self.take_file(root, &path, name)?,
             Found::EmptyDirectory(path, name) => self.take_directory(&path, &name)?,
-            Found::Directory(..) | Found::Link(_) => {}
+            Found::Directory(..) | Found::Link(_) | Found::LeftOut(_) => {}
             Found::Other(path) if selected => (self.report)(Gathering::SkippedOther(&path)),
             Found::Other(_) => {}
         }
@@ -168,7 +174,7 @@ impl<'a> Gatherer<'a> {
             return Ok(Some(Found::Link(path)));
         }
         self.following.push(inode);
-        let mut walk = Walk::new(&path, &name)?;
+        let mut walk = self.walk(root, &path, &name)?;
         let taken = walk.try_for_each(|found| self.take_found(root, &name, found?));
         self.following.pop();
         taken.map(|()| None)
@@ -293,7 +299,7 @@ fn list(lister: &mut Lister, root: &Root, found: &Found, sends_directories: bool
         Found::EmptyDirectory(_, name) if sends_directories => (name.clone(), Kind::Directory),
         Found::EmptyDirectory(_, name) => (name.clone(), Kind::UnsentDirectory),
         Found::Directory(..) => return,
-        Found::Link(path) | Found::Other(path) => match root.name_of(path) {
+        Found::Link(path) | Found::Other(path) | Found::LeftOut(path) => match root.name_of(path) {
             Some(name) => (name, Kind::Other),
             None => return,
         },

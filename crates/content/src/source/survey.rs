@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use super::{
     GatherOptions, Links, NamedPath, SourceError, Sources, naming,
-    walk::{Found, Walk},
+    walk::{Choice, Found, Walk},
 };
 use crate::{reach, tree::stays_inside};
 
@@ -47,7 +47,8 @@ impl Sources {
 
 impl Survey<'_> {
     fn directory(&mut self, root: &Path, top: &Path, name: &str) -> Result<(), SourceError> {
-        for found in Walk::new(top, name)? {
+        let choice = Choice { root: root.to_owned(), selection: self.options.selection.clone() };
+        for found in Walk::new(top, name, choice)? {
             let found = found?;
             if !found.is_taken(root, &self.options.selection) {
                 continue;

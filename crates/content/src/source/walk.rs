@@ -26,6 +26,8 @@ pub(super) enum Found {
     Link(PathBuf),
     /// A pipe, a socket, a device.
     Other(PathBuf),
+    /// A directory in which nothing is sent. What it holds is not looked at.
+    LeftOut(PathBuf),
 }
 
 impl Found {
@@ -35,7 +37,8 @@ impl Found {
             | Self::Directory(path, _)
             | Self::EmptyDirectory(path, _)
             | Self::Link(path)
-            | Self::Other(path) => path,
+            | Self::Other(path)
+            | Self::LeftOut(path) => path,
         }
     }
 
@@ -45,10 +48,18 @@ impl Found {
 
     /// Whether it is among what is sent of the directory `root`.
     pub(super) fn is_taken(&self, root: &Path, selection: &Selection) -> bool {
-        let below = self.path().strip_prefix(root).unwrap_or(self.path());
-        let is_directory = matches!(self, Self::Directory(..) | Self::EmptyDirectory(..));
+        let below = below(self.path(), root);
+        let is_directory = match self {
+            Self::LeftOut(_) => return false,
+            Self::Directory(..) | Self::EmptyDirectory(..) => true,
+            Self::File(..) | Self::Link(_) | Self::Other(_) => false,
+        };
         below == Path::new("") || selection.takes(below, is_directory)
     }
+}
+
+fn below<'a>(path: &'a Path, root: &Path) -> &'a Path {
+    path.strip_prefix(root).unwrap_or(path)
 }
 
 /// A walk. Holds the names in each directory between the root and where it stands, and no more:
@@ -58,6 +69,16 @@ pub(super) struct Walk {
     levels: Vec<Level>,
     /// The root itself, until it has been told.
     root: Option<Found>,
+    choice: Choice,
+}
+
+/// What is sent of a directory.
+#[derive(Debug, Clone)]
+pub(super) struct Choice {
+    /// The directory that was named.
+    pub(super) root: PathBuf,
+    /// What is sent below it.
+    pub(super) selection: Selection,
 }
 
 #[derive(Debug)]
@@ -69,8 +90,8 @@ struct Level {
 
 impl Walk {
     /// Begins with the directory at `path`, called `name` at receivers.
-    pub(super) fn new(path: &Path, name: &str) -> Result<Self, SourceError> {
-        let mut walk = Self { levels: Vec::new(), root: None };
+    pub(super) fn new(path: &Path, name: &str, choice: Choice) -> Result<Self, SourceError> {
+        let mut walk = Self { levels: Vec::new(), root: None, choice };
         walk.root = Some(walk.enter(path.to_owned(), name.to_owned())?);
         Ok(walk)
     }
@@ -111,6 +132,9 @@ impl Walk {
             if !kind.is_dir() {
                 return Ok(Some(Found::Other(path)));
             }
+            if !self.choice.selection.enters(below(&path, &self.choice.root)) {
+                return Ok(Some(Found::LeftOut(path)));
+            }
             return self.enter(path, name).map(Some);
         }
         Ok(None)
@@ -131,6 +155,25 @@ mod tests {
 
     use super::*;
 
+    fn walk(root: &Path) -> Vec<Found> {
+        let choice = Choice { root: root.to_owned(), selection: Selection::default() };
+        Walk::new(root, "t", choice).unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn a_directory_that_is_left_out_is_not_looked_at() {
+        let scratch = Scratch::new();
+        let root = scratch.path();
+        std::fs::create_dir_all(root.join("a/b")).unwrap();
+        std::fs::write(root.join("a/b/c"), "").unwrap();
+        let selection = Selection::new(&[], &["a/".to_owned()], &[]).unwrap();
+        let choice = Choice { root: root.to_owned(), selection };
+        let found: Vec<Found> =
+            Walk::new(root, "t", choice.clone()).unwrap().map(Result::unwrap).collect();
+        assert_eq!(found[1..], [Found::LeftOut(root.join("a"))]);
+        assert!(!found[1].is_taken(root, &choice.selection));
+    }
+
     #[test]
     fn a_tree_is_walked_in_the_order_of_names_and_links_are_not_followed() {
         let scratch = Scratch::new();
@@ -141,7 +184,7 @@ mod tests {
             std::fs::write(root.join(file), "").unwrap();
         }
         std::os::unix::fs::symlink("/etc", root.join("link")).unwrap();
-        let found: Vec<Found> = Walk::new(root, "t").unwrap().map(Result::unwrap).collect();
+        let found = walk(root);
         let file = |part: &str| Found::File(root.join(part), format!("t/{part}"));
         let directory = |part: &str| Found::Directory(root.join(part), format!("t/{part}"));
         assert_eq!(
@@ -165,8 +208,7 @@ mod tests {
         let scratch = Scratch::new();
         std::fs::write(scratch.path().join(".fanfare-0123.part"), "x").unwrap();
         std::fs::write(scratch.path().join(".fanfare"), "x").unwrap();
-        let found: Vec<Found> =
-            Walk::new(scratch.path(), "t").unwrap().map(Result::unwrap).collect();
+        let found = walk(scratch.path());
         let file = Found::File(scratch.path().join(".fanfare"), "t/.fanfare".into());
         assert_eq!(found[1..], [file]);
     }
@@ -174,8 +216,7 @@ mod tests {
     #[test]
     fn an_empty_root_is_an_empty_directory() {
         let scratch = Scratch::new();
-        let found: Vec<Found> =
-            Walk::new(scratch.path(), "t").unwrap().map(Result::unwrap).collect();
+        let found = walk(scratch.path());
         assert_eq!(found, [Found::EmptyDirectory(scratch.path().into(), "t".into())]);
     }
 }
