@@ -71,9 +71,13 @@ fn watch(args: &WatchCommandArgs, output: &Output) -> Result<(), Failure> {
         );
         Failure::new(Exit::Nobody, "watch.silent", text)
     };
-    let token = args.token.as_ref().map(std::fs::read_to_string).transpose().map_err(|error| {
-        Failure::usage("watch.invalid", format!("token: cannot be read ({error}). Check its name"))
-    })?;
+    let token =
+        args.token.as_ref().map(fanfare_command::text_file::read).transpose().map_err(|error| {
+            Failure::usage(
+                "watch.invalid",
+                format!("token: cannot be read ({error}). Check its name"),
+            )
+        })?;
     let mut client =
         Client::connect(address(&args.at)?, token.as_deref().map(str::trim)).map_err(silent)?;
     let first = client.next_document().map_err(silent)?.cloned().unwrap_or_default();

@@ -54,7 +54,7 @@ pub(crate) fn open_page<P>(
 
 fn access(plan: &WatchPlan) -> Result<Access, Failure> {
     let Some(path) = &plan.token else { return Ok(Access::local()) };
-    let token = std::fs::read_to_string(path).map_err(|error| {
+    let token = fanfare_command::text_file::read(path).map_err(|error| {
         let path = path.display();
         let text = format!("watch-token ({path}): cannot be read ({error}). Check its name");
         Failure::usage("watch.invalid", text)

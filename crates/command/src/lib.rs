@@ -10,7 +10,8 @@
 //! - `help`: the end of a command's help; `pages`: completions, man pages and the page of
 //!   reference; `generate`: the commands that print them
 //! - `companion`: the programs beside `fanfare`
-//! - `input`: standard input that may be silent; `interrupt`: Ctrl-C and SIGHUP; `units`: rates, times and sizes
+//! - `input`: standard input that may be silent; `text_file`: files that people write;
+//!   `interrupt`: Ctrl-C and SIGHUP; `units`: rates, times and sizes
 
 mod causes;
 mod companion;
@@ -26,6 +27,7 @@ mod output;
 pub mod pages;
 mod printable;
 mod rows;
+pub mod text_file;
 pub mod units;
 mod usage;
 

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use fanfare_command::{Exit, Failure};
+use fanfare_command::{Exit, Failure, text_file};
 
 /// Far more than all options with all their values.
 const BYTES_MAX: u64 = 1 << 20;
@@ -42,7 +42,7 @@ pub(super) fn read(option: &str, path: &Path) -> Result<String, Failure> {
     if bytes.len() as u64 > BYTES_MAX {
         return Err(wrong("config.kind", "is longer than 1 MiB. Name a configuration file"));
     }
-    String::from_utf8(bytes).map_err(|_| wrong("config.kind", "is not UTF-8. Save it as UTF-8"))
+    text_file::decode(bytes).map_err(|_| wrong("config.kind", "is not UTF-8. Save it as UTF-8"))
 }
 
 fn is_open_to_others(found: &Metadata) -> bool {

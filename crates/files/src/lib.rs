@@ -68,7 +68,8 @@ pub use fanfare_content::{
     selection::{Selection, SelectionError, parse_list},
     source,
     source::{
-        GatherOptions, Gathering, Links, NamedPath, Packing, SourceError, SourceFile, Sources,
+        Extent, GatherOptions, Gathering, Links, NamedPath, Packing, SourceError, SourceFile,
+        Sources,
     },
     tree::Carried,
 };

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use fanfare_command::{Exit, Failure};
+use fanfare_command::{Exit, Failure, text_file};
 use fanfare_node::seal::Key;
 
 /// Longer is no file of ours.
@@ -48,10 +48,8 @@ pub fn read_private(what: &str, path: &Path) -> Result<String, Failure> {
         );
         return Err(refused("key.exposed", text));
     }
-    let mut text = String::new();
-    let read = file.take(LONGEST).read_to_string(&mut text);
-    match read {
-        Ok(_) => Ok(text),
+    match text_file::read_all(file.take(LONGEST)) {
+        Ok(text) => Ok(text),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             Err(refused("key.invalid", format!("{what} ({shown}): it is not text. Check the path")))
         }

@@ -182,7 +182,7 @@ fn added(path: &Path, error: &TrustError) -> Failure {
 /// Reads a list.
 pub fn read(path: &Path) -> Result<Trusted, Failure> {
     let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = fanfare_command::text_file::read(path).map_err(|error| {
         let text = format!("trust ({shown}): cannot be read ({error}). Check the path");
         Failure::new(Exit::Permission, "trust.unreadable", text)
     })?;

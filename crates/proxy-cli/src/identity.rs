@@ -89,7 +89,5 @@ pub(crate) fn read_private(path: &Path) -> Result<String, Failure> {
         );
         return Err(refused("key.exposed", path, why));
     }
-    let mut text = String::new();
-    file.take(LONGEST).read_to_string(&mut text).map_err(unreadable)?;
-    Ok(text)
+    fanfare_command::text_file::read_all(file.take(LONGEST)).map_err(unreadable)
 }

@@ -1,7 +1,6 @@
 //! Who the other ends are, as they are written: `NAME=ADDRESS,KEY`, and `NAME=KEY`.
 
 use std::{
-    fs,
     net::{SocketAddr, ToSocketAddrs as _},
     path::Path,
 };
@@ -49,7 +48,7 @@ pub(crate) fn accepted(text: &str) -> Result<(PublicKey, String), Failure> {
 /// The keys of a list as `fanfare trust` keeps it.
 pub(crate) fn accept_file(path: &Path) -> Result<Vec<(PublicKey, String)>, Failure> {
     let shown = path.display();
-    let text = fs::read_to_string(path).map_err(|error| {
+    let text = fanfare_command::text_file::read(path).map_err(|error| {
         let text = format!("accept-file ({shown}): cannot be read ({error}). Check the path");
         Failure::new(Exit::Permission, "peers.unreadable", text)
     })?;

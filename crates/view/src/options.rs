@@ -64,7 +64,7 @@ impl AdaptArgs {
             );
             Failure::usage("adapt.invalid", text)
         })?;
-        let token = self.adapt_token.as_ref().map(std::fs::read_to_string).transpose();
+        let token = self.adapt_token.as_ref().map(fanfare_command::text_file::read).transpose();
         let token = token.map_err(|error| {
             let text = format!("adapt-token: cannot be read ({error}). Check its name");
             Failure::usage("adapt.invalid", text)

@@ -169,7 +169,7 @@ impl Wanted {
             );
             Failure::new(Exit::Nobody, "monitor.silent", text)
         };
-        let token = self.token.as_ref().map(std::fs::read_to_string).transpose();
+        let token = self.token.as_ref().map(fanfare_command::text_file::read).transpose();
         let token = token.map_err(|error| silent(format!("its token cannot be read ({error})")))?;
         let mut found = self.at.to_socket_addrs().into_iter().flatten();
         let server: SocketAddr =

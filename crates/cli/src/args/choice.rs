@@ -22,8 +22,9 @@ pub(super) struct ChoiceArgs {
     exclude_from: Vec<PathBuf>,
     /// Send the files that this list names; - is standard input
     ///
-    /// One path in each line, or with a NUL after each. The paths are relative to PATH, a
-    /// directory [default: .], and receivers get them under these names.
+    /// One path in each line, or with a NUL after each, as find prints them. The paths are
+    /// relative to PATH, a directory [default: .], and receivers get them under these names. A
+    /// directory stands for all that it holds, unless the list names what is in it, too.
     #[arg(
         long,
         value_name = "FILE",

@@ -2,13 +2,12 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
     net::{IpAddr, SocketAddr, ToSocketAddrs as _},
     path::PathBuf,
 };
 
 use clap::Args;
-use fanfare_command::{Exit, Failure};
+use fanfare_command::{Exit, Failure, text_file};
 use fanfare_node::scoped_host;
 
 /// Every packet goes to each host: more are better reached by multicast, or by several senders.
@@ -110,8 +109,8 @@ impl HostArgs {
         let mut names: Vec<String> = self.to.iter().map(|name| name.trim().to_owned()).collect();
         if let Some(path) = &self.to_file {
             let read = match path.as_os_str() == "-" {
-                true => std::io::read_to_string(std::io::stdin()),
-                false => fs::read_to_string(path),
+                true => text_file::read_all(std::io::stdin()),
+                false => text_file::read(path),
             };
             let text = read.map_err(|error| {
                 let text = format!(

@@ -22,7 +22,7 @@ impl PolicyArgs {
     pub(crate) fn read(&self) -> Result<Option<Arc<Policy>>, Failure> {
         let Some(path) = &self.policy else { return Ok(None) };
         let shown = path.display();
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = fanfare_command::text_file::read(path).map_err(|error| {
             let text = format!("policy ({shown}): cannot be read ({error}). Check the path");
             Failure::new(Exit::Usage, "policy.unreadable", text)
         })?;

@@ -116,7 +116,7 @@ fn secret(what: &str, path: &PathBuf) -> Result<String, Failure> {
         let text = format!("{what} ({shown}): has {length} bytes, and is none. Give another file");
         return Err(Failure::usage("nats.file", text));
     }
-    std::fs::read_to_string(path).map_err(|error| {
+    fanfare_command::text_file::read(path).map_err(|error| {
         let exit = match error.kind() {
             ErrorKind::PermissionDenied => Exit::Permission,
             _ => Exit::Usage,

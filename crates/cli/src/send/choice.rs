@@ -1,10 +1,6 @@
 //! Which files are sent, and what would be.
 
-use std::{
-    borrow::Cow,
-    io::Read,
-    path::{Path, PathBuf},
-};
+use std::{borrow::Cow, io::Read, path::Path};
 
 use fanfare_command::{Exit, Failure, Output, units};
 use fanfare_files::{NamedPath, Sources, parse_list};
@@ -25,18 +21,19 @@ pub(super) fn paths(plan: &SendPlan) -> Result<Cow<'_, [NamedPath]>, Failure> {
         let text = format!("files-from ({shown}): cannot be read ({error}). Check its name");
         Failure::usage("files_from.unreadable", text)
     })?;
-    let listed = parse_list(&bytes).map_err(|wrong| {
+    let base = plan.paths.first().map_or(Path::new("."), |named| &named.path);
+    let listed = parse_list(&bytes, base).map_err(|wrong| {
         let text = format!(
-            "files-from ({shown}): '{wrong}' is not a relative path. Name files below PATH"
+            "files-from ({shown}): '{wrong}' is not below PATH. Name files below {}",
+            base.display()
         );
         Failure::usage("files_from.invalid", text)
     })?;
-    let base = plan.paths.first().map_or(Path::new("."), |named| &named.path);
-    let named = |path: PathBuf| NamedPath {
-        name: Some(path.to_string_lossy().into_owned()),
-        path: base.join(path),
-    };
-    Ok(listed.into_iter().map(named).collect())
+    let named = NamedPath::listed(base, listed).map_err(|error| {
+        let text = format!("file ({}): cannot be read ({error})", base.display());
+        Failure::usage("files_from.unreadable", text)
+    })?;
+    Ok(Cow::Owned(named))
 }
 
 /// Says what would be sent.

@@ -1,6 +1,10 @@
 //! Which files of a directory are sent.
 
-use std::ffi::OsStr;
+use std::{
+    ffi::OsStr,
+    os::unix::{ffi::OsStrExt as _, fs::symlink},
+    path::Path,
+};
 
 use crate::support::{Ended, Stage, entries};
 
@@ -83,4 +87,51 @@ fn a_pattern_that_cannot_be_is_refused_before_anything_is_sent() {
         let refused = stage.send(&[&tree, &format!("--exclude={pattern}")]).expect(2);
         assert!(refused.error().contains(pattern), "{}", refused.stderr);
     }
+}
+
+/// Lists as find prints them, beside what else is there: none of it may come.
+#[test]
+fn a_list_of_find_sends_what_it_names_and_nothing_else() {
+    let stage = Stage::new();
+    let tree = tree(&stage);
+    let latin = OsStr::from_bytes(b"caf\xe9");
+    std::fs::write(Path::new(&tree).join(latin), "x").unwrap();
+    symlink("a.c", Path::new(&tree).join("link")).unwrap();
+    let top = format!("{tree}\0{tree}/deep\0{tree}/deep/b.c\0{tree}/target\0");
+    let lists: [(&str, &[u8], &[&str]); 4] = [
+        (
+            "all",
+            b".\0./a.c\0./caf\xe9\0./deep\0./deep/b.c\0./link\0",
+            &["a.c", "caf\\xe9", "deep/b.c"],
+        ),
+        ("absolute", top.as_bytes(), &["deep/b.c"]),
+        ("beside", b"deep\ndeep/b.c\na.c\na.c\n", &["a.c", "deep/b.c"]),
+        ("windows", b"\xef\xbb\xbfa.c\r\ndeep/b.c\r\n", &["a.c", "deep/b.c"]),
+    ];
+    for (name, list, wanted) in lists {
+        let file = stage.path(name);
+        std::fs::write(&file, list).unwrap();
+        let receiver = stage.recv(&format!("in-{name}"), &["--once"]);
+        let sent = stage.send(&[&tree, "--files-from", file.to_str().unwrap()]).expect(0);
+        receiver.end().expect(0);
+        let planned =
+            planned(&stage.send(&[&tree, "--dry-run", "--files-from", file.to_str().unwrap()]));
+        assert_eq!(planned, wanted, "{name}: {}", sent.stderr);
+        let there = stage.path(&format!("in-{name}"));
+        assert!(!there.join("deep/target").exists() && !there.join("keep.o").exists(), "{name}");
+        assert!(there.join("deep/b.c").exists() && !there.join("target/x").exists(), "{name}");
+    }
+    assert!(stage.path("in-all").join(latin).exists());
+    assert!(stage.path("in-all/link").is_symlink());
+    assert!(stage.path("in-absolute/target").is_dir());
+}
+
+#[test]
+fn a_list_that_names_its_directory_alone_sends_all_that_it_holds() {
+    let stage = Stage::new();
+    let tree = tree(&stage);
+    let list = stage.text("dot", ".\n");
+    let told = stage.send(&[&tree, "--dry-run", "--files-from", list.to_str().unwrap()]).expect(0);
+    let all = ["a.c", "a.o", "deep/b.c", "deep/target/y", "keep.o", "target/x"];
+    assert_eq!(planned(&told), all);
 }

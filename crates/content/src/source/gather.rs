@@ -1,14 +1,12 @@
 //! From paths to sources.
 
-use std::{
-    fs::File,
-    io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::PathBuf};
 
 use super::{
-    GatherOptions, Gathering, NamedPath, Packing, SourceError, Sources, gatherer::Gatherer, naming,
+    Extent, GatherOptions, Gathering, NamedPath, Packing, SourceError, Sources, gatherer::Gatherer,
+    naming,
 };
+use crate::reach;
 
 impl Sources {
     /// Walks and hashes `paths`: files, directories (whose own name becomes the first part of the
@@ -78,7 +76,7 @@ impl Sources {
             if path.is_stdin() {
                 gatherer.take_input(&name, &mut io::stdin().lock())?;
             } else {
-                gatherer.take_path(&path.path, name)?;
+                gatherer.take_named(path, name)?;
             }
         }
         gatherer.finish()
@@ -89,8 +87,7 @@ impl Sources {
     /// # Errors
     /// Something is not.
     pub fn check(paths: &[NamedPath]) -> Result<(), SourceError> {
-        let paths = paths.iter().filter(|path| !path.is_stdin());
-        paths.map(|path| path.path.as_path()).try_for_each(check_readable)
+        paths.iter().filter(|path| !path.is_stdin()).try_for_each(check_readable)
     }
 }
 
@@ -98,14 +95,19 @@ fn named(paths: &[PathBuf]) -> Vec<NamedPath> {
     paths.iter().map(NamedPath::from).collect()
 }
 
-fn check_readable(path: &Path) -> Result<(), SourceError> {
+fn check_readable(named: &NamedPath) -> Result<(), SourceError> {
+    let (path, is_found) = (&*named.path, named.extent != Extent::Whole);
     let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
-    let meta = std::fs::metadata(path).map_err(unreadable)?;
+    let meta = if is_found { reach::symlink_metadata(path) } else { reach::metadata(path) };
+    let meta = meta.map_err(unreadable)?;
     // Opening a pipe would wait for its other end.
     if !meta.is_file() && !meta.is_dir() {
+        if is_found {
+            return Ok(());
+        }
         return Err(SourceError::NotAFile(path.to_owned()));
     }
-    File::open(path).map(|_| ()).map_err(unreadable)
+    reach::open(path).map(|_| ()).map_err(unreadable)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    GatherOptions, Gathering, Links, Packing, SourceError, Sources, Stamp,
+    Extent, GatherOptions, Gathering, Links, NamedPath, Packing, SourceError, Sources, Stamp,
     walk::{Choice, Found, Walk},
 };
 use crate::{
@@ -71,8 +71,39 @@ impl<'a> Gatherer<'a> {
         self.sources.push_spooled(name, input, self.report)
     }
 
+    /// What was named, as far as it is to be sent.
+    pub(super) fn take_named(
+        &mut self,
+        named: &NamedPath,
+        name: String,
+    ) -> Result<(), SourceError> {
+        let path = &*named.path;
+        match named.extent {
+            Extent::Whole => return self.take_path(path, name),
+            Extent::Around => return self.note_directory(path, &name),
+            Extent::Bare => return self.take_directory(path, &name),
+            Extent::Found => {}
+        }
+        let meta = reach::symlink_metadata(path);
+        let meta = meta.map_err(|error| SourceError::Unreadable(path.to_owned(), error))?;
+        if meta.is_file() || meta.is_dir() {
+            return self.take_path(path, name);
+        }
+        let root = Arc::new(Root { path: path.to_owned(), name: name.clone() });
+        let found = match meta.is_symlink() {
+            true => self.take_link(&root, named.depth(), path.to_owned(), name)?,
+            false => Some(Found::Other(path.to_owned())),
+        };
+        match found {
+            Some(Found::File(path, name)) => self.take_file(&root, &path, name)?,
+            Some(Found::Other(path)) => (self.report)(Gathering::SkippedOther(&path)),
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// A file or a directory, whose name becomes the first part of the names in it.
-    pub(super) fn take_path(&mut self, path: &Path, name: String) -> Result<(), SourceError> {
+    fn take_path(&mut self, path: &Path, name: String) -> Result<(), SourceError> {
         let unreadable = |error| SourceError::Unreadable(path.to_owned(), error);
         let meta = reach::metadata(path).map_err(unreadable)?;
         let root = Arc::new(Root { path: path.to_owned(), name: name.clone() });
@@ -99,10 +130,14 @@ impl<'a> Gatherer<'a> {
             return if selected { self.note_directory(path, name) } else { Ok(()) };
         }
         let found = match found {
-            Found::Link(path) if selected => match self.take_link(root, top, path)? {
-                Some(found) => found,
-                None => return Ok(()),
-            },
+            Found::Link(path) if selected => {
+                let Some(name) = root.name_of(&path) else { return Ok(()) };
+                let depth = name.matches('/').count() - top.matches('/').count() - 1;
+                match self.take_link(root, depth, path, name)? {
+                    Some(found) => found,
+                    None => return Ok(()),
+                }
+            }
             other => other,
         };
         // What is left out is there: receivers do not remove theirs for it.
@@ -122,17 +157,16 @@ impl<'a> Gatherer<'a> {
         Ok(())
     }
 
-    /// A symbolic link in a directory. What is to be taken in its place, or noted of it.
+    /// A symbolic link, so many directories below the one that it may not lead out of. What is to be taken in its place, or noted of it.
     fn take_link(
         &mut self,
         root: &Arc<Root>,
-        top: &str,
+        depth: usize,
         path: PathBuf,
+        name: String,
     ) -> Result<Option<Found>, SourceError> {
         let unreadable = |error| SourceError::Unreadable(path.clone(), error);
-        let Some(name) = root.name_of(&path) else { return Ok(None) };
         let target = reach::read_link(&path).map_err(unreadable)?;
-        let depth = name.matches('/').count() - top.matches('/').count() - 1;
         let leads_out = !stays_inside(depth, target.as_os_str().as_bytes());
         match self.links {
             Links::Refuse if leads_out => Err(SourceError::LeadsOut(path, target)),

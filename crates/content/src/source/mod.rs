@@ -28,7 +28,7 @@ pub use file::SourceFile;
 pub use gathering::Gathering;
 pub use hashing::{Hashed, hash};
 pub use links::Links;
-pub use naming::NamedPath;
+pub use naming::{Extent, NamedPath};
 pub use options::{GatherOptions, Packing};
 pub use sources::Sources;
 pub use stamp::Stamp;

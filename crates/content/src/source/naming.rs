@@ -2,13 +2,16 @@
 
 use fanfare_os::text::{OsStrExt, OsStringExt};
 use std::{
+    collections::BTreeSet,
     ffi::OsStr,
+    io,
     path::{Path, PathBuf},
 };
 
-use fanfare_disk::name::{SafeName, text_of};
+use fanfare_disk::name::{PART_PREFIX, SafeName, path_of, text_of};
 
 use super::SourceError;
+use crate::reach;
 
 /// A path to be sent, and what receivers call it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,13 +20,29 @@ pub struct NamedPath {
     pub path: PathBuf,
     /// Its name at receivers, relative; `None`: its own.
     pub name: Option<String>,
+    /// How much of it is sent.
+    pub extent: Extent,
+}
+
+/// How much of a path is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Extent {
+    /// The file that it leads to, or the directory with all that it holds.
+    #[default]
+    Whole,
+    /// The same, but a link is not followed, and what is no file is passed over: as in a directory.
+    Found,
+    /// A directory without what it holds.
+    Bare,
+    /// A directory of which other paths name what is sent.
+    Around,
 }
 
 impl NamedPath {
     /// `PATH`, or `PATH=NAME` where nothing of that whole name is here. The last `=` counts.
     #[must_use]
     pub fn parse(argument: &OsStr) -> Self {
-        let whole = || Self { path: argument.into(), name: None };
+        let whole = || Self::from(argument);
         if Path::new(argument).symlink_metadata().is_ok() {
             return whole();
         }
@@ -32,7 +51,55 @@ impl NamedPath {
         let (path, name) = (&bytes[..at], &bytes[at + 1..]);
         let path = PathBuf::from(std::ffi::OsString::from_vec(path.to_vec()));
         let is_there = path == Path::new("-") || path.symlink_metadata().is_ok();
-        if is_there { Self { path, name: Some(text_of(name)) } } else { whole() }
+        if is_there { Self { name: Some(text_of(name)), ..Self::from(path) } } else { whole() }
+    }
+
+    /// The paths that a list names, each relative to `base`. A directory stands for all that it holds,
+    /// unless the list names something beneath it or a directory above it, as lists of `find` do: then
+    /// it stands for itself. An empty path alone is all that `base` holds.
+    ///
+    /// # Errors
+    /// `base` cannot be read.
+    pub fn listed(base: &Path, list: Vec<PathBuf>) -> io::Result<Vec<Self>> {
+        let mut all: BTreeSet<PathBuf> = list.into_iter().collect();
+        let names_base = all.remove(Path::new(""));
+        if all.is_empty() && names_base {
+            let entries = reach::entries(&reach::open(base)?)?;
+            let mut names: Vec<PathBuf> = entries
+                .iter()
+                .filter(|(name, _)| !name.starts_with(PART_PREFIX))
+                .map(|(name, _)| path_of(name))
+                .collect();
+            names.sort_unstable();
+            return Ok(names.iter().map(|name| Self::found(base, name, Extent::Found)).collect());
+        }
+        let mut named = Vec::with_capacity(all.len());
+        let mut rest = all.iter().peekable();
+        while let Some(path) = rest.next() {
+            // In the order of a walk what is beneath a path comes next.
+            let has_beneath = rest.peek().is_some_and(|next| next.starts_with(path));
+            let is_beneath =
+                names_base || path.ancestors().skip(1).any(|above| all.contains(above));
+            let is_directory = (has_beneath || is_beneath)
+                && reach::symlink_metadata(&base.join(path)).is_ok_and(|meta| meta.is_dir());
+            let extent = match (is_directory, has_beneath) {
+                (true, true) => Extent::Around,
+                (true, false) => Extent::Bare,
+                (false, _) => Extent::Found,
+            };
+            named.push(Self::found(base, path, extent));
+        }
+        Ok(named)
+    }
+
+    fn found(base: &Path, path: &Path, extent: Extent) -> Self {
+        let name = text_of(path.as_os_str().as_bytes());
+        Self { path: base.join(path), name: Some(name), extent }
+    }
+
+    /// How many directories there are between it and the directory that it was found in.
+    pub(super) fn depth(&self) -> usize {
+        self.name.as_ref().map_or(0, |name| name.matches('/').count())
     }
 
     pub(super) fn is_stdin(&self) -> bool {
@@ -65,7 +132,7 @@ impl NamedPath {
 
 impl<P: Into<PathBuf>> From<P> for NamedPath {
     fn from(path: P) -> Self {
-        Self { path: path.into(), name: None }
+        Self { path: path.into(), name: None, extent: Extent::Whole }
     }
 }
 
@@ -92,6 +159,9 @@ pub(super) fn names(
     order.sort_by(|a, b| parts(*a).cmp(parts(*b)));
     for pair in order.windows(2) {
         let (first, second) = (pair[0], pair[1]);
+        if paths[first].extent == Extent::Around && names[first] != names[second] {
+            continue;
+        }
         if parts(second).take(parts(first).count()).eq(parts(first)) {
             let path = |at: usize| paths[at].path.clone();
             let (a, b) = (first.min(second), first.max(second));
@@ -108,7 +178,7 @@ mod tests {
     use super::*;
 
     fn named(path: &str, name: &str) -> NamedPath {
-        NamedPath { path: path.into(), name: Some(name.to_owned()) }
+        NamedPath { name: Some(name.to_owned()), ..NamedPath::from(path) }
     }
 
     fn clash(paths: &[NamedPath]) -> Option<String> {
@@ -140,7 +210,34 @@ mod tests {
         let parse = |text: &str| NamedPath::parse(OsStr::new(text));
         assert_eq!(parse(&given).name, None, "nothing of either name is here");
         std::fs::write(&file, "").unwrap();
-        assert_eq!(parse(&given), NamedPath { path: file.clone(), name: Some("c".into()) });
+        assert_eq!(parse(&given), NamedPath { name: Some("c".into()), ..NamedPath::from(&*file) });
         assert_eq!(parse(file.to_str().unwrap()), NamedPath::from(file));
+    }
+
+    fn extents(list: &[&str]) -> Vec<(String, Extent)> {
+        let scratch = Scratch::new();
+        for file in ["a", "d/x", "d/e/y", "f/z"] {
+            let file = scratch.path().join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "").unwrap();
+        }
+        let list = list.iter().map(PathBuf::from).collect();
+        let named = NamedPath::listed(scratch.path(), list).unwrap();
+        assert!(clash(&named).is_none());
+        named.into_iter().map(|named| (named.name.unwrap(), named.extent)).collect()
+    }
+
+    #[test]
+    fn a_listed_directory_stands_for_all_that_it_holds_unless_the_list_names_what_is_in_it() {
+        let is = |list: &[&str], wanted: &[(&str, Extent)]| {
+            let wanted: Vec<_> = wanted.iter().map(|(n, e)| ((*n).to_owned(), *e)).collect();
+            assert_eq!(extents(list), wanted, "{list:?}");
+        };
+        use Extent::{Around, Bare, Found};
+        is(&["d", "a", "a"], &[("a", Found), ("d", Found)]);
+        is(&["d/x", "d"], &[("d", Around), ("d/x", Found)]);
+        is(&["d", "d/e", "f"], &[("d", Around), ("d/e", Bare), ("f", Found)]);
+        is(&["", "d", "a"], &[("a", Found), ("d", Bare)]);
+        is(&[""], &[("a", Found), ("d", Found), ("f", Found)]);
     }
 }

@@ -4,7 +4,7 @@ use fanfare_os::{file::MetadataExt, text::OsStrExt};
 use std::{collections::BTreeSet, path::Path};
 
 use super::{
-    GatherOptions, Links, NamedPath, SourceError, Sources, naming,
+    Extent, GatherOptions, Links, NamedPath, SourceError, Sources, naming,
     walk::{Choice, Found, Walk},
 };
 use crate::{reach, tree::stays_inside};
@@ -32,13 +32,11 @@ impl Sources {
         let (following, linked) = (Vec::new(), BTreeSet::new());
         let mut survey = Survey { options, following, linked, report };
         for (named, name) in paths.iter().zip(names) {
-            let path = &named.path;
-            if named.is_stdin() {
-                (survey.report)(&name, 0);
-            } else if reach::metadata(path).map_err(|error| unreadable(path, error))?.is_dir() {
-                survey.directory(path, path, &name)?;
-            } else {
-                survey.file(path, &name)?;
+            match named.extent {
+                _ if named.is_stdin() => (survey.report)(&name, 0),
+                Extent::Whole => survey.path(&named.path, &name)?,
+                Extent::Found => survey.found(named, &name)?,
+                Extent::Bare | Extent::Around => {}
             }
         }
         Ok(())
@@ -46,6 +44,25 @@ impl Sources {
 }
 
 impl Survey<'_> {
+    fn path(&mut self, path: &Path, name: &str) -> Result<(), SourceError> {
+        match reach::metadata(path).map_err(|error| unreadable(path, error))?.is_dir() {
+            true => self.directory(path, path, name),
+            false => self.file(path, name),
+        }
+    }
+
+    fn found(&mut self, named: &NamedPath, name: &str) -> Result<(), SourceError> {
+        let path = &*named.path;
+        let meta = reach::symlink_metadata(path).map_err(|error| unreadable(path, error))?;
+        if meta.is_symlink() {
+            self.link(path, named.depth(), name.to_owned(), path)
+        } else if meta.is_file() || meta.is_dir() {
+            self.path(path, name)
+        } else {
+            Ok(())
+        }
+    }
+
     fn directory(&mut self, root: &Path, top: &Path, name: &str) -> Result<(), SourceError> {
         let choice = Choice { root: root.to_owned(), selection: self.options.selection.clone() };
         for found in Walk::new(top, name, choice)? {
@@ -55,7 +72,12 @@ impl Survey<'_> {
             }
             match &found {
                 Found::File(at, name) => self.file(at, name)?,
-                Found::Link(at) => self.link(root, top, name, at)?,
+                Found::Link(at) => {
+                    let below = at.strip_prefix(top).unwrap_or(at);
+                    let depth = below.components().count().saturating_sub(1);
+                    let below = fanfare_disk::name::text_of(below.as_os_str().as_bytes());
+                    self.link(root, depth, format!("{name}/{below}"), at)?;
+                }
                 _ => {}
             }
         }
@@ -71,11 +93,15 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// `name`: that of `top`, out of which links may not lead.
-    fn link(&mut self, root: &Path, top: &Path, name: &str, at: &Path) -> Result<(), SourceError> {
+    /// A link, so many directories below the one that it may not lead out of.
+    fn link(
+        &mut self,
+        root: &Path,
+        depth: usize,
+        name: String,
+        at: &Path,
+    ) -> Result<(), SourceError> {
         let target = reach::read_link(at).map_err(|error| unreadable(at, error))?;
-        let below = at.strip_prefix(top).unwrap_or(at);
-        let depth = below.components().count().saturating_sub(1);
         if stays_inside(depth, target.as_os_str().as_bytes()) {
             return Ok(());
         }
@@ -84,8 +110,6 @@ impl Survey<'_> {
             Links::Keep | Links::Skip => Ok(()),
             Links::Follow => {
                 let Ok(meta) = reach::metadata(at) else { return Ok(()) };
-                let name =
-                    format!("{name}/{}", fanfare_disk::name::text_of(below.as_os_str().as_bytes()));
                 let inode = (meta.dev(), meta.ino());
                 if meta.is_file() {
                     return self.file(at, &name);

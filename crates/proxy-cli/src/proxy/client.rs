@@ -1,6 +1,6 @@
 //! `fanfare proxy client`: the near side.
 
-use std::{fs, net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use clap::{Args, ValueEnum};
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
@@ -118,7 +118,7 @@ impl ClientArgs {
     fn users(&self) -> Result<Option<Users>, Failure> {
         let Some(path) = &self.auth_file else { return Ok(None) };
         let shown = path.display();
-        let text = fs::read_to_string(path).map_err(|error| {
+        let text = fanfare_command::text_file::read(path).map_err(|error| {
             let text = format!("auth-file ({shown}): cannot be read ({error}). Check the path");
             Failure::new(Exit::Permission, "users.unreadable", text)
         })?;

@@ -153,7 +153,7 @@ fn mirror(tree: &NamedEntries, has: Scratch, seed: u64) -> Scratch {
     let scratch = Scratch::new();
     make(tree, &scratch.path().join("t"));
     let options = GatherOptions { listed: true, ..GatherOptions::default() };
-    let named = [NamedPath { path: scratch.path().join("t"), name: None }];
+    let named = [NamedPath::from(scratch.path().join("t"))];
     let sources = Sources::gather_as(&named, &options, &mut |_| {}).unwrap();
     let wanted = seen(&scratch.path().join("t"));
     let options = SendOptions { expect: Expect::Count(1), ..SendOptions::default() };
