@@ -92,6 +92,9 @@ pub fn directory_failure(error: &DirectoryError) -> Failure {
     let (exit, code) = match error {
         DirectoryError::Missing(_) => (Exit::Usage, "directory.missing"),
         DirectoryError::NotADirectory(_) => (Exit::Usage, "directory.kind"),
+        DirectoryError::NotWritable(_, error) if error.kind() == ErrorKind::PermissionDenied => {
+            (Exit::Permission, "directory.not_writable")
+        }
         DirectoryError::NotWritable(..) => (Exit::Resource, "directory.not_writable"),
     };
     Failure::new(exit, code, error.to_string())

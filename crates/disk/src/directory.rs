@@ -9,7 +9,10 @@ use std::{
     hash::{BuildHasher, RandomState},
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use fanfare_os::{
@@ -93,6 +96,9 @@ pub struct Directory {
     /// A sync of a directory has failed: what is in it may be gone with the power, and no later
     /// sync will say so. Held while one runs, so that nobody else's succeeds before that is known.
     lost: Mutex<bool>,
+    /// Files whose permissions this file system did not keep.
+    without_mode: AtomicU64,
+    folds_case: bool,
 }
 
 impl Directory {
@@ -111,9 +117,10 @@ impl Directory {
                     other => not_writable(other.into()),
                 },
             )?;
-        let directory = Self::over(Box::new(fd));
+        let mut directory = Self::over(Box::new(fd));
         let probe = format!("{}probe-{}", PART_PREFIX, std::process::id());
         directory.create_own(&probe).map_err(not_writable)?;
+        directory.folds_case = directory.handle.metadata_of(&probe.to_uppercase()).is_ok();
         directory.remove(&probe);
         Ok(directory)
     }
@@ -122,7 +129,24 @@ impl Directory {
     pub fn over(handle: Box<dyn DirectoryHandle>) -> Self {
         // The standard library seeds its hashes from the system.
         let token = RandomState::new().hash_one(std::process::id()) as u32;
-        Self { handle, token, durable: Mutex::default(), lost: Mutex::new(false) }
+        let (durable, without_mode) = (Mutex::default(), AtomicU64::new(0));
+        Self { handle, token, durable, lost: Mutex::new(false), without_mode, folds_case: false }
+    }
+
+    /// A file is in its place whose permissions this file system did not keep.
+    pub fn note_without_mode(&self) {
+        self.without_mode.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many such files there were.
+    pub fn without_mode(&self) -> u64 {
+        self.without_mode.load(Ordering::Relaxed)
+    }
+
+    /// Whether its file system takes names that differ in case alone for one: FAT, exFAT, and mostly those of
+    /// macOS and Windows.
+    pub fn folds_case(&self) -> bool {
+        self.folds_case
     }
 
     /// The directory itself.
@@ -286,7 +310,8 @@ impl Directory {
         let (directories, file) = name.split();
         let parent = self.enter_durably(directories, true)?;
         let parent = self.or_self(parent.as_deref());
-        let finished = Finished { directory: self.handle(), part, size, hash };
+        let finished =
+            Finished { directory: self.handle(), part, size, hash, folds_case: self.folds_case };
         let (file, how) = match finished.place(parent, file, conflict)? {
             Place::New(placed) if placed == file => (placed, How::New),
             Place::New(placed) => (placed, How::Beside),

@@ -132,8 +132,9 @@ pub trait FileHandle: Debug + Send + Sync {
     fn metadata(&self) -> Result<Metadata, Errno>;
     /// Locks it against other openings, as long as it is open; an error when it is locked.
     fn lock(&self) -> Result<(), Errno>;
-    /// Sets permissions and, where this file system can hold it, the time of last change.
-    fn set_properties(&self, mode: Mode, mtime: Option<Mtime>) -> Result<(), Errno>;
+    /// Sets permissions and the time of last change, as far as this file system can hold them. False:
+    /// it keeps no such permissions.
+    fn set_properties(&self, mode: Mode, mtime: Option<Mtime>) -> Result<bool, Errno>;
     /// Sets the time of last change, where this file system can hold it.
     fn set_mtime(&self, mtime: Mtime);
 }
@@ -290,7 +291,15 @@ pub fn in_writable<T>(
     }
 }
 
-/// Renames without replacing; by a hard link where the file system cannot.
+/// Whether a call failed since the file system has no such thing: permissions or links on FAT, exFAT, many
+/// network and user-space file systems. They say so in different words.
+#[must_use]
+pub fn is_beyond(errno: Errno) -> bool {
+    matches!(errno, Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL)
+}
+
+/// Renames without replacing; by a hard link where the file system cannot. Where it has no links either,
+/// the name is looked at first.
 pub fn rename_new(
     from_directory: &dyn DirectoryHandle,
     from: &str,
@@ -298,10 +307,15 @@ pub fn rename_new(
     to: &str,
 ) -> Result<(), Errno> {
     match from_directory.rename_new(from, to_directory, to) {
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            from_directory.link(from, to_directory, to)?;
-            from_directory.unlink(from)
-        }
+        Err(Errno::INVAL | Errno::NOSYS) => match from_directory.link(from, to_directory, to) {
+            Ok(()) => from_directory.unlink(from),
+            Err(errno) if is_beyond(errno) => match to_directory.metadata_of(to) {
+                Ok(_) => Err(Errno::EXIST),
+                Err(Errno::NOENT) => from_directory.rename(from, to_directory, to),
+                Err(errno) => Err(errno),
+            },
+            Err(errno) => Err(errno),
+        },
         other => other,
     }
 }

@@ -13,7 +13,7 @@ use fanfare_os::{
 };
 
 use super::{
-    DirectoryHandle, DirectoryId, FileHandle, Metadata, Mtime, Open,
+    DirectoryHandle, DirectoryId, FileHandle, Metadata, Mtime, Open, is_beyond,
     name::{bytes_of, text_of},
 };
 
@@ -155,10 +155,18 @@ impl FileHandle for File {
         fanfare_os::fs::flock(self, FlockOperation::NonBlockingLockExclusive)
     }
 
-    fn set_properties(&self, mode: Mode, mtime: Option<Mtime>) -> Result<(), Errno> {
-        fanfare_os::fs::fchmod(self, mode)?;
+    fn set_properties(&self, mode: Mode, mtime: Option<Mtime>) -> Result<bool, Errno> {
+        let kept = match fanfare_os::fs::fchmod(self, mode) {
+            // Some take it and do nothing.
+            Ok(()) => metadata(&fanfare_os::fs::fstat(self)?)
+                .mode
+                .is_none_or(|has| mode_of(has & 0o777) == mode & mode_of(0o777)),
+            // The content is worth more than who may read it.
+            Err(errno) if is_beyond(errno) => false,
+            Err(errno) => return Err(errno),
+        };
         mtime.into_iter().for_each(|mtime| self.set_mtime(mtime));
-        Ok(())
+        Ok(kept)
     }
 
     fn set_mtime(&self, mtime: Mtime) {

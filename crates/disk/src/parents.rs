@@ -46,6 +46,11 @@ impl<'a> Parents<'a> {
         Self { directory, missing: Missing::Create, last: None }
     }
 
+    /// Whether names that differ in case alone are one there.
+    pub fn folds_case(&self) -> bool {
+        self.directory.folds_case()
+    }
+
     /// The directory of this path.
     pub fn get(&mut self, path: &[String]) -> io::Result<&dyn DirectoryHandle> {
         if path.is_empty() {

@@ -41,6 +41,8 @@ pub struct Finished<'a, D> {
     pub size: u64,
     /// BLAKE3 hash of its content.
     pub hash: &'a [u8; 32],
+    /// Names that differ in case alone are one there.
+    pub folds_case: bool,
 }
 
 /// Where a file ended up.
@@ -81,6 +83,8 @@ impl<D: AsDirectory> Finished<'_, D> {
                 return Ok(Place::Equal(candidate));
             }
             match conflict {
+                // Another name to the sender, and one name here: neither may take the other's place.
+                Conflict::Overwrite if self.folds_case && !is_listed(parent, &candidate) => {}
                 Conflict::KeepBoth => {}
                 Conflict::Keep => return Ok(Place::Taken),
                 Conflict::Overwrite => {
@@ -118,6 +122,12 @@ impl<D: AsDirectory> Finished<'_, D> {
         let nanoseconds = u32::try_from(nanoseconds).unwrap_or(0);
         here.is_shared_as_another(mode.map(mode_of), Some(Mtime { seconds, nanoseconds }))
     }
+}
+
+/// Whether a directory has exactly this name. Where the same file is found under it all the same, it has
+/// another one there.
+fn is_listed(parent: &dyn DirectoryHandle, name: &str) -> bool {
+    parent.list().map_or(true, |names| names.iter().any(|listed| listed == name))
 }
 
 /// Of a name with a number that [`Conflict::KeepBoth`] may have given it, the name without it.

@@ -8,7 +8,7 @@ use std::{
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
 use fanfare_config::Reload;
 use fanfare_files::{
-    How, Placed, ReceiveEvent, SenderFilter, TargetKind, Transfer, TransferEvent,
+    How, Placed, ReceiveEvent, SenderFilter, StreamTarget, TargetKind, Transfer, TransferEvent,
     event::{Finished, ReceiveEnd, ReceiveProgress, ReceiveReport},
     receipt::Reason,
 };
@@ -239,8 +239,12 @@ fn show_progress(progress: &ReceiveProgress, estimate: &mut Estimate, output: &O
     let rate = estimate.rate().map_or_else(String::new, |rate| format!(", {rate}"));
     let left = estimate.left(progress.total_bytes);
     let left = left.map_or_else(String::new, |left| format!(", {} left", units::about(left)));
+    if progress.total_bytes == 0 {
+        return output.spin("waiting for a sender".to_owned());
+    }
     let loss = progress.loss * 100.0;
-    let message = format!("{bytes} of {total}{rate}{left}, loss {loss:.1} %");
+    let loss = if loss < 0.05 { String::new() } else { format!(", loss {loss:.1} %") };
+    let message = format!("{bytes} of {total}{rate}{left}{loss}");
     output.progress(progress.bytes, progress.total_bytes, message);
 }
 
@@ -294,6 +298,13 @@ fn show_failed(key: ObjectKey, name: Option<&str>, reason: Reason, place: &Place
             "warning: '{shown}' is a link that leads out of {place}, and was refused. To accept such \
              links, use --outside-links"
         ),
+        Reason::Unsupported => format!(
+            "warning: '{shown}' was not received: the file system of {place} cannot hold it (a link, \
+             a file so large, or such a name)"
+        ),
+        Reason::ReaderGone => {
+            format!("warning: '{shown}' was not received: the program that reads it has ended")
+        }
         reason => format!("warning: '{shown}' was not received: {}", reason.name()),
     });
     if reason == Reason::Refused && place.target.is_some() {
@@ -335,6 +346,15 @@ fn conclude(
     let Some(report) = finished.received else { return Exit::Failed };
     if finished.overruns > 0 {
         output.text(&overruns::summary(finished.overruns));
+    }
+    if report.without_mode > 0 {
+        let files = match report.without_mode {
+            1 => "1 file".to_owned(),
+            files => format!("{files} files"),
+        };
+        let text =
+            format!("permissions of {files} were not kept: the file system of {place} has none");
+        output.warn("receive.without_mode", text);
     }
     let failure = keys.explain(failure_of(&report, place, told));
     let exit = failure.as_ref().map_or(Exit::Done, |failure| failure.exit);
@@ -406,16 +426,36 @@ fn failure_of(report: &ReceiveReport, place: &Place, told: &TimeLimits) -> Optio
                 Exit::Failed
             };
             let missing = report.failures.len() as u64;
-            let advice = match report.failures.iter().any(|(_, reason)| disk(reason)) {
-                true if place.target.is_some() => {
-                    "The target is too small, full or broken. Write to another one"
-                }
-                true => "Free some space, and run fanfare send again",
-                false => "See the warnings, and run fanfare send again",
-            };
             let all = report.files + missing;
+            let advice = advice(report, place);
             let text = format!("files ({missing} of {all}): were not received. {advice}");
             Some(Failure::new(exit, "partial", text))
         }
+    }
+}
+
+/// What to do about files that could not be had.
+fn advice(report: &ReceiveReport, place: &Place) -> &'static str {
+    let is = |wanted: Reason| report.failures.iter().any(|(_, reason)| *reason == wanted);
+    let target = place.target.as_ref().map(StreamTarget::kind);
+    match target {
+        _ if is(Reason::ReaderGone) => {
+            "The program behind the pipe ended before it had all. See what it says, and run fanfare \
+             send again"
+        }
+        Some(TargetKind::Device) if is(Reason::DiskFull) => {
+            "The device is too small. Write to a larger one"
+        }
+        Some(TargetKind::Device) if is(Reason::DiskError) => {
+            "The device is broken, or was taken away. Write to another one"
+        }
+        Some(_) | None if is(Reason::DiskFull) => "Free some space, and run fanfare send again",
+        Some(_) | None if is(Reason::DiskError) => {
+            "The disk refused to take them: see 'dmesg'. Write to another one, and run fanfare send again"
+        }
+        None if is(Reason::Unsupported) => {
+            "Receive them into a directory of another file system, such as ext4"
+        }
+        _ => "See the warnings, and run fanfare send again",
     }
 }

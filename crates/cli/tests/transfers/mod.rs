@@ -8,6 +8,7 @@ mod delete;
 mod delta;
 mod durability;
 mod endings;
+mod file_systems;
 mod interfaces;
 mod kinds;
 mod layers;

@@ -120,6 +120,12 @@ pub enum Reason {
     /// them.
     #[n(15)]
     MetadataRefused,
+    /// The file system there has no such thing: a link, a file so large, a name so long.
+    #[n(16)]
+    Unsupported,
+    /// The program that reads it has ended.
+    #[n(17)]
+    ReaderGone,
 }
 
 impl Reason {
@@ -142,6 +148,8 @@ impl Reason {
             Self::LinkRefused => "link-refused",
             Self::InTheWay => "in-the-way",
             Self::MetadataRefused => "metadata-refused",
+            Self::Unsupported => "unsupported",
+            Self::ReaderGone => "reader-gone",
         }
     }
 
@@ -150,6 +158,10 @@ impl Reason {
     pub fn of_disk(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull,
+            io::ErrorKind::FileTooLarge
+            | io::ErrorKind::InvalidFilename
+            | io::ErrorKind::InvalidInput => Self::Unsupported,
+            io::ErrorKind::BrokenPipe => Self::ReaderGone,
             _ => Self::DiskError,
         }
     }

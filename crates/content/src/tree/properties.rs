@@ -11,7 +11,7 @@ use super::{
     attributes,
     entry::{Carried, Owner, Properties},
 };
-use fanfare_disk::Mtime;
+use fanfare_disk::{Mtime, is_beyond};
 
 /// Sets what is carried of an open file or directory. False where the system does not allow all of it.
 pub(super) fn set(
@@ -27,14 +27,16 @@ pub(super) fn set(
         }
         None => true,
     };
-    if let Some(mode) = properties.mode {
-        set_mode(file, mode, carried.mode_mask())?;
-    }
+    let kept = match properties.mode {
+        Some(mode) => set_mode(file, mode, carried.mode_mask())?,
+        None => true,
+    };
     let attributed = attributes::set(file, carried, &properties.attributes)?;
     if let Some(mtime) = properties.mtime {
         set_time(&before, mtime, &|times| fanfare_os::fs::futimens(file, times));
     }
-    Ok(owned && attributed)
+    // Who asked for nothing special has the content, which is what was sent.
+    Ok(owned && attributed && (kept || !carried.any()))
 }
 
 /// The same of a link in its directory.
@@ -77,11 +79,19 @@ fn set_owner(before: &Stat, owner: Owner, set: SetOwner<'_>) -> Result<bool, Err
 }
 
 /// Of the special bits only those in `mask` change.
-fn set_mode(file: BorrowedFd<'_>, mode: u32, mask: u32) -> Result<(), Errno> {
+/// False: this file system has no such permissions.
+fn set_mode(file: BorrowedFd<'_>, mode: u32, mask: u32) -> Result<bool, Errno> {
     // Not as it was before: the owner's change may have taken bits away.
     let has = fanfare_os::fs::fstat(file)?.st_mode & 0o7777;
     let wanted = (mode & mask) | (has & !mask);
-    if has == wanted { Ok(()) } else { fanfare_os::fs::fchmod(file, mode_of(wanted)) }
+    if has == wanted {
+        return Ok(true);
+    }
+    match fanfare_os::fs::fchmod(file, mode_of(wanted)) {
+        Ok(()) => Ok(true),
+        Err(errno) if is_beyond(errno) => Ok(false),
+        Err(errno) => Err(errno),
+    }
 }
 
 fn set_time(before: &Stat, mtime: Mtime, set: &dyn Fn(&Timestamps) -> Result<(), Errno>) {

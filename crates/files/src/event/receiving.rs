@@ -195,6 +195,8 @@ pub struct ReceiveReport {
     pub refused_senders: u64,
     /// The place in a chain that the last sender gave its stream, taken or not.
     pub place: Option<ChainPlace>,
+    /// Files whose permissions the file system here did not keep.
+    pub without_mode: u64,
     /// Objects, and files of packs, that could not be had.
     pub failures: Vec<(ObjectKey, Reason)>,
 }

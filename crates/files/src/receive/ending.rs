@@ -168,6 +168,11 @@ impl ReceiveJob {
             Phase::Done(end) | Phase::Lingering(end, _) => end,
             Phase::Receiving => ReceiveEnd::Interrupted,
         };
-        ReceiveReport { end, refused_senders: self.binding.refused, ..self.report.clone() }
+        ReceiveReport {
+            end,
+            refused_senders: self.binding.refused,
+            without_mode: self.directory.without_mode(),
+            ..self.report.clone()
+        }
     }
 }

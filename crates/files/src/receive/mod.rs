@@ -162,6 +162,7 @@ impl ReceiveJob {
                 refused: 0,
                 refused_senders: 0,
                 place: None,
+                without_mode: 0,
                 failures: Vec::new(),
             },
         };

@@ -29,7 +29,10 @@ pub(super) fn place(directory: &Directory, job: Job, hashed: &Hashed) -> Result<
     let mode = permissions(details.and_then(|d| d.mode));
     let mtime = details.and_then(Details::changed_at);
     let set = file.handle().set_properties(mode, mtime);
-    set.and_then(|()| file.sync()).map_err(|errno| disk(&errno.into()))?;
+    let kept = set.and_then(|kept| file.sync().map(|()| kept));
+    if !kept.map_err(|errno| disk(&errno.into()))? {
+        directory.note_without_mode();
+    }
     let (name, name_rejected) = choose_name(key, announcement.as_ref(), &hash);
     let verified = details.is_some();
     let place = |name: &SafeName| directory.place(&part, name, conflict, (size, &hash));

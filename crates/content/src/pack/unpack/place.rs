@@ -111,9 +111,10 @@ impl Placer<'_> {
             (At::Graft(graft), Ok(own)) => self.grafts.inside(graft, own),
             _ => (Vec::new(), number.to_string()),
         };
+        let folds_case = self.parents.folds_case();
         let directory = self.inside.get(&from)?;
         let (size, hash) = (file.entry.size, &file.hash);
-        let finished = Finished { directory, part: &part, size, hash };
+        let finished = Finished { directory, part: &part, size, hash, folds_case };
         let (directories, last) = name.split();
         finished.place(self.parents.get(directories)?, last, self.conflict)
     }

@@ -48,6 +48,7 @@ pub fn stage(
         inside: Parents::created(staging.directory()),
         window: Window { part, end: size, start: 0, bytes: Vec::new() },
         umask: umask(),
+        directory,
     };
     let mut files = Vec::with_capacity(entries.len());
     for (number, entry) in entries.into_iter().enumerate() {
@@ -122,6 +123,7 @@ struct Stager<'a> {
     window: Window<'a>,
     /// What the system takes from the permissions of new files.
     umask: u32,
+    directory: &'a Directory,
 }
 
 impl Stager<'_> {
@@ -136,8 +138,9 @@ impl Stager<'_> {
         let out = self.create(number, file)?;
         file.hash = source.copy(Some(&*out), &mut self.window)?;
         let mode = file.entry.mode & 0o777;
-        if mode & self.umask != 0 || mode & 0o600 != 0o600 {
-            out.set_properties(mode_of(mode), None)?;
+        let differs = mode & self.umask != 0 || mode & 0o600 != 0o600;
+        if differs && !out.set_properties(mode_of(mode), None)? {
+            self.directory.note_without_mode();
         }
         out.set_mtime(file.entry.mtime);
         Ok(())
