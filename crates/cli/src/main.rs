@@ -61,6 +61,9 @@ fn main() -> ExitCode {
         Err(Refused::Doctor(failures, shown)) => return doctor::refuse(shown, &failures).into(),
     };
     interrupt::install(task.has_file());
+    if matches!(task, Task::Send(..)) {
+        interrupt::install_go();
+    }
     end(run(task)).into()
 }
 
@@ -93,7 +96,7 @@ fn run(task: Task) -> Exit {
         }
         Task::NodeStatus(args) => {
             let output = Output::new(args.output);
-            let told = node::status(&args.socket, &output);
+            let told = node::status(&args.socket.there(), &output);
             told.unwrap_or_else(|failure| give_up(&output, &failure))
         }
         Task::Bridge(args) => bridge::run(&args),

@@ -2,6 +2,8 @@
 
 use std::{io, time::Duration};
 
+pub use fanfare_os::input::took_enter;
+
 /// Whether there is something to be read, its end among it, within `most`.
 ///
 /// # Errors

@@ -61,6 +61,19 @@ pub fn install(hangup_reloads: bool) {
     });
 }
 
+/// SIGUSR1 came, and nobody has looked yet.
+static GO: AtomicBool = AtomicBool::new(false);
+
+/// Takes over SIGUSR1. To be called before there is another thread.
+pub fn install_go() {
+    fanfare_os::signal::on_user_signal(|| GO.store(true, Ordering::Relaxed));
+}
+
+/// Whether the user has wanted it to go on, by SIGUSR1, since this was asked last.
+pub fn take_go() -> bool {
+    GO.swap(false, Ordering::Relaxed)
+}
+
 /// Whether SIGHUP has come since this was asked last.
 pub fn take_hangup() -> bool {
     HANGUP.swap(false, Ordering::Relaxed)

@@ -290,7 +290,7 @@ impl Output {
     pub fn progress(&self, done: u64, total: u64, message: String) {
         if self.bar.length().is_none()
             && let Ok(style) =
-                ProgressStyle::with_template("{prefix}{bar:30} {percent:>3}% {wide_msg}")
+                ProgressStyle::with_template("{prefix}{bar:12} {percent:>3}% {wide_msg}")
         {
             self.bar.set_style(style);
         }

@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Slow(Slow),
     /// Treat files that are there already so from now on.
     Conflict(Conflict),
+    /// Wait for nobody else.
+    StartNow,
 }
 
 /// The engine.
@@ -129,6 +131,11 @@ impl Engine for TransferEngine {
             Command::Slow(slow) => {
                 if let Some(job) = &mut self.send {
                     job.set_slow(&mut self.session, slow);
+                }
+            }
+            Command::StartNow => {
+                if let Some(job) = &mut self.send {
+                    job.start_now();
                 }
             }
             Command::Conflict(conflict) => {

@@ -94,6 +94,12 @@ impl Transfer {
         self.command(Command::Slow(slow));
     }
 
+    /// Starts to send to the receivers that are there, and waits for no others. Where none is there,
+    /// nothing changes.
+    pub fn start_now(&self) {
+        self.command(Command::StartNow);
+    }
+
     /// Treats files that are there already so, from the next that has come on.
     pub fn set_conflict(&self, conflict: Conflict) {
         self.command(Command::Conflict(conflict));

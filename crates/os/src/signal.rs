@@ -22,6 +22,26 @@ pub fn on_hangup(call: impl Fn() + Send + 'static) {
 #[cfg(windows)]
 pub fn on_hangup(_: impl Fn() + Send + 'static) {}
 
+/// Calls this at each SIGUSR1 from now on, as [`on_hangup`] does at each SIGHUP.
+#[cfg(unix)]
+pub fn on_user_signal(call: impl Fn() + Send + 'static) {
+    use nix::sys::signal::{SigSet, Signal};
+
+    let mut signal = SigSet::empty();
+    signal.add(Signal::SIGUSR1);
+    if signal.thread_block().is_ok() {
+        std::thread::spawn(move || {
+            while signal.wait().is_ok() {
+                call();
+            }
+        });
+    }
+}
+
+/// There is no such signal.
+#[cfg(windows)]
+pub fn on_user_signal(_: impl Fn() + Send + 'static) {}
+
 /// A file that may not grow any more (ulimit -f) is an error of that write from now on, and no end of the
 /// process. To be called before there is another thread.
 #[cfg(unix)]

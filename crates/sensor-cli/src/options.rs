@@ -49,9 +49,14 @@ pub(crate) struct SensorArgs {
     /// Machine whose interfaces are read by SNMP v2c; repeat it for more
     #[arg(long, value_name = "ADDR")]
     snmp: Vec<String>,
-    /// Community of these machines
-    #[arg(long, value_name = "TEXT", default_value = "public", hide_short_help = true)]
-    pub(crate) snmp_community: String,
+    /// Community of these machines [default: $FANFARE_SNMP_COMMUNITY, or public]
+    ///
+    /// Other users of this machine see what is on command lines.
+    #[arg(long, value_name = "TEXT", hide_short_help = true)]
+    snmp_community: Option<String>,
+    /// Read the community of these machines from this file
+    #[arg(long, value_name = "FILE", conflicts_with = "snmp_community", hide_short_help = true)]
+    snmp_community_file: Option<PathBuf>,
     /// How often machines are asked by SNMP
     #[arg(long, value_name = "TIME", default_value = "5s", hide_short_help = true)]
     snmp_every: String,
@@ -85,6 +90,23 @@ enum Told {
 }
 
 impl SensorArgs {
+    /// The community of SNMP agents.
+    pub(crate) fn community(&self) -> Result<String, Failure> {
+        let variable = || std::env::var("FANFARE_SNMP_COMMUNITY").ok();
+        if let Some(path) = &self.snmp_community_file {
+            let read = fanfare_command::text_file::read(path);
+            return read.map(|text| text.trim().to_owned()).map_err(|error| {
+                let path = path.display();
+                let text = format!(
+                    "snmp-community-file ({path}): cannot be read ({error}). Check its name"
+                );
+                Failure::usage("snmp.community", text)
+            });
+        }
+        let given = self.snmp_community.clone().or_else(variable);
+        Ok(given.unwrap_or_else(|| "public".to_owned()))
+    }
+
     pub(crate) fn addresses(&self) -> Addresses {
         match self.addresses {
             Told::Full => Addresses::Full,

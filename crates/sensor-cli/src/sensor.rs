@@ -72,14 +72,14 @@ fn read(path: &Path, args: &SensorArgs, output: &Output) -> Result<Exit, Failure
 
 fn watch(args: &SensorArgs, output: &Output) -> Result<Exit, Failure> {
     let (every, time, memory) = (args.every()?, args.time()?, args.memory()?);
-    let (agents, snmp_every) = (args.agents()?, args.snmp_every()?);
+    let (agents, snmp_every, community) = (args.agents()?, args.snmp_every()?, args.community()?);
     let mut monitor = args.to.as_deref().map(Monitor::connect).transpose()?;
     let captures = captures(args, memory)?;
     drop_rights()?;
     // From here on there are other threads, none of which has more rights than this one.
     interrupt::install(false);
     interrupt::call_on_interrupt(Some(Box::new(|| {})));
-    let agents = Agents::start(&agents, &args.snmp_community, snmp_every)?;
+    let agents = Agents::start(&agents, &community, snmp_every)?;
     let seen = Seen::new(args.addresses(), args.norm_port.clone());
     let mut look = Look::new(args.name(), every.as_secs_f64(), seen, agents);
     if args.without_packets {

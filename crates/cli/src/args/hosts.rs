@@ -196,6 +196,8 @@ fn choose(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn group() -> SocketAddr {
@@ -241,10 +243,14 @@ mod tests {
     #[test]
     fn a_file_of_hosts_has_one_a_line_and_comments() {
         let path = std::env::temp_dir().join(format!("fanfare-hosts-{}", std::process::id()));
-        fs::write(&path, "# two rooms\n10.0.0.2\n\n10.0.0.3 # the printer's neighbour\n").unwrap();
-        let hosts = HostArgs { to_file: Some(path.clone()), ..args(&[]) }.resolve(group()).unwrap();
-        let hosts = hosts.addresses;
+        let text = "# two rooms\n10.0.0.2\n\n10.0.0.3 # the printer's neighbour\n";
+        let wide = format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for bytes in [text.into(), format!("\u{feff}{}", text.replace('\n', "\r\n")).into(), wide] {
+            let bytes: Vec<u8> = bytes;
+            fs::write(&path, bytes).unwrap();
+            let hosts = HostArgs { to_file: Some(path.clone()), ..args(&[]) };
+            assert_eq!(hosts.resolve(group()).unwrap().addresses.len(), 2);
+        }
         fs::remove_file(path).unwrap();
-        assert_eq!(hosts.len(), 2);
     }
 }

@@ -1,7 +1,9 @@
 //! Options of transfers by code, on both sides.
 
 use std::{
+    io::IsTerminal as _,
     net::{IpAddr, SocketAddr, ToSocketAddrs as _},
+    path::PathBuf,
     time::Duration,
 };
 
@@ -58,6 +60,11 @@ pub(crate) struct VisitArgs {
     /// Where no multicast reaches. A name or an address, and :PORT where it is not 6005.
     #[arg(long, value_name = "HOST", hide_short_help = true)]
     at: Vec<String>,
+    /// Read the code from this file; - is standard input
+    ///
+    /// Other users of this machine see what is on command lines. At a terminal, - asks for the code.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    code_file: Option<PathBuf>,
     #[command(flatten)]
     place: PlaceArgs,
 }
@@ -118,13 +125,41 @@ impl OfferArgs {
 }
 
 impl VisitArgs {
+    /// Whether the code is in a file.
+    pub(super) fn has_file(&self) -> bool {
+        self.code_file.is_some()
+    }
+
+    /// The code in the file, without what surrounds it.
+    fn code_in_file(&self) -> Result<Option<String>, Failure> {
+        let Some(path) = &self.code_file else { return Ok(None) };
+        let read = match path.as_os_str() == "-" {
+            true => {
+                if std::io::stdin().is_terminal() {
+                    fanfare_command::print_line("code: ");
+                }
+                let mut line = String::new();
+                std::io::stdin().read_line(&mut line).map(|_| line)
+            }
+            false => fanfare_command::text_file::read(path),
+        };
+        let text = read.map_err(|error| {
+            let path = path.display();
+            let text = format!("code-file ({path}): cannot be read ({error}). Check its name");
+            Failure::usage("code.unreadable", text)
+        })?;
+        Ok(Some(text.trim().to_owned()))
+    }
+
     /// How the sender is met, if `text` is a code and not a directory.
     pub(super) fn plan(
         &self,
         text: &str,
         interface: Option<String>,
     ) -> Result<Option<Visiting>, Failure> {
-        if !Code::is_meant(text) {
+        let file = self.code_in_file()?;
+        let text = file.as_deref().unwrap_or(text);
+        if file.is_none() && !Code::is_meant(text) {
             return match self.at.is_empty() {
                 true => Ok(None),
                 false => Err(invalid(text, &CodeError::Shape)),

@@ -26,6 +26,7 @@ pub(crate) mod receive;
 pub(crate) mod send;
 mod serving;
 pub(crate) mod signing;
+pub(crate) mod socket;
 mod start;
 mod streams;
 mod watch;

@@ -1,7 +1,5 @@
 //! Options of `fanfare node`.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 use fanfare_command::{Exit, Failure, Help, OutputArgs};
 use fanfare_config::FileArgs;
@@ -12,11 +10,9 @@ use super::{
     group::MemberArgs,
     monitor::MonitorArgs,
     network::{GROUP, NameArgs, NetArgs},
+    socket::SocketArgs,
 };
 use crate::node::GroupPlan;
-
-/// Where programs speak to the node.
-const SOCKET: &str = "/run/fanfare/node.sock";
 
 const HELP: Help = Help::new(&[
     ("fanfare node", "the default group and socket"),
@@ -74,9 +70,8 @@ const STATUS: Help = Help::new(&[
 pub(crate) struct NodeArgs {
     #[command(subcommand)]
     pub(crate) command: Option<NodeCommand>,
-    /// Local socket that programs connect to
-    #[arg(long, default_value = SOCKET, value_name = "PATH")]
-    pub(crate) socket: PathBuf,
+    #[command(flatten)]
+    pub(crate) socket: SocketArgs,
     /// Request lost messages of these topics; repeatable
     ///
     /// Also while no program subscribes.
@@ -107,9 +102,8 @@ pub(crate) enum NodeCommand {
 #[derive(Debug, Args)]
 #[command(after_help = STATUS.short(), after_long_help = STATUS.long())]
 pub(crate) struct StatusArgs {
-    /// The node's local socket
-    #[arg(long, default_value = SOCKET, value_name = "PATH")]
-    pub(crate) socket: PathBuf,
+    #[command(flatten)]
+    pub(crate) socket: SocketArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -274,6 +274,7 @@ impl RecvArgs {
         let visiting = self.visiting()?;
         let dir = match (&visiting, &self.dir_of_code) {
             (None, None) => self.dir.clone(),
+            (Some(_), None) if self.visit.has_file() => self.dir.clone(),
             (Some(_), dir) => dir.clone().unwrap_or_else(|| PathBuf::from(".")),
             (None, Some(dir)) => {
                 let text = format!(

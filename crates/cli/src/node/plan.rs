@@ -6,13 +6,13 @@ use fanfare_command::{Failure, OutputArgs};
 use fanfare_config::GatewayPlan;
 use fanfare_node::{GroupSpec, Network, group::GroupOptions, messaging::Filter};
 
-use crate::monitoring::MonitorPlan;
+use crate::{args::socket::SocketArgs, monitoring::MonitorPlan};
 
 /// A node of one or more groups.
 #[derive(Debug)]
 pub(crate) struct NodePlan {
     /// Where programs find it.
-    pub(crate) socket: PathBuf,
+    pub(crate) socket: SocketArgs,
     pub(crate) groups: Vec<GroupPlan>,
     pub(crate) gateways: Vec<GatewayPlan>,
     pub(crate) output: OutputArgs,

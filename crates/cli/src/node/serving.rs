@@ -63,6 +63,7 @@ pub(crate) fn run(plan: NodePlan, output: &Output) -> Exit {
 
 fn serve(plan: NodePlan, output: &Output) -> Result<Exit, Failure> {
     let NodePlan { socket, groups, gateways, output: shown } = plan;
+    let socket = socket.to_be_made();
     let mut members = join_all(groups, &gateways, shown)?;
     let events = members.iter_mut().filter_map(|member| member.group.take_events());
     let events: Vec<GroupEvents> = events.collect();

@@ -1,11 +1,17 @@
 //! How a sending ended: a line for each receiver, what to do about it, and the exit code.
 
-use fanfare_command::{Exit, Failure, Output};
+use std::time::Duration;
+
+use fanfare_command::{Exit, Failure, Output, units};
 use fanfare_files::{
     Expect,
-    event::{Finished, Outcome, SendEnd, SendReport},
+    event::{Finished, Limit, Outcome, ReceiverResult, SendEnd, SendReport},
 };
 use fanfare_json::Line;
+use fanfare_node::proto::congestion::Reason;
+
+/// Transfers of this length and longer are told what limited their rate.
+const LIMIT_TOLD: Duration = Duration::from_secs(2);
 
 /// The last words, and the exit code.
 pub(super) fn conclude(
@@ -18,6 +24,9 @@ pub(super) fn conclude(
     let Some(report) = finished.sent else { return Exit::Failed };
     table(output, &report);
     let failure = explain(failure_of(&report, expect, hints));
+    if failure.is_none() {
+        output.text(&closing(&report, expect, finished.stats.bytes_sent));
+    }
     let exit = failure.as_ref().map_or(Exit::Done, |failure| failure.exit);
     match &failure {
         Some(failure) if exit != Exit::Interrupted => output.failure(failure),
@@ -65,12 +74,7 @@ fn failure_of(
             Some(Failure::new(Exit::Nobody, "nobody", text))
         }
         SendEnd::Partial => {
-            let wanted = match expect {
-                Expect::Anyone => report.receivers.len(),
-                Expect::Count(count) => *count,
-                Expect::Names(names) => names.len(),
-                Expect::Hosts(hosts) => hosts.len(),
-            };
+            let wanted = wanted(expect, report.receivers.len());
             let lacking = lacking(report);
             let text = format!(
                 "receivers ({} of {wanted} complete): {lacking}. Send again to those",
@@ -78,6 +82,41 @@ fn failure_of(
             );
             Some(Failure::new(Exit::Partial, "partial", text))
         }
+    }
+}
+
+/// Whether the limit of the rate says something to who reads it at the end. A short transfer was limited by
+/// its length.
+fn tells(limit: &Limit, report: &SendReport) -> bool {
+    let is_idle = matches!(limit.reason, Reason::NoFeedback | Reason::Start);
+    report.elapsed >= LIMIT_TOLD && !(is_idle && report.end == SendEnd::Complete)
+}
+
+/// The last sentence after success: who has it, how much it was and how long it took.
+fn closing(report: &SendReport, expect: &Expect, wire: u64) -> String {
+    let (complete, all) = (report.complete(), report.receivers.len());
+    let seconds = report.elapsed.as_secs_f64();
+    let bytes = units::size(report.bytes);
+    let sent = units::size(wire);
+    if all == 0 {
+        return format!("sent {bytes} in {seconds:.1} s: nobody was asked who has it");
+    }
+    let wanted = wanted(expect, all).max(complete);
+    let what = if report.bytes == 0 { String::new() } else { format!(": {bytes}") };
+    let who = match wanted {
+        1 => "the receiver has".to_owned(),
+        _ => format!("{complete} of {wanted} receivers have"),
+    };
+    format!("{who} everything{what} in {seconds:.1} s, {sent} sent")
+}
+
+/// How many are to have everything.
+fn wanted(expect: &Expect, all: usize) -> usize {
+    match expect {
+        Expect::Anyone => all,
+        Expect::Count(count) => *count,
+        Expect::Names(names) => names.len(),
+        Expect::Hosts(hosts) => hosts.len(),
     }
 }
 
@@ -96,10 +135,13 @@ fn table(output: &Output, report: &SendReport) {
     for name in &report.missing {
         output.text(&format!("{name:<20} missing"));
     }
-    for result in &report.receivers {
+    let mut results: Vec<&ReceiverResult> = report.receivers.iter().collect();
+    results.sort_by_key(|result| (result.view.name.clone(), result.source));
+    for result in results {
         let address = result.source.map_or_else(String::new, |source| source.ip().to_string());
+        // 80 columns, the width of a terminal.
         output.text(&format!(
-            "{:<20} {address:<15} {:<11} loss {:>5.1} %  NACKs {:>4}  {:>7.2} s",
+            "{:<18} {address:<15} {:<11} loss {:>4.1} %  NACKs {:>4} {:>7.2} s",
             result.view.name.clone().unwrap_or_else(|| result.view.label()),
             result.outcome.name(),
             result.loss * 100.0,
@@ -112,7 +154,7 @@ fn table(output: &Output, report: &SendReport) {
             }
         }
     }
-    if let Some(limit) = &report.limit {
+    if let Some(limit) = report.limit.as_ref().filter(|limit| tells(limit, report)) {
         output.text(&format!("what limited the rate longest: {limit}"));
     }
 }

@@ -16,6 +16,8 @@ pub(super) struct Progress {
     estimate: Estimate,
     each: Vec<ReceiverProgress>,
     total: u64,
+    /// How many are done, and what limits the rate.
+    reason: String,
 }
 
 impl Progress {
@@ -24,13 +26,25 @@ impl Progress {
         self.total = progress.total_bytes;
         let done = self.done(progress);
         self.estimate.on_done(now, done);
-        output.progress(done, progress.total_bytes, self.describe(progress));
+        let (amounts, reason) = self.describe(progress);
+        // Beneath the bar there is a line for it, where there are lines at all.
+        let message = match output.row_room() {
+            0 => format!("{amounts}, {reason}"),
+            _ => amounts,
+        };
+        output.progress(done, progress.total_bytes, message);
+        self.reason = reason;
     }
 
     /// Each of them.
     pub(super) fn on_receivers(&mut self, each: &[ReceiverProgress], output: &Output) {
         self.each = each.to_vec();
-        output.show_rows(&rows(&self.each, self.total, output.row_room()));
+        let room = output.row_room();
+        let mut lines = rows(&self.each, self.total, room.saturating_sub(1));
+        if room > 0 && !self.reason.is_empty() {
+            lines.insert(0, format!("  {}", self.reason));
+        }
+        output.show_rows(&lines);
     }
 
     /// Bytes that have been sent, or that everybody has: where all have a part already, less is sent.
@@ -40,7 +54,8 @@ impl Progress {
         progress.sent_bytes.max(least).min(progress.total_bytes)
     }
 
-    fn describe(&self, p: &SendProgress) -> String {
+    /// How much there is of it, and who has it: at most 68 columns each.
+    fn describe(&self, p: &SendProgress) -> (String, String) {
         let (done, of) = (units::size(self.done(p)), units::size(p.total_bytes));
         let rate = self.estimate.rate().map_or_else(String::new, |rate| format!(", {rate}"));
         let left = match self.estimate.left(p.total_bytes) {
@@ -51,7 +66,10 @@ impl Progress {
         let repair = (p.repair_bytes * 100).checked_div(p.wire_bytes).unwrap_or(0);
         let repair = if repair > 0 { format!(", repair {repair} %") } else { String::new() };
         let (complete, receivers, limit) = (p.complete, p.receivers, &p.limit);
-        format!("{done} of {of}{rate}{left}, {complete} of {receivers} done{repair}: {limit}")
+        (
+            format!("{done} of {of}{rate}{left}"),
+            format!("{complete} of {receivers} done{repair}: {limit}"),
+        )
     }
 }
 
@@ -187,8 +205,8 @@ mod tests {
         all.estimate.on_done(begun + std::time::Duration::from_secs(1), 1 << 20);
         let told = all.describe(&progress);
         let expected =
-            "1.0 MiB of 8.0 MiB, 8.4 Mbit/s, 7 s left, 0 of 2 done: the rate limit is reached";
-        assert_eq!(told, expected);
+            ("1.0 MiB of 8.0 MiB, 8.4 Mbit/s, 7 s left", "0 of 2 done: the rate limit is reached");
+        assert_eq!((&*told.0, &*told.1), expected);
         // Nothing is sent of what everybody has already.
         (progress.sent_bytes, all.each) = (0, vec![one(7, "a", 4 << 20), one(8, "b", 6 << 20)]);
         assert_eq!(all.done(&progress), 4 << 20);

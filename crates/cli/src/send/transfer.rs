@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fanfare_command::{Exit, Failure, Output, interrupt, units};
+use fanfare_command::{Exit, Failure, Output, input, interrupt, units};
 use fanfare_config::Reload;
 use fanfare_files::{
     Gathering, LayeredError, SendEvent, SlowVerdict, Sources, Transfer, TransferError,
@@ -24,6 +24,9 @@ use crate::warnings::{self, KeyMistake};
 
 /// How often to look whether the node still lives; events come at once.
 const POLL: Duration = Duration::from_millis(500);
+
+/// Hashing that takes so long is told, where there is no bar.
+const HASHING_TOLD: Duration = Duration::from_secs(5);
 
 /// More hosts than these are counted, not listed.
 const HOSTS_LISTED: usize = 4;
@@ -65,6 +68,8 @@ pub(super) fn send(
         keys: KeyMistake::default(),
         progress: Progress::default(),
         total: bytes,
+        waits: false,
+        reads_input: is_stream,
     };
     let expect = options.expect.clone();
     let wait = options.start.and_then(|start| start.first).unwrap_or(options.wait);
@@ -146,7 +151,13 @@ fn gather(plan: &SendPlan, output: &Output) -> Result<Sources, Failure> {
         return Ok(sources);
     }
     let mut skipped = Skipped::default();
+    let (begun, mut is_told) = (Instant::now(), false);
     let mut report = |gathering: Gathering<'_>| match gathering {
+        Gathering::Hashed(bytes) if !is_told && begun.elapsed() >= HASHING_TOLD => {
+            is_told = true;
+            let text = "hashing everything before it is sent: that takes as long as reading it";
+            output.text(&format!("{text}. {} so far", units::size(bytes)));
+        }
         Gathering::Hashed(bytes) => output.spin(format!("hashing: {}", units::size(bytes))),
         Gathering::SkippedLink(path) => skipped.links.add(path),
         Gathering::SkippedOther(path) => skipped.others.add(path),
@@ -165,11 +176,19 @@ struct Watched {
     keys: KeyMistake,
     progress: Progress,
     total: u64,
+    /// Receivers that are expected are not there yet.
+    waits: bool,
+    /// Standard input may be what is sent.
+    reads_input: bool,
 }
 
 fn watch(node: &Transfer, output: &Output, watched: &mut Watched, mut reload: Reload<SendPlan>) {
     loop {
         reload.on_hangup(node, output);
+        if watched.waits && (interrupt::take_go() || (!watched.reads_input && input::took_enter()))
+        {
+            node.start_now();
+        }
         match node.next_event(POLL) {
             Ok(TransferEvent::Send(event)) => {
                 if let Some(message) = watched.plain.on_event(&event) {
@@ -201,12 +220,16 @@ fn show(event: &SendEvent, output: &Output, watched: &mut Watched) {
             output.spin(format!("{} {}", view.label(), view.state.map_or("", |s| s.name())));
         }
         SendEvent::Waiting { receivers, expected, missing } => {
+            watched.waits = true;
             let (receivers, expected) = (*receivers as u64, *expected as u64);
             let names = missing.join(", ");
-            output.spin(match missing.is_empty() {
+            let here = match missing.is_empty() {
                 true => format!("{receivers} of {expected} receivers are here"),
                 false => format!("waiting for {names} ({receivers} of {expected} are here)"),
-            });
+            };
+            let may_start = receivers > 0 && !watched.reads_input;
+            let hint = if may_start { ". Enter starts with them" } else { "" };
+            output.spin(format!("{here}{hint}"));
             output.event(&Line::Waiting(Waiting { receivers, expected, missing: missing.clone() }));
         }
         SendEvent::Slow { receiver, verdict, rate } => {
@@ -215,6 +238,7 @@ fn show(event: &SendEvent, output: &Output, watched: &mut Watched) {
             output.text(&format!("receiver {label} gets {rate}: {then}"));
         }
         SendEvent::Started { receivers } => {
+            watched.waits = false;
             output.event(&Line::Sending(Sending { receivers: *receivers as u64 }));
         }
         SendEvent::Resuming { object, name } => {

@@ -128,6 +128,23 @@ impl Stage {
         running
     }
 
+    /// As [`Self::recv`], where these system calls fail with this error number.
+    pub(crate) fn recv_without(&self, errno: i32, calls: &[&str], dir: &str) -> Running {
+        let runner = self.path("without-calls");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/without_calls.c");
+        let compiled = Command::new("cc").arg(source).arg("-o").arg(&runner).status();
+        assert!(compiled.unwrap().success());
+        let path = self.path(dir);
+        std::fs::create_dir_all(&path).unwrap();
+        let args = ["recv", path.to_str().unwrap(), "--name", dir, "--once"];
+        let net = ["--group", &self.group, "--interface", "127.0.0.1", "--json"];
+        let mut command = Command::new(runner);
+        command.arg(errno.to_string()).args(calls).args(["--", crate::PROGRAM]);
+        let mut running = Running::run(command.args(args).args(net), None);
+        running.wait_for("start");
+        running
+    }
+
     /// A receiver that is listening.
     pub(crate) fn recv(&self, dir: &str, more: &[&str]) -> Running {
         self.recv_from(&self.group, dir, more)
@@ -269,6 +286,12 @@ impl Running {
     pub(crate) fn interrupt(&self) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    }
+
+    /// As who wants a sender to start without those who are missing.
+    pub(crate) fn go(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-USR1", &id]).status().unwrap().success());
     }
 
     /// As `systemctl reload`.

@@ -102,7 +102,7 @@ fn a_list_of_find_sends_what_it_names_and_nothing_else() {
         (
             "all",
             b".\0./a.c\0./caf\xe9\0./deep\0./deep/b.c\0./link\0",
-            &["a.c", "caf\\xe9", "deep/b.c"],
+            &["a.c", "caf\u{10ffe9}", "deep/b.c"],
         ),
         ("absolute", top.as_bytes(), &["deep/b.c"]),
         ("beside", b"deep\ndeep/b.c\na.c\na.c\n", &["a.c", "deep/b.c"]),

@@ -57,7 +57,10 @@ fn a_terminal_shows_who_is_waited_for_and_a_line_for_each_receiver() {
         let mut lines = shown.split(['\r', '\n']).filter(|line| line.contains(name));
         assert!(lines.any(is_row), "{shown}");
     }
-    assert!(shown.contains(" of 1.4 MiB, ") && shown.contains(" left, 0 of 2 done"), "{shown}");
+    assert!(shown.contains(" of 1.4 MiB, ") && shown.contains("  0 of 2 done: "), "{shown}");
+    // What is told of all goes into 80 columns.
+    let bars = shown.split(['\r', '\n']).filter(|line| line.contains(" of 1.4 MiB"));
+    assert!(bars.map(|line| line.trim_end().chars().count()).all(|width| width < 100), "{shown}");
     receivers.into_iter().for_each(|receiver| drop(receiver.end()));
 }
 
@@ -118,5 +121,23 @@ fn nothing_is_said_to_be_resumed_that_is_there_whole_or_came_just_before() {
         assert!(!sent.stderr.contains("resuming"), "{}", sent.stderr);
         let received = receiver.end().expect(0);
         assert!(!received.stderr.contains("resuming"), "{}", received.stderr);
+    }
+}
+
+#[test]
+fn who_waits_for_a_missing_receiver_may_start_with_those_who_are_there() {
+    for (there, expect) in [(&["a"][..], "2"), (&["a", "b"], "3"), (&["a", "b"], "a,b,c")] {
+        let stage = Stage::new();
+        let file = stage.file("out/f", 10_000);
+        let args = [file.to_str().unwrap(), "--expect", expect, "--wait", "200s"];
+        let mut sender = stage.start("send", &args);
+        // Nobody is there: that is no reason to send.
+        sender.wait_for("waiting");
+        sender.go();
+        let receivers: Vec<_> = there.iter().map(|name| stage.recv(name, &["--once"])).collect();
+        while sender.wait_for("waiting")["receivers"] != there.len() {}
+        sender.go();
+        sender.end().expect(3);
+        receivers.into_iter().for_each(|receiver| drop(receiver.end().expect(0)));
     }
 }

@@ -263,7 +263,7 @@ pub struct ReceiverResult {
     pub source: Option<SocketAddr>,
     /// How it ended.
     pub outcome: Outcome,
-    /// Loss as a fraction, as it reported last: of messages, by its count; of a plain NORM receiver,
+    /// Loss as a fraction, over the whole transfer: of messages, by its count; of a plain NORM receiver,
     /// its loss event fraction.
     pub loss: f64,
     /// NACKs heard from it.

@@ -74,6 +74,8 @@ pub(super) struct Gathering {
     /// Who has no name by then will not have one.
     nameless: Option<Time>,
     waited: bool,
+    /// The user wants to wait no longer.
+    asked: bool,
 }
 
 impl Gathering {
@@ -95,7 +97,13 @@ impl Gathering {
             settled: false,
             nameless: None,
             waited: false,
+            asked: false,
         }
+    }
+
+    /// Waiting is over for whoever is there when it is decided next.
+    pub(super) fn start_now(&mut self) {
+        self.asked = true;
     }
 
     /// Time at which waiting is over, whoever is there by then.
@@ -127,6 +135,9 @@ impl Gathering {
             // Whoever was there has left again.
             let begun = self.begun;
             *self = Self { is_one_wait: self.is_one_wait, ..Self::by(begun, self.wait) };
+        }
+        if std::mem::take(&mut self.asked) && anyone {
+            return Decision::Start;
         }
         self.gathered |= self.first.is_some_and(|first| first + self.wait.least <= now);
         self.settled |= self.settles.is_some_and(|(settles, _)| settles <= now);
@@ -262,6 +273,22 @@ mod tests {
         assert_eq!(start_of(wait, &two, &both), (Decision::Start, 69_000));
         let without_limit = StartWait::default();
         assert_eq!(start_of(without_limit, &two, &[(0, STAYS)]), (Decision::Wait, 400_000));
+    }
+
+    #[test]
+    fn who_wants_to_wait_no_longer_starts_with_those_who_are_there() {
+        let forever = StartWait::default();
+        for expect in [Expect::Count(3), Expect::Names(vec!["b".into()]), Expect::Anyone] {
+            let mut gathering = Gathering::by(Time::ZERO, forever);
+            // Nobody is there: it would be no transfer.
+            gathering.start_now();
+            assert_eq!(gathering.decide(at(10), &expect, std::iter::empty()), Decision::Wait);
+            gathering.on_answer(at(20), at(70));
+            let names = || [Some("a")].into_iter();
+            assert_eq!(gathering.decide(at(21), &expect, names()), Decision::Wait);
+            gathering.start_now();
+            assert_eq!(gathering.decide(at(22), &expect, names()), Decision::Start);
+        }
     }
 
     #[test]

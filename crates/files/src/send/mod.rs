@@ -7,7 +7,7 @@
 //! - `acknowledgement`: what they say, and the receipts
 //! - `slow`: who gets less than the others, and what is done about it
 //! - `stalls`: who holds up a stream; `unproved`, `resigned`: who is not waited for any more
-//! - `report`: what is told of it; `limits`: what limited the rate
+//! - `report`: what is told of it; `limits`: what limited the rate; `losses`: shares lost over the whole
 //!
 //! A [`SendJob`] lives in the driver's thread and has no clock and no socket of its own.
 
@@ -15,6 +15,7 @@ mod acknowledgement;
 mod carousel;
 mod gathering;
 mod limits;
+mod losses;
 mod options;
 mod pace;
 mod peers;
@@ -40,6 +41,7 @@ use fanfare_proto::{Event, NodeId, RollCalls, Session, Time, congestion::Reason}
 use gathering::{Decision, Gathering};
 pub use gathering::{Expect, StartWait};
 use limits::Limits;
+use losses::Losses;
 use options::check_announcements;
 pub use options::{EnqueueFailed, SendOptions};
 use peers::Peers;
@@ -97,6 +99,7 @@ pub(crate) struct SendJob {
     next_progress: Time,
     next_of_each: Time,
     limits: Limits,
+    losses: Losses,
     slow: SlowReceivers,
     stalls: Stalls,
     unproved: Unproved,
@@ -135,6 +138,7 @@ impl SendJob {
             next_progress: now,
             next_of_each: now,
             limits: Limits::default(),
+            losses: Losses::default(),
             slow: SlowReceivers::new(options.slow),
             stalls: Stalls::default(),
             unproved: Unproved::default(),
@@ -266,6 +270,8 @@ impl SendJob {
                 self.peers.settle_rest(now, &Outcome::Unanswered);
                 return self.leave(now, session, SendEnd::Partial);
             }
+            let reports = self.open_reports(session);
+            self.losses.count(session.stats().bytes_sent, &reports);
             let progress = self.progress(now, session);
             self.limits.on_limit(&progress.limit);
             out.push(TransferEvent::Send(SendEvent::Progress(progress)));
@@ -286,6 +292,13 @@ impl SendJob {
         let since = self.started.max(self.resumed) + self.options.wait;
         let heard = self.open_reports(session).iter().map(|report| report.heard).max();
         heard.is_some_and(|heard| now >= since.max(heard + self.options.wait))
+    }
+
+    /// Waits for nobody who is not there.
+    pub(crate) fn start_now(&mut self) {
+        if let Phase::Gathering(gathering) = &mut self.phase {
+            gathering.start_now();
+        }
     }
 
     /// Treats slow receivers so from now on.

@@ -97,7 +97,9 @@ impl SendJob {
         let ended = self.ended.unwrap_or(self.started);
         SendReport {
             end,
-            receivers: self.peers.results(self.started, reports, |id| self.queue.name_of(id)),
+            receivers: self
+                .peers
+                .results(self.started, reports, &self.losses, |id| self.queue.name_of(id)),
             missing: self.missing(),
             expected: self.options.expect.count(),
             changed: self.queue.changed.clone(),
