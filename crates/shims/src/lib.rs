@@ -253,6 +253,23 @@ mod tests {
         );
     }
 
+    /// As uftpd 4.10.2 does, run with each of these lines.
+    #[test]
+    fn uftpd_puts_files_into_the_first_directory_of_all_its_lists() {
+        for (line, dir) in [
+            ("-D /a -D /b", "/a"),
+            ("-D /a,/b", "/a"),
+            ("-D /b,/c -D /a", "/b"),
+            ("-D ,/b", "/b"),
+            ("-D/a/ -T /t -D /b,", "/a/"),
+            ("-T /t", "/tmp"),
+        ] {
+            let shim = uftp::receiver(&words(&format!("-d {line}"))).unwrap();
+            let expected = format!("recv {dir} --create-dirs --group 230.4.4.1:1044");
+            assert_eq!(shown(&shim), expected, "{line}");
+        }
+    }
+
     #[test]
     fn under_its_own_name_nothing_is_changed() {
         let own = words("/usr/bin/fanfare send --async");

@@ -94,18 +94,18 @@ pub(super) fn sender(words: &[OsString]) -> Result<Shim, Failure> {
 pub(super) fn receiver(words: &[OsString]) -> Result<Shim, Failure> {
     const NAME: &str = "uftpd";
     let (mut both, mut options) = (Both::default(), Options::new(words));
-    let (mut dir, mut stays) = (DIR.to_owned(), false);
+    let (mut dir, mut stays) = (None, false);
     while let Some(word) = options.next() {
         let Word::Option(option) = word else { return Err(unknown(NAME, "a plain word")) };
         match option.as_str() {
-            // A list: new files go to the first.
+            // Lists, and several of them are one: files go to the first directory of all (uftpd 4.10.2).
             "-D" => {
                 let list = options.value(&option)?;
-                let first = list.split(',').next().filter(|dir| !dir.is_empty());
-                dir = first.map(str::to_owned).ok_or_else(|| {
+                let Some(first) = list.split(',').find(|dir| !dir.is_empty()) else {
                     let text = format!("-D ({list}): names no directory. Give one");
-                    Failure::usage("shim.invalid", text)
-                })?;
+                    return Err(Failure::usage("shim.invalid", text));
+                };
+                dir.get_or_insert_with(|| first.to_owned());
             }
             // Unfinished files stand where they will be, so that they need not be copied.
             "-T" => drop(options.value(&option)?),
@@ -127,6 +127,7 @@ pub(super) fn receiver(words: &[OsString]) -> Result<Shim, Failure> {
             Some(format!("setsid \"$0\" \"$@\" < /dev/null > /dev/null {log} &"))
         }
     };
+    let dir = dir.unwrap_or_else(|| DIR.to_owned());
     let head = ["recv".to_owned(), dir, "--create-dirs".to_owned()];
     let words = all(head.into_iter().chain(both.group()).chain(both.more));
     Ok(Shim { words, around, chain: None })
