@@ -44,7 +44,7 @@ const STATUS: Help = Help::new(&[
 
 /// Carry TCP connections over a link, past loss and delay
 ///
-/// Programs speak SOCKS5 or HTTP CONNECT to the near side. The far side connects to what its rules
+/// Programs speak SOCKS5 or HTTP to the near side. The far side connects to what its rules
 /// allow.
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]

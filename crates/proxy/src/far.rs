@@ -22,7 +22,7 @@ use crate::{
     peering::Peering,
     pipe::{Reader, Writer, read_frame, write_frame},
     policy::Policy,
-    relay::{Traffic, relay},
+    relay::{Traffic, Upward, relay},
     resolve::Resolver,
 };
 
@@ -167,7 +167,7 @@ impl FarPeer {
                 }
                 let (writer, reader) = (Writer::Quic(send), Reader::Quic(recv));
                 let traffic = Traffic::default();
-                let how = relay(tcp, &[], (writer, reader), &traffic).await;
+                let how = relay(tcp, Upward::default(), (writer, reader), &traffic).await;
                 asked.tell_close(&traffic, how);
             }
         }
@@ -198,7 +198,7 @@ impl FarPeer {
                 handle.reply(|credit| Reply::done(bound, credit).to_bytes());
                 let (writer, reader) = (Writer::Norm(handle.clone()), Reader::Norm(handle));
                 let traffic = Traffic::default();
-                let how = relay(tcp, &[], (writer, reader), &traffic).await;
+                let how = relay(tcp, Upward::default(), (writer, reader), &traffic).await;
                 asked.tell_close(&traffic, how);
             }
         }

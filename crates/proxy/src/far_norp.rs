@@ -10,7 +10,7 @@ use crate::{
     frame::Open,
     norp::{Asking, request},
     pipe::{Reader, Writer},
-    relay::{Traffic, relay},
+    relay::{Traffic, Upward, relay},
 };
 
 /// norp's requests name no node that they began at.
@@ -48,7 +48,7 @@ impl FarPeer {
                 }
                 let (writer, reader) = (Writer::Norp(asking.writer), Reader::Norp(asking.reader));
                 let traffic = Traffic::default();
-                let how = relay(tcp, &[], (writer, reader), &traffic).await;
+                let how = relay(tcp, Upward::default(), (writer, reader), &traffic).await;
                 asked.tell_close(&traffic, how);
             }
         }

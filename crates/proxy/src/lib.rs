@@ -1,4 +1,4 @@
-//! TCP over a link: programs speak SOCKS5 or HTTP CONNECT to the near side, and the far side connects.
+//! TCP over a link: programs speak SOCKS5 or HTTP to the near side, and the far side connects.
 //!
 //! The near side is where the programs are, the far side where the destinations are. Both have a
 //! [`fanfare_link::Link`] to each other. The far side is closed until rules open it.
@@ -9,7 +9,7 @@
 //!   what carries them, and [`ends`]: what comes out; [`flows`]: datagrams, `far_flows`: at the far side
 //! - [`norm`]: many connections in one NORM session, sealed; [`mux`]: who of them may send, without I/O
 //! - [`norp`]: NRL's norp at the other end, with `far_norp`
-//! - without I/O: [`socks5`], [`http_connect`], [`frame`]: what is said; [`destination`], [`code`]:
+//! - without I/O: [`socks5`], [`http_connect`], [`http_forward`], [`frame`]: what is said; [`destination`], [`code`]:
 //!   where to, and how it ended; [`policy`], [`route`], [`limits`], [`users`]: who may what
 //! - [`connect`], [`resolve`]: TCP and names at the far side
 //! - [`gateway`]: a whole network's connections, taken by the kernel's rules
@@ -27,6 +27,7 @@ pub mod flows;
 pub mod frame;
 pub mod gateway;
 pub mod http_connect;
+pub mod http_forward;
 pub mod limits;
 pub mod mux;
 pub mod near;

@@ -275,6 +275,87 @@ async fn http_connect_carries_a_connection_and_says_why_not() {
     both.end().await;
 }
 
+/// What a server hears of one connection, until it has all of this; then it answers and closes.
+async fn heard_and_answered(server: &TcpListener, until: &str, answer: &[u8]) -> String {
+    let (mut far, _) = timeout(LONG, server.accept()).await.expect("a connection").unwrap();
+    let mut heard = Vec::new();
+    while !String::from_utf8_lossy(&heard).ends_with(until) {
+        let mut part = [0; 4096];
+        let count = timeout(LONG, far.read(&mut part)).await.expect("a request").unwrap();
+        assert!(count > 0, "it ended: {:?}", String::from_utf8_lossy(&heard));
+        heard.extend_from_slice(&part[..count]);
+    }
+    far.write_all(answer).await.unwrap();
+    far.shutdown().await.unwrap();
+    // What is still to come, if anything is, until its end or reset: it has answered already.
+    let mut part = [0; 4096];
+    while let Ok(count @ 1..) = timeout(LONG, far.read(&mut part)).await.expect("an end") {
+        heard.extend_from_slice(&part[..count]);
+    }
+    String::from_utf8(heard).unwrap()
+}
+
+#[tokio::test]
+async fn plain_http_requests_reach_their_server_and_nothing_behind_them_does() {
+    let server = TcpListener::bind(loopback()).await.unwrap();
+    let address = server.local_addr().unwrap();
+    let next = format!("GET http://{address}/secret HTTP/1.1\r\nCookie: x\r\n\r\n");
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello";
+    for (carrier, optimism) in [
+        (Carrier::Norm, Optimism::Known),
+        (Carrier::Quic, Optimism::Known),
+        (Carrier::Norm, Optimism::Always),
+    ] {
+        let change = |o: &mut NearOptions| (o.carrier, o.optimism) = (carrier, optimism);
+        let both = both(&["127.0.0.1"], change).await;
+        let http = both.near.listen(loopback(), Front::Http).await.unwrap();
+        for (method, fields, body) in [
+            ("GET", "", ""),
+            ("POST", "Content-Length: 4\r\n", "ping"),
+            ("PUT", "Transfer-Encoding: chunked\r\n", "4\r\nping\r\n0\r\n\r\n"),
+        ] {
+            let head = format!("{method} http://{address}/a?b HTTP/1.1\r\n{fields}\r\n");
+            let mut tcp = TcpStream::connect(http).await.unwrap();
+            // Some of the body comes with the head, the rest later, and then what is not its own.
+            let (first, rest) = body.split_at(body.len().min(3));
+            tcp.write_all(format!("{head}{first}").as_bytes()).await.unwrap();
+            let written = async {
+                tcp.write_all(format!("{rest}{next}").as_bytes()).await.unwrap();
+                all(&mut tcp).await
+            };
+            let until = if body.is_empty() { "\r\n\r\n" } else { body };
+            let (heard, answered) =
+                tokio::join!(heard_and_answered(&server, until, answer), written);
+            let expected = format!(
+                "{method} /a?b HTTP/1.1\r\nHost: {address}\r\n{fields}Connection: close\r\n\r\n{body}"
+            );
+            assert_eq!((heard, answered), (expected, answer.to_vec()), "{carrier:?} {method}");
+        }
+        both.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_plain_http_request_hears_why_its_server_cannot_be_had() {
+    for optimism in [Optimism::Known, Optimism::Always] {
+        let both = both(&["127.0.0.1:1-1000"], |o| o.optimism = optimism).await;
+        let http = both.near.listen(loopback(), Front::Http).await.unwrap();
+        for (target, status, text) in [
+            ("http://10.0.0.1/", "403", "no rule allows"),
+            ("http://127.0.0.1:1/", "502", "refused the connection"),
+            ("https://127.0.0.1:1/", "501", "CONNECT"),
+            ("/", "400", "http_proxy"),
+        ] {
+            let mut tcp = TcpStream::connect(http).await.unwrap();
+            tcp.write_all(format!("GET {target} HTTP/1.1\r\n\r\n").as_bytes()).await.unwrap();
+            let answer = String::from_utf8(all(&mut tcp).await).unwrap();
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{target}: {answer}");
+            assert!(answer.contains(text), "{target}: {answer}");
+        }
+        both.end().await;
+    }
+}
+
 #[tokio::test]
 async fn with_users_only_right_passwords_get_through() {
     let server = TcpListener::bind(loopback()).await.unwrap();

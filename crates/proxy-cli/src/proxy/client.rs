@@ -35,7 +35,7 @@ const HELP: Help = Help::new(&[
 
 /// Take connections of programs, and carry them to another node
 ///
-/// Programs connect to it by SOCKS5, HTTP CONNECT, or a port that leads to one destination.
+/// Programs connect to it by SOCKS5, as an HTTP proxy, or by a port that leads to one destination.
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct ClientArgs {
@@ -45,7 +45,7 @@ pub(super) struct ClientArgs {
     /// Listen for SOCKS5 here. May be given several times
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7000")]
     listen: Vec<SocketAddr>,
-    /// Listen for HTTP CONNECT here. May be given several times
+    /// Be an HTTP proxy here, for http:// and CONNECT. May be given several times
     #[arg(long, value_name = "ADDRESS")]
     http: Vec<SocketAddr>,
     /// Carry every connection to [ADDRESS:]PORT to HOST:PORT. May be given several times

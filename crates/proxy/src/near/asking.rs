@@ -14,7 +14,10 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Carrier, Fallback, Near, Optimism, front::Style};
+use super::{
+    Carrier, Fallback, Near, Optimism,
+    front::{FromClient, Style},
+};
 use crate::{
     code::Code,
     connect::{self, Failure},
@@ -25,7 +28,7 @@ use crate::{
     norp::Norp,
     peering::Peering,
     pipe::{Reader, Writer, read_frame, write_frame},
-    relay::{How, Traffic, relay},
+    relay::{How, LimitedStream, Traffic, Upward, drain, relay},
     route::Via,
 };
 
@@ -73,7 +76,8 @@ async fn hear_first(tcp: &mut TcpStream, first: &mut Vec<u8>, round_trip: Durati
 
 /// Bytes both ways, until both have ended; `reply`: what the client is told first.
 async fn carry(
-    (mut tcp, first): (TcpStream, &[u8]),
+    mut tcp: TcpStream,
+    mut upward: Upward<'_>,
     there: There,
     reply: &[u8],
     traffic: &Traffic,
@@ -86,16 +90,21 @@ async fn carry(
         return How::Reset;
     }
     match there {
-        There::Linked(writer, reader) => relay(tcp, first, (writer, reader), traffic).await,
+        There::Linked(writer, reader) => relay(tcp, upward, (writer, reader), traffic).await,
         There::Direct(mut far) => {
+            let first = upward.first;
             let copied = async {
                 far.write_all(first).await?;
-                copy_bidirectional(&mut tcp, &mut far).await
+                let mut near = LimitedStream { tcp: &mut tcp, upward: &mut upward };
+                copy_bidirectional(&mut near, &mut far).await
             };
             match copied.await {
                 Ok((up, down)) => {
                     traffic.up.store(up + first.len() as u64, Ordering::Relaxed);
                     traffic.down.store(down, Ordering::Relaxed);
+                    if upward.is_limited() {
+                        drain(&mut tcp).await;
+                    }
                     How::Closed
                 }
                 Err(_) => {
@@ -115,14 +124,15 @@ impl Near {
         mut tcp: TcpStream,
         client: SocketAddr,
         to: Destination,
-        first: &[u8],
+        said: FromClient,
         style: Style,
     ) {
         let id = self.ids.fetch_add(1, Ordering::Relaxed) + 1;
         let (since, listener) = (Instant::now(), &self.options.listener);
-        let mut first = first.to_vec();
+        let FromClient { mut first, body, is_passed } = said;
         let via = self.options.routes.of(&to).clone();
-        let early = self.is_early(&via, &to);
+        // A plain request is here already, and hears nothing before its answer.
+        let early = style != Style::HttpRequest && self.is_early(&via, &to);
         if early && tcp.write_all(&style.reply(Code::Done, None)).await.is_err() {
             return;
         }
@@ -156,7 +166,8 @@ impl Near {
         let traffic = Traffic::default();
         traffic.up.store(gone as u64, Ordering::Relaxed);
         let reply = if early { Vec::new() } else { style.reply(Code::Done, bound) };
-        let how = carry((tcp, &first[gone..]), there, &reply, &traffic).await;
+        let how =
+            carry(tcp, Upward::new(&first[gone..], body, is_passed), there, &reply, &traffic).await;
         listener.tell(Event::Close {
             id,
             bytes_up: traffic.up.load(Ordering::Relaxed),

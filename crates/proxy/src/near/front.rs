@@ -15,13 +15,13 @@ use crate::{
     destination::Destination,
     event::Event,
     http_connect,
+    http_forward::RequestBody,
+    relay::drain,
     socks5::{self, Handshake, Request, Step},
 };
 
 /// A client says within this time where it wants to go.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A refused client may read its answer for so long (RFC 1928, 6, asks for less than 10 s).
-const LINGER: Duration = Duration::from_secs(1);
 const CHUNK: usize = 1024;
 
 /// How a client is answered.
@@ -29,6 +29,8 @@ const CHUNK: usize = 1024;
 pub(super) enum Style {
     Socks,
     Http,
+    /// A plain request: what it hears is its server's answer.
+    HttpRequest,
     Silent,
 }
 
@@ -37,13 +39,25 @@ impl Style {
         match self {
             Self::Socks => socks5::reply(code, bound),
             Self::Http => http_connect::reply(code).into_bytes(),
+            Self::HttpRequest => http_connect::reply_to_request(code).into_bytes(),
             Self::Silent => Vec::new(),
         }
     }
 }
 
-/// What was asked for, and the first bytes behind that.
-type Wanted = (Request, Vec<u8>);
+/// What was asked for, and what is said to the other end.
+type Wanted = (Request, FromClient);
+
+/// What a client says to the other end.
+#[derive(Debug, Default)]
+pub(super) struct FromClient {
+    /// What it has said already.
+    pub(super) first: Vec<u8>,
+    /// Where it ends; none: where the client ends it.
+    pub(super) body: Option<RequestBody>,
+    /// Something has come behind its end.
+    pub(super) is_passed: bool,
+}
 
 impl Near {
     pub(super) async fn serve(
@@ -53,18 +67,25 @@ impl Near {
         front: Front,
     ) {
         let (asked, style) = match front {
-            Front::Forward(to) => (Ok(Some((Request::Connect(to), Vec::new()))), Style::Silent),
+            Front::Forward(to) => {
+                (Ok(Some((Request::Connect(to), FromClient::default()))), Style::Silent)
+            }
             Front::Transparent => {
                 // Its local address is where the client meant to connect to.
                 let to = tcp.local_addr().ok().map(Destination::from);
-                (Ok(to.map(|to| (Request::Connect(to), Vec::new()))), Style::Silent)
+                let wanted = to.map(|to| (Request::Connect(to), FromClient::default()));
+                (Ok(wanted), Style::Silent)
             }
             Front::Socks => (timeout(PATIENCE, self.socks(&mut tcp)).await, Style::Socks),
             Front::Http => (timeout(PATIENCE, self.http(&mut tcp)).await, Style::Http),
         };
         match asked {
-            Ok(Some((Request::Connect(to), first))) => {
-                self.connect(tcp, client, to, &first, style).await;
+            Ok(Some((Request::Connect(to), said))) => {
+                let style = match said.body {
+                    Some(_) => Style::HttpRequest,
+                    None => style,
+                };
+                self.connect(tcp, client, to, said, style).await;
             }
             Ok(Some((Request::Associate(from), _))) => self.associate(tcp, client, from).await,
             Ok(None) => self.refuse(client, "bad_request"),
@@ -92,7 +113,11 @@ impl Near {
                 Step::Check { user, password } => {
                     next = Some(handshake.on_checked(self.check(user, password).await));
                 }
-                Step::Ask(request) => return Some((request, handshake.into_rest())),
+                Step::Ask(request) => {
+                    let first = handshake.into_rest();
+                    let said = FromClient { first, ..FromClient::default() };
+                    return Some((request, said));
+                }
                 Step::Close(answer) => {
                     say_good_bye(tcp, &answer).await;
                     return None;
@@ -107,7 +132,7 @@ impl Near {
         spawn_blocking(move || users.check(&user, &password)).await.unwrap_or(false)
     }
 
-    async fn http(&self, tcp: &mut TcpStream) -> Option<(Request, Vec<u8>)> {
+    async fn http(&self, tcp: &mut TcpStream) -> Option<Wanted> {
         let mut bytes = Vec::new();
         loop {
             match http_connect::read(&bytes) {
@@ -122,14 +147,31 @@ impl Near {
                     return None;
                 }
                 http_connect::Step::Connect { destination, credentials, head } => {
-                    if self.options.users.is_some() && !self.knows(credentials).await {
-                        say_good_bye(tcp, http_connect::ask_password().as_bytes()).await;
-                        return None;
-                    }
-                    return Some((Request::Connect(destination), bytes.split_off(head)));
+                    self.admit(tcp, credentials).await?;
+                    let first = bytes.split_off(head);
+                    let said = FromClient { first, ..FromClient::default() };
+                    return Some((Request::Connect(destination), said));
+                }
+                http_connect::Step::Forward { request, credentials, head } => {
+                    self.admit(tcp, credentials).await?;
+                    let (mut first, mut body) = (request.head, request.body);
+                    let part = body.take(&bytes[head..]);
+                    first.extend_from_slice(&bytes[head..head + part]);
+                    let is_passed = head + part < bytes.len();
+                    let said = FromClient { first, body: Some(body), is_passed };
+                    return Some((Request::Connect(request.destination), said));
                 }
             }
         }
+    }
+
+    /// Asks a client for its password that has not given the right one, where there are users.
+    async fn admit(&self, tcp: &mut TcpStream, credentials: Option<String>) -> Option<()> {
+        if self.options.users.is_some() && !self.knows(credentials).await {
+            say_good_bye(tcp, http_connect::ask_password().as_bytes()).await;
+            return None;
+        }
+        Some(())
     }
 
     async fn knows(&self, credentials: Option<String>) -> bool {
@@ -151,12 +193,5 @@ async fn say_good_bye(tcp: &mut TcpStream, answer: &[u8]) {
     if tcp.write_all(answer).await.is_err() || tcp.shutdown().await.is_err() {
         return;
     }
-    let mut rest = Vec::with_capacity(CHUNK);
-    let drained = async {
-        while let Ok(1..) = tcp.read_buf(&mut rest).await {
-            rest.clear();
-        }
-    };
-    // A client that stays is closed nevertheless.
-    let _ = timeout(LINGER, drained).await;
+    drain(tcp).await;
 }

@@ -1,4 +1,4 @@
-//! The near side: listeners for SOCKS5, HTTP CONNECT and fixed destinations.
+//! The near side: listeners for SOCKS5, HTTP and fixed destinations.
 //!
 //! - `front`: what a client says, until it is known where it wants to go
 //! - `asking`: which way that is, and asking the far side
@@ -54,7 +54,7 @@ const EXHAUSTED: Duration = Duration::from_millis(100);
 pub enum Front {
     /// SOCKS5.
     Socks,
-    /// HTTP CONNECT.
+    /// HTTP: CONNECT, and plain requests.
     Http,
     /// Nothing: every connection goes there.
     Forward(Destination),
