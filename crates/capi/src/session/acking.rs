@@ -34,7 +34,7 @@ pub(crate) struct Acking {
 impl Acking {
     pub(crate) fn stop(&mut self) {
         (self.object, self.state, self.awaits_flush) = (Handle::NULL, None, false);
-        self.nodes.values_mut().for_each(|asked| asked.status = AckingStatus::Invalid);
+        self.nodes.values_mut().for_each(|asked| asked.status = AckingStatus::Pending);
     }
 
     pub(crate) fn is_pending_at(&self, object: Handle) -> bool {
@@ -50,10 +50,12 @@ impl Acking {
         self.nodes.values().any(|asked| asked.node == node)
     }
 
-    /// How far a node is; all of them for `NODE_ANY`.
+    /// How far a node is; all of them for `NODE_ANY`. Without nodes all have acknowledged, and a node that
+    /// was not asked yet has not.
     pub(crate) fn status(&self, node: NodeId) -> AckingStatus {
         match node {
-            NODE_ANY => self.state.unwrap_or(AckingStatus::Failure),
+            NODE_ANY if self.state == Some(AckingStatus::Pending) => AckingStatus::Pending,
+            NODE_ANY => self.outcome(),
             node => self.nodes.get(&node).map_or(AckingStatus::Invalid, |asked| asked.status),
         }
     }
@@ -75,9 +77,15 @@ impl Acking {
     }
 
     pub(super) fn settle(&mut self) {
-        let failed = |asked: &Asked| asked.status == AckingStatus::Failure;
-        let any = self.nodes.values().any(failed);
-        self.state = Some(if any { AckingStatus::Failure } else { AckingStatus::Success });
+        self.state = Some(self.outcome());
         self.awaits_flush = false;
+    }
+
+    fn outcome(&self) -> AckingStatus {
+        let has = |asked: &Asked| asked.status == AckingStatus::Success;
+        match self.nodes.values().all(has) {
+            true => AckingStatus::Success,
+            false => AckingStatus::Failure,
+        }
     }
 }

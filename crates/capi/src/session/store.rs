@@ -3,13 +3,31 @@
 use std::{
     collections::HashMap,
     fs::{File, OpenOptions},
-    os::unix::fs::FileExt as _,
+    os::unix::fs::{FileExt as _, OpenOptionsExt as _},
     path::PathBuf,
 };
 
 use fanfare_proto::{ObjectKey, ObjectKind, SlotRing, Storage, StorageError};
 
 use crate::edge::heap::{HeapBuffer, Hooks};
+
+/// That of NRL's files (1.5.9).
+const FILE_MODE: u32 = 0o640;
+/// Digits behind NRL's prefix (mkstemp). Its names are what programs look for when they clean up.
+const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// Name of a received file until the program gives it another: `normTemp` and six digits. It is another
+/// one for each number of a process, up to a billion.
+fn temporary_name(process: u32, number: u64) -> String {
+    // Processes that follow each other begin far from each other.
+    let mut rest = u64::from(process).wrapping_mul(0x9e37_79b9).wrapping_add(number);
+    let mut name = String::from("normTemp");
+    for _ in 0..6 {
+        name.push(char::from(DIGITS[(rest % 62) as usize]));
+        rest /= 62;
+    }
+    name
+}
 
 /// The bytes of an object.
 #[derive(Debug)]
@@ -63,9 +81,10 @@ impl Store {
         self.bodies.get(&key)
     }
 
-    /// Where a received file is.
+    /// Where a received file is, under way or whole: a small one is whole before the program is told
+    /// that it begins.
     pub(crate) fn path(&self, key: ObjectKey) -> Option<&PathBuf> {
-        match self.bodies.get(&key)? {
+        match self.bodies.get(&key).or_else(|| self.ended.get(&key))? {
             Body::ReceivedFile(_, path) => Some(path),
             _ => None,
         }
@@ -82,10 +101,10 @@ impl Store {
         // Another process may have left files of the same names.
         for _ in 0..1000 {
             self.files += 1;
-            let name = format!("norm-{}-{}.part", std::process::id(), self.files);
+            let name = temporary_name(std::process::id(), self.files);
             let path = cache.join(name);
             let mut options = OpenOptions::new();
-            match options.read(true).write(true).create_new(true).open(&path) {
+            match options.read(true).write(true).create_new(true).mode(FILE_MODE).open(&path) {
                 Ok(file) => return Ok((file, path)),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(_) => return Err(StorageError::Failed),

@@ -23,7 +23,8 @@ impl Session {
         }
         let Some(node) = self.node(desk, id, None) else { return false };
         let pending = self.acking.state == Some(AckingStatus::Pending);
-        let status = if pending { AckingStatus::Pending } else { AckingStatus::Invalid };
+        // Also before any watermark, as with NRL's.
+        let status = AckingStatus::Pending;
         self.acking.nodes.insert(id, Asked { status, answer: None, node });
         if pending && id != NODE_NONE {
             self.sending.proto.sender().add_acking_node(id);
@@ -78,8 +79,8 @@ impl Session {
             (asked.status, asked.answer) = (AckingStatus::Pending, None);
         }
         self.acking.object = object;
-        self.acking.state = (!self.acking.nodes.is_empty()).then_some(AckingStatus::Pending);
-        self.acking.awaits_flush = self.acking.state.is_some() && nodes.is_empty();
+        self.acking.state = Some(AckingStatus::Pending);
+        self.acking.awaits_flush = nodes.is_empty();
         // With nobody to answer the flush is all there is.
         self.tx.flushing = object;
         true
@@ -163,6 +164,10 @@ impl Session {
         if self.acking.state == Some(AckingStatus::Pending) {
             self.acking.settle();
             let object = self.acking.object;
+            if self.acking.nodes.is_empty() {
+                // Nobody was asked: only the end of the flush is told.
+                return;
+            }
             self.tell(desk, EventType::TxWatermarkCompleted, Handle::NULL, object);
         }
     }

@@ -3,7 +3,7 @@
 mod one_port;
 mod program;
 
-use std::{fs, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 use norm::kinds::EventType as E;
 use program::{Program, receiver, sender};
@@ -51,6 +51,74 @@ fn a_file_comes_into_the_cache_folder_and_takes_another_name() {
     let name = folder.join("in/deeper/name");
     assert!(program::rename(event.object, &name));
     assert_eq!(fs::read(name).unwrap(), content);
+}
+
+/// As NRL's examples do: most are whole before the program hears of them.
+#[test]
+fn a_small_file_has_its_name_and_takes_another_at_each_event() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exchange-small");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(folder.join("in")).unwrap();
+    let (sender, receiver) = (sender(66, ID), receiver(66, OTHER));
+    assert!(receiver.set_cache(&folder.join("in")));
+    let kinds = [E::RxObjectNew, E::RxObjectInfo, E::RxObjectCompleted];
+    for (n, kind) in kinds.into_iter().cycle().take(12).enumerate() {
+        // The first of each kind is empty.
+        let content = if n < 3 { String::new() } else { format!("file {n}") };
+        let out = folder.join(format!("out{n}"));
+        fs::write(&out, &content).unwrap();
+        assert!(!sender.enqueue_file_with(&out, b"info").is_null());
+        let event = receiver.await_event(kind);
+        let name = program::file_name(event.object);
+        let last = name.file_name().unwrap().to_str().unwrap();
+        assert!(last.starts_with("normTemp") && last.len() == 14, "{last}");
+        let mode = fs::metadata(&name).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode & !0o640, 0, "{mode:o}");
+        let other = folder.join(format!("name{n}"));
+        assert!(program::rename(event.object, &other), "{kind:?}");
+        if kind as i32 != E::RxObjectCompleted as i32 {
+            let event = receiver.await_event(E::RxObjectCompleted);
+            assert_eq!(program::file_name(event.object), other);
+        }
+        assert_eq!(fs::read_to_string(other).unwrap(), content, "{kind:?}");
+    }
+}
+
+/// What Debian's libnorm 1.5.9 says in each case.
+#[test]
+fn the_status_of_acknowledgements_is_that_of_nrls_before_during_and_after_a_watermark() {
+    const ANY: u32 = u32::MAX;
+    const FAILURE: i32 = 1;
+    const PENDING: i32 = 2;
+    const SUCCESS: i32 = 3;
+    // Nodes that are asked; what all of them are said to be at first, and what they are at the end.
+    for (group, nodes, at_first, at_last) in [
+        (57, &[][..], SUCCESS, SUCCESS),
+        (58, &[OTHER], FAILURE, FAILURE),
+        (59, &[0], FAILURE, SUCCESS),
+    ] {
+        let sender = Program::new(group, ID);
+        assert_eq!(sender.acking_status(ANY), SUCCESS);
+        sender.set_robust(2);
+        sender.send();
+        for node in nodes {
+            assert!(sender.add_acking_node(*node));
+            assert_eq!(sender.acking_status(*node), PENDING);
+        }
+        assert_eq!(sender.acking_status(ANY), at_first, "{nodes:?}");
+        let object = sender.enqueue(&[7; 5000], b"");
+        assert_eq!(sender.acking_status(ANY), at_first, "{nodes:?}");
+        assert!(sender.set_watermark(object));
+        assert_eq!(sender.acking_status(ANY), PENDING, "{nodes:?}");
+        sender.cancel_watermark();
+        assert_eq!(sender.acking_status(ANY), at_first, "{nodes:?}");
+        assert!(sender.set_watermark(object));
+        let ends = if nodes.is_empty() { E::TxFlushCompleted } else { E::TxWatermarkCompleted };
+        sender.await_event(ends);
+        assert_eq!(sender.acking_status(ANY), at_last, "{nodes:?}");
+        let told = usize::from(!nodes.is_empty());
+        assert_eq!(sender.events_of(E::TxWatermarkCompleted), told, "{nodes:?}");
+    }
 }
 
 #[test]

@@ -131,6 +131,15 @@ impl Program {
         unsafe { NormFileEnqueue(self.session, path.as_ptr(), ptr::null(), 0) }
     }
 
+    pub(crate) fn enqueue_file_with(&self, path: &Path, info: &[u8]) -> Word {
+        let path = CString::new(path.to_str().unwrap()).unwrap();
+        // SAFETY: a string, and a slice of this length.
+        unsafe {
+            let (start, length) = (info.as_ptr().cast(), info.len() as u32);
+            NormFileEnqueue(self.session, path.as_ptr(), start, length)
+        }
+    }
+
     pub(crate) fn set_cache(&self, folder: &Path) -> bool {
         let folder = CString::new(folder.to_str().unwrap()).unwrap();
         // SAFETY: a string.
@@ -158,6 +167,10 @@ impl Program {
 
     pub(crate) fn reset_watermark(&self) -> bool {
         NormResetWatermark(self.session)
+    }
+
+    pub(crate) fn cancel_watermark(&self) {
+        NormCancelWatermark(self.session);
     }
 
     pub(crate) fn set_robust(&self, factor: i32) {
