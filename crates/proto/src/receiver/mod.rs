@@ -118,6 +118,7 @@ impl RemoteSenders {
             return self.local.admission.refuse(ctx, meta, (said.0, message));
         }
         let Some(incarnation) = self.admit(ctx, meta, sender) else {
+            self.note_claim(meta, sender, message);
             // Where others may speak for a sender, a word of it that may be another's counts as one of theirs.
             if self.local.config.outlive_senders && self.senders.contains(said) {
                 self.on_retransmission(ctx, message);

@@ -74,6 +74,8 @@ pub(super) struct RemoteSender {
     pub(super) squelched: Squelched,
     pub(super) unsent: Unsent,
     pub(super) jump: Confirmation<ObjectTransportId>,
+    /// Who says that it is the next instance, and the first object that it has begun since.
+    pub(super) claim: Option<(Identity, ObjectTransportId)>,
     pub(super) farewell: Farewell,
     /// It has said good-bye: nothing can be asked of it any more.
     pub(super) gone: bool,
@@ -128,6 +130,7 @@ impl RemoteSender {
             squelched: Squelched::default(),
             unsent: Unsent::default(),
             jump: Confirmation::default(),
+            claim: None,
             farewell: Farewell::default(),
             gone: false,
             eviction: Eviction::default(),

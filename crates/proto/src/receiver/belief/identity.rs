@@ -3,6 +3,7 @@
 
 use crate::receiver::{
     RemoteSenders,
+    join::Heard,
     objects::Objects,
     pinned_identity::{Identity, Verdict},
     remote_sender::RemoteSender,
@@ -15,7 +16,7 @@ use crate::{
     peer_repair::Incarnation,
     stats::DropReason,
 };
-use fanfare_wire::header::SenderFields;
+use fanfare_wire::{Data, FieldSize, Message, ObjectFlags, header::SenderFields};
 
 impl RemoteSenders {
     /// Whose message it is, in which instance, if it is to be believed. A confirmed new address is adopted, a confirmed new instance
@@ -61,6 +62,29 @@ impl RemoteSenders {
         Some(said)
     }
 
+    /// Keeps which object was the first of an instance that is not believed yet: when it is, it counts from
+    /// there, and not from what is heard then.
+    pub(in crate::receiver) fn note_claim(
+        &mut self,
+        meta: &RecvMeta,
+        sender: &SenderFields,
+        message: &Message<'_>,
+    ) {
+        let (id, heard) = match message {
+            Message::Info(info) => (info.object_transport_id, Heard::of(info.flags, true)),
+            Message::Data(data) => (data.object_transport_id, data_heard(data)),
+            _ => return,
+        };
+        let identity = Identity { source: meta.source, instance: sender.instance_id };
+        let known = self.senders.current(sender.source_id);
+        let Some(known) = known.and_then(|known| self.senders.at_mut(known)) else { return };
+        let is_next = known.identity.pinned().instance != identity.instance;
+        let is_first = known.claim.is_none_or(|(who, first)| who != identity || id.precedes(first));
+        if heard == Heard::Beginning && is_next && is_first {
+            known.claim = Some((identity, id));
+        }
+    }
+
     /// A node has restarted with a new instance id. What it had published before others may still have: where that is so, and
     /// something of it is here whole, its earlier instance stays in view. It also stays where something of it is under way and
     /// another host says that it is the next: then both are followed, and the true one, when it is heard again, goes on.
@@ -74,6 +98,12 @@ impl RemoteSenders {
         let rivals = self.senders.at(before).is_some_and(|old| old.is_rival(meta));
         let stays = rivals || self.local.config.outlive_senders;
         let stays = stays && self.make_place(ctx, incarnation);
+        let identity = Identity { source: meta.source, instance: incarnation.1 };
+        let claim = self.senders.at(before).and_then(|old| old.claim);
+        if let Some((_, first)) = claim.filter(|(who, _)| *who == identity) {
+            // What it has begun while it was not believed is asked for.
+            let _ = new.join(ctx, &self.local, first, Heard::Beginning);
+        }
         if let Some(old) = self.senders.at_mut(before) {
             if !rivals {
                 new.follow(old);
@@ -84,6 +114,13 @@ impl RemoteSenders {
         }
         self.senders.insert(incarnation, new);
     }
+}
+
+/// What DATA of an instance that is not believed yet says of its object.
+fn data_heard(data: &Data<'_>) -> Heard {
+    // The size of its fields is not known yet. With the longer ones this is true of the first 256 symbols.
+    let first = data.payload_id.unpack(FieldSize::M8).block.0 == 0;
+    Heard::of(data.flags, first || data.flags.has(ObjectFlags::STREAM))
 }
 
 impl RemoteSender {

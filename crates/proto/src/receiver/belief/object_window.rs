@@ -66,7 +66,7 @@ impl RemoteSender {
         self.join(ctx, local, id, heard)
     }
 
-    fn join(
+    pub(in crate::receiver) fn join(
         &mut self,
         ctx: &mut Context<'_>,
         local: &Local,

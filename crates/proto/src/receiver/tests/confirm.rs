@@ -1,7 +1,11 @@
 //! A single forged datagram has no effect. A claim that is repeated a second later is believed.
 
 use super::{CONFIRMED, Harness, Script, content, raw};
-use crate::{config::ReceiverConfig, stats::DropReason, time::Duration};
+use crate::{
+    config::{JoinPolicy, ReceiverConfig},
+    stats::DropReason,
+    time::Duration,
+};
 use alloc::format;
 use core::net::SocketAddr;
 
@@ -80,6 +84,67 @@ fn a_sender_that_restarts_is_adopted_after_a_second() {
     }
     let told = rig.told();
     assert_eq!(told[2..], ["aborted 0 SenderGone", "reset", "new 0", "complete 0"]);
+}
+
+/// A receiver that begins with what it hears, and the next instance of its sender.
+fn restarted(port: u16) -> (Harness, Script) {
+    let config = ReceiverConfig { join: JoinPolicy::FromNow, ..ReceiverConfig::default() };
+    let (mut rig, mut script) = (Harness::new(config), Script::new());
+    (0..4).for_each(|symbol| rig.hear(&script.data(7, 40, 0, symbol)));
+    rig.source.set_port(port);
+    rig.told();
+    (rig, forged(2))
+}
+
+#[test]
+fn what_a_restarted_sender_begins_while_it_is_not_believed_is_asked_for() {
+    // Its port may be another one. Objects from the first to the last, and symbols heard of each.
+    for (port, first, last, symbols) in
+        [(6003, 0, 0, 4), (6003, 0, 2, 1), (5000, 3, 5, 4), (5000, 0, 0, 1)]
+    {
+        let (mut rig, mut next) = restarted(port);
+        for object in first..=last {
+            (0..symbols).for_each(|symbol| rig.hear(&next.data(object, 40, 0, symbol)));
+        }
+        rig.pass(CONFIRMED);
+        rig.sent.clear();
+        // It sends nothing new, and says only where it stands.
+        rig.hear(&next.flush(last, raw(0, 3), &[]));
+        assert!(rig.told().contains(&"reset".into()));
+        rig.pass(Duration::from_secs(20));
+        assert!(!rig.sent.is_empty(), "objects {first} to {last}: it asks");
+        for object in first..=last {
+            (0..4).for_each(|symbol| rig.hear(&next.data(object, 40, 0, symbol)));
+        }
+        let told = rig.told();
+        for object in first..=last {
+            assert!(told.contains(&format!("complete {object}")), "{object}: {told:?}");
+        }
+    }
+}
+
+#[test]
+fn a_restarted_sender_counts_from_what_it_began_itself() {
+    // What another host said of its next instance, and what has begun earlier, does not count.
+    for others in [&[0, 1][..], &[5], &[]] {
+        let (mut rig, mut next) = restarted(6003);
+        let own = rig.source;
+        rig.source = SocketAddr::from(([10, 0, 0, 66], 6003));
+        others.iter().for_each(|object| rig.hear(&forged(2).data(*object, 40, 0, 0)));
+        rig.source = own;
+        // The second block: its beginning was not heard.
+        rig.hear(&next.data(8, 95, 1, 0));
+        rig.hear(&next.data(9, 40, 0, 0));
+        rig.pass(CONFIRMED);
+        rig.hear(&next.data(10, 40, 0, 0));
+        for object in [0, 1, 5, 8, 9, 10] {
+            (0..4).for_each(|symbol| rig.hear(&next.data(object, 40, 0, symbol)));
+        }
+        let told = rig.told();
+        let complete: alloc::vec::Vec<_> =
+            told.iter().filter(|event| event.starts_with("complete")).collect();
+        assert_eq!(complete, ["complete 9", "complete 10"], "{told:?}");
+    }
 }
 
 #[test]
