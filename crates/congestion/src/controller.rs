@@ -188,6 +188,10 @@ pub trait RateController: core::fmt::Debug + Send {
     }
     /// The application set a rate (a cap for controllers that have their own mind).
     fn on_rate_set(&mut self, now: Time, rate: Bitrate);
+    /// The application wants this rate now; it adapts from there. One that is fixed has it already.
+    fn on_rate_put(&mut self, now: Time, rate: Bitrate) {
+        let _ = (now, rate);
+    }
     /// Messages have so many bytes of data from now on.
     fn on_segment_size(&mut self, bytes: usize) {
         let _ = bytes;

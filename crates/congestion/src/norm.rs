@@ -235,6 +235,11 @@ impl RateController for Norm {
         self.rate = self.limits.clamp(self.rate);
     }
 
+    fn on_rate_put(&mut self, _now: Time, rate: Bitrate) {
+        self.rate = self.limits.clamp(rate);
+        self.bound();
+    }
+
     fn on_segment_size(&mut self, bytes: usize) {
         self.limits.segment = bytes;
     }

@@ -83,6 +83,8 @@ pub extern "C" fn NormSetTxRate(session: Word, rate: f64) {
         if at.session.fixed.rate.is_none() {
             at.session.settings.rate = rate;
             apply_rate(at);
+            // While it adapts it is no limit, but where it goes on from.
+            at.session.sending.proto.sender().put_rate(Bitrate::bps((rate as u64).max(1)));
         }
     });
 }
@@ -124,6 +126,13 @@ pub extern "C" fn NormSetCongestionControl(session: Word, enable: bool, adjust: 
             true => at.session.settings.chosen,
             false => CongestionControl::Fixed,
         };
+        let adapted = at.session.settings.control != CongestionControl::Fixed;
+        let stays =
+            adapted && control == CongestionControl::Fixed && at.session.fixed.rate.is_none();
+        if stays && at.session.sending.proto.is_sender() {
+            // As with NRL's, the rate stays where it has come to.
+            at.session.settings.rate = at.session.sending.proto.sender().rate().as_bps() as f64;
+        }
         at.session.settings.control = control;
         at.session.settings.advice_only = enable && !adjust;
         let limit: Bitrate = at.session.settings.rate_limit();

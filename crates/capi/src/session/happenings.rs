@@ -293,6 +293,9 @@ impl Session {
             let object = std::mem::take(&mut self.tx.armed);
             self.tell(desk, EventType::TxQueueEmpty, none, object);
         }
+        if !busy {
+            self.end_unasked_watermark();
+        }
         if self.tx.refused && room {
             self.tx.refused = false;
             self.tell(desk, EventType::TxQueueVacancy, none, none);

@@ -160,6 +160,13 @@ impl Session {
         self.end_watermark(desk);
     }
 
+    /// All was sent: a watermark that nobody is asked for is reached. NRL's does not wait for the flush.
+    pub(super) fn end_unasked_watermark(&mut self) {
+        if self.acking.awaits_flush && self.acking.nodes.is_empty() {
+            self.acking.settle();
+        }
+    }
+
     fn end_watermark(&mut self, desk: &mut Desk) {
         if self.acking.state == Some(AckingStatus::Pending) {
             self.acking.settle();

@@ -106,18 +106,39 @@ fn the_status_of_acknowledgements_is_that_of_nrls_before_during_and_after_a_wate
             assert_eq!(sender.acking_status(*node), PENDING);
         }
         assert_eq!(sender.acking_status(ANY), at_first, "{nodes:?}");
+        // Slow enough that it is not sent before the question.
+        sender.set_rate(64e3);
         let object = sender.enqueue(&[7; 5000], b"");
         assert_eq!(sender.acking_status(ANY), at_first, "{nodes:?}");
         assert!(sender.set_watermark(object));
         assert_eq!(sender.acking_status(ANY), PENDING, "{nodes:?}");
         sender.cancel_watermark();
         assert_eq!(sender.acking_status(ANY), at_first, "{nodes:?}");
+        sender.set_rate(50e6);
         assert!(sender.set_watermark(object));
         let ends = if nodes.is_empty() { E::TxFlushCompleted } else { E::TxWatermarkCompleted };
         sender.await_event(ends);
         assert_eq!(sender.acking_status(ANY), at_last, "{nodes:?}");
         let told = usize::from(!nodes.is_empty());
         assert_eq!(sender.events_of(E::TxWatermarkCompleted), told, "{nodes:?}");
+    }
+}
+
+#[test]
+fn a_rate_that_is_set_while_it_adapts_holds_at_once_and_stays_when_it_adapts_no_more() {
+    for (group, most, set, present) in
+        [(70, -1.0, 2e6, 2e6), (71, 1e6, 2e6, 1e6), (72, -1.0, 1e5, 1e5), (73, 3e6, 3e5, 3e5)]
+    {
+        let sender = Program::new(group, ID);
+        sender.adapt(true);
+        sender.send();
+        sender.bound_rate(-1.0, most);
+        sender.set_rate(set);
+        assert_eq!(sender.rate(), present, "{set} of {most}");
+        sender.adapt(false);
+        assert_eq!(sender.rate(), present, "{set} of {most}, fixed");
+        sender.set_rate(64e3);
+        assert_eq!(sender.rate(), 64e3);
     }
 }
 

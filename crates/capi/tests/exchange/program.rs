@@ -169,6 +169,22 @@ impl Program {
         NormResetWatermark(self.session)
     }
 
+    pub(crate) fn adapt(&self, enable: bool) {
+        NormSetCongestionControl(self.session, enable, true);
+    }
+
+    pub(crate) fn bound_rate(&self, min: f64, max: f64) {
+        NormSetTxRateBounds(self.session, min, max);
+    }
+
+    pub(crate) fn set_rate(&self, rate: f64) {
+        NormSetTxRate(self.session, rate);
+    }
+
+    pub(crate) fn rate(&self) -> f64 {
+        NormGetTxRate(self.session)
+    }
+
     pub(crate) fn cancel_watermark(&self) {
         NormCancelWatermark(self.session);
     }

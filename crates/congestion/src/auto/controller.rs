@@ -139,6 +139,10 @@ impl RateController for Auto {
         self.set(now, self.rate);
     }
 
+    fn on_rate_put(&mut self, now: Time, rate: Bitrate) {
+        self.set_any(now, rate.as_bytes_per_second());
+    }
+
     fn on_segment_size(&mut self, bytes: usize) {
         self.limits.segment = bytes;
     }

@@ -166,6 +166,11 @@ impl SenderHandle<'_> {
         self.with(|s, now| s.set_rate(now, rate));
     }
 
+    /// Makes this the rate at present. Congestion control adapts it from there.
+    pub fn put_rate(&mut self, rate: Bitrate) {
+        self.with(|s, now| s.put_rate(now, rate));
+    }
+
     /// Lowers the rate for a moment, for example until other streams have slowed down. Unlike
     /// [`Self::set_rate`] it does not change timers that are computed from the rate.
     pub fn set_ceiling(&mut self, ceiling: Option<Bitrate>) {

@@ -4,6 +4,7 @@
 use super::{Grtt, GrttLimits, Limits, Sender, ack::Watermark, cache::Found};
 use crate::{
     congestion::CongestionControl,
+    rate::Bitrate,
     stream::StreamPolicy,
     time::{Duration, Time},
 };
@@ -52,6 +53,13 @@ impl Sender {
     /// Cycles of requests for which what was sent is kept for repair.
     pub fn set_repair_cycles(&mut self, cycles: f64) {
         self.patience = cycles;
+    }
+
+    /// The rate at present, from where it adapts.
+    pub fn put_rate(&mut self, now: Time, rate: Bitrate) {
+        self.now = self.now.max(now);
+        self.controller.on_rate_put(self.now, rate);
+        self.advertise_grtt();
     }
 
     /// A guess of the GRTT until it is measured, or once more.
