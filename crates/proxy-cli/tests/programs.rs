@@ -5,7 +5,7 @@ use crate::{road::Road, scripts::AFTER_END};
 const SOCKS: [&str; 2] = ["--socks5-hostname", "127.0.0.1:7000"];
 
 #[test]
-fn curl_gets_the_same_bytes_by_socks_and_by_http_over_both_carriers() {
+fn curl_gets_the_same_bytes_by_socks_by_connect_and_by_plain_http_over_both_carriers() {
     let Some(road) = Road::make() else { return };
     let (_web, _server) = (road.web(), road.server(&[]));
     for carrier in ["norm", "quic"] {
@@ -13,7 +13,8 @@ fn curl_gets_the_same_bytes_by_socks_and_by_http_over_both_carriers() {
             ["--carrier", carrier, "--http", "127.0.0.1:3128", "--forward", "2222=10.88.0.2:8080"];
         let mut client = road.client(&more);
         client.wait_for_link("connected");
-        for way in [&SOCKS[..], &["--proxytunnel", "--proxy", "http://127.0.0.1:3128"]] {
+        let http = ["--proxytunnel", "--proxy", "http://127.0.0.1:3128"];
+        for way in [&SOCKS[..], &http, &http[1..]] {
             assert_eq!(road.curl(5_000_000, way), ("200 5000000".to_owned(), Some(0)), "{carrier}");
             assert!(road.got_is_right(5_000_000), "{carrier}");
         }
