@@ -30,14 +30,17 @@ impl Agents {
         let agents = Self::default();
         for address in all {
             let failed = |text: String| Failure::new(Exit::Resource, "snmp.failed", text);
-            let mut agent =
-                Agent::new(*address, community).map_err(|error| failed(error.to_string()))?;
+            let mut agent = Agent::new(*address, community, every)
+                .map_err(|error| failed(error.to_string()))?;
             let own = agents.clone();
             let asks = move || {
                 loop {
                     let told = agent.read().map_err(|error| error.to_string());
+                    let is_silent = told.is_err();
                     own.lock().insert(agent.address().to_string(), told);
-                    thread::sleep(every);
+                    if is_silent {
+                        thread::sleep(every);
+                    }
                 }
             };
             let started = thread::Builder::new().name("snmp".to_owned()).spawn(asks);

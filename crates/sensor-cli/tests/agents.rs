@@ -59,7 +59,7 @@ fn interfaces_of_debians_agent_are_read_and_those_it_hides_are_said_to_be_hidden
         return;
     }
     let daemon = Daemon::start("all", "view seen included .1.3.6.1.2.1");
-    let told = daemon.told("looker", &["--for", "5s"]);
+    let told = daemon.told("looker", &["--for", "10s"]);
     let agents: Vec<&Value> = told.iter().map(|line| &line["agents"][&daemon.address]).collect();
     let last = agents.last().unwrap();
     let loopback = &last["interfaces"]["lo"];

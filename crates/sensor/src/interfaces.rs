@@ -13,6 +13,9 @@ pub struct Interface {
     /// It can be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub up: Option<bool>,
+    /// It leads to its own machine alone: what it carries loads no line.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub loopback: bool,
     /// What its line carries, bit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed_bps: Option<u64>,

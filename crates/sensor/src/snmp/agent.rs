@@ -3,13 +3,15 @@
 use std::{
     fmt, io,
     net::{SocketAddr, UdpSocket},
+    thread,
     time::{Duration, Instant},
 };
 
 use super::{
     ber::{Name, Value},
     message::{self, Answer},
-    table::{self, AgentReport, Table},
+    pace::{Found, Hunt, Pace},
+    table::{self, AgentReport, Snapshot, Table},
 };
 
 /// An answer is waited for so long, and the question is asked so many times.
@@ -19,6 +21,8 @@ const TRIES: u32 = 3;
 const ROWS: u32 = 10;
 /// Rows of a table that are read.
 const ROWS_MAX: usize = 4096;
+/// Numbers that stand still begin a new span after so long: few agents renew theirs more seldom.
+const STILL_MAX: Duration = Duration::from_secs(120);
 /// The longest datagram.
 const ANSWER_MAX: usize = 65_535;
 
@@ -62,12 +66,20 @@ pub struct Agent {
     community: String,
     socket: UdpSocket,
     id: u32,
-    before: Option<(Instant, AgentReport)>,
+    every: Duration,
+    begun: Instant,
+    pace: Pace,
+    /// What it told last, since when it stands so, and the counters that are asked for until they change.
+    before: Option<Snapshot>,
+    since: Duration,
+    watched: Vec<Name>,
+    /// It is known of which moment `before` is.
+    is_dated: bool,
 }
 
 impl Agent {
-    /// At this address, with this community.
-    pub fn new(address: SocketAddr, community: &str) -> Result<Self, SnmpError> {
+    /// At this address, with this community. It is asked about once in `every`.
+    pub fn new(address: SocketAddr, community: &str, every: Duration) -> Result<Self, SnmpError> {
         let failed = |error| SnmpError::System(address, error);
         let any = match address {
             SocketAddr::V4(_) => SocketAddr::from(([0, 0, 0, 0], 0)),
@@ -77,7 +89,19 @@ impl Agent {
         socket.connect(address).map_err(failed)?;
         // Answers to questions of a process before are told by their numbers.
         let id = std::process::id() & 0x7fff << 8;
-        Ok(Self { address, community: community.to_owned(), socket, id, before: None })
+        Ok(Self {
+            address,
+            community: community.to_owned(),
+            socket,
+            id,
+            every,
+            begun: Instant::now(),
+            pace: Pace::default(),
+            before: None,
+            since: Duration::ZERO,
+            watched: Vec::new(),
+            is_dated: false,
+        })
     }
 
     /// Where it is.
@@ -86,30 +110,107 @@ impl Agent {
         self.address
     }
 
-    /// All of its interfaces, with rates since the last time.
+    /// All of its interfaces, with rates since the last time. It waits until the agent has new numbers:
+    /// the first answer comes at once, and has no rates.
     pub fn read(&mut self) -> Result<AgentReport, SnmpError> {
+        let done = self.read_in_time();
+        if done.is_err() {
+            // Whoever answers next may be another: what was known of it is of no use.
+            self.pace = Pace::default();
+            self.before = None;
+        }
+        done
+    }
+
+    fn read_in_time(&mut self) -> Result<AgentReport, SnmpError> {
+        let Some(before) = self.before.take() else {
+            let first = self.table(None)?;
+            self.is_dated = false;
+            return Ok(self.keep(None, first));
+        };
+        let due = self.since + self.every;
+        if self.watched.is_empty() {
+            self.sleep_until(due);
+            let next = self.table(None)?;
+            return Ok(self.keep(None, next));
+        }
+        if self.is_dated {
+            self.sleep_until(self.pace.begin(due, self.every));
+        }
+        let found = self.hunt()?;
+        let renewed = match found {
+            Found::Renewed(at) => Some(at),
+            Found::Live | Found::Still | Found::AskIn(_) => None,
+        };
+        if renewed.is_none() {
+            // It was so at the time when it was told, or it is so still.
+            self.is_dated = true;
+            self.sleep_until(due);
+        }
+        let mut next = self.table(renewed)?;
+        if self.is_dated {
+            next.measure(&before);
+        }
+        self.is_dated = true;
+        if found == Found::Still && next.is_as(&before) && self.now() - self.since < STILL_MAX {
+            // Agents that renew their numbers more seldom than we wait have not begun a new span.
+            self.before = Some(before);
+            return Ok(next.report);
+        }
+        Ok(self.keep(Some(&before), next))
+    }
+
+    /// Remembers what the agent has told.
+    fn keep(&mut self, before: Option<&Snapshot>, next: Snapshot) -> AgentReport {
+        self.since = self.now();
+        self.watched = next.busiest(before);
+        let report = next.report.clone();
+        self.before = Some(next);
+        report
+    }
+
+    /// Asks for the busiest counters until they change.
+    fn hunt(&mut self) -> Result<Found, SnmpError> {
+        let mut hunt = Hunt::new(self.now());
+        loop {
+            let names = self.watched.clone();
+            let told = match self.ask(|community, id| message::get(community, id, &names)) {
+                Ok(answer) => answer.values,
+                // It does not answer such questions. The table is then read as it is.
+                Err(SnmpError::Refused(..)) => return Ok(Found::Live),
+                Err(error) => return Err(error),
+            };
+            if told.iter().all(|(_, value)| *value == Value::Absent) {
+                // The rows have gone, or have other numbers now.
+                return Ok(Found::Live);
+            }
+            let at = self.now();
+            match hunt.on_answer(&mut self.pace, at, told) {
+                Found::AskIn(wait) => thread::sleep(wait),
+                found => return Ok(found),
+            }
+        }
+    }
+
+    fn table(&mut self, renewed: Option<Duration>) -> Result<Snapshot, SnmpError> {
         let mut table = Table::default();
-        let asked = Instant::now();
         let uptime =
             self.ask(|community, id| message::next(community, id, &[table::before_uptime()]))?;
         for (name, value) in &uptime.values {
-            table.on_value(name, value);
+            table.on_value(name, value, self.now());
         }
         for column in table::columns() {
             self.walk(&mut table, &column)?;
         }
-        let mut report = table.finish();
-        if let Some((at, before)) = &self.before {
-            // An agent that began anew has counted anew.
-            let again = report.uptime < before.uptime;
-            for (name, interface) in report.interfaces.iter_mut().filter(|_| !again) {
-                if let Some(before) = before.interfaces.get(name) {
-                    interface.measure(before, asked.duration_since(*at).as_secs_f64());
-                }
-            }
-        }
-        self.before = Some((asked, report.clone()));
-        Ok(report)
+        Ok(table.finish(renewed))
+    }
+
+    fn now(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    fn sleep_until(&self, at: Duration) {
+        thread::sleep(at.saturating_sub(self.now()));
     }
 
     /// One column from its start to its end.
@@ -130,7 +231,7 @@ impl Agent {
                     return Err(SnmpError::Circle(self.address));
                 }
                 last.clone_from(name);
-                table.on_value(name, value);
+                table.on_value(name, value, self.now());
             }
             if table.len() > ROWS_MAX {
                 return Ok(());

@@ -3,6 +3,7 @@
 use super::ber::{self, INTEGER, NULL, Name, SEQUENCE, TEXT, Value};
 
 /// Kinds of them (RFC 3416).
+const GET: u8 = 0xa0;
 const GET_NEXT: u8 = 0xa1;
 const RESPONSE: u8 = 0xa2;
 const GET_BULK: u8 = 0xa5;
@@ -20,6 +21,11 @@ pub(super) struct Answer {
 /// Asks for what follows these names: of the first `single` one each, of the others `rows` each.
 pub(super) fn bulk(community: &str, id: u32, single: u32, rows: u32, names: &[Name]) -> Vec<u8> {
     request(GET_BULK, community, (id, single, rows), names)
+}
+
+/// Asks for the values of these names.
+pub(super) fn get(community: &str, id: u32, names: &[Name]) -> Vec<u8> {
+    request(GET, community, (id, 0, 0), names)
 }
 
 /// Asks for what follows each of these names.

@@ -1,25 +1,38 @@
 //! What an agent says of its interfaces, as columns of a table with a row for each.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::Serialize;
 
-use super::ber::{Name, Value};
+use super::{
+    ber::{Name, Value},
+    counters::{Counters, Reading, rate},
+    speed,
+};
 use crate::interfaces::Interface;
 
-/// Columns of the table of interfaces: ifOperStatus, errors and drops, and the older, short counters.
+/// Columns of the table of interfaces, which all agents have.
 const TABLE: [u32; 9] = [1, 3, 6, 1, 2, 1, 2, 2, 1];
-/// Columns of its extension: names, long counters, the speed in Mbit/s.
+/// Columns of its extension: names, long counters, the speed in Mbit/s. Small and old agents lack it.
 const MORE: [u32; 10] = [1, 3, 6, 1, 2, 1, 31, 1, 1, 1];
 /// Since when the agent runs, in hundredths of a second.
 const UPTIME: [u32; 9] = [1, 3, 6, 1, 2, 1, 1, 3, 0];
+/// The kind of an interface that leads nowhere (softwareLoopback of IANAifType-MIB).
+const LOOPBACK: u64 = 24;
+/// Counters that are asked for until they change: so many fit into a short datagram.
+const WATCHED: usize = 8;
 
 /// What is asked for, and what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Column {
+    /// ifName and ifDescr.
     Name,
+    Description,
+    Kind,
     State,
+    /// In bit/s, and in Mbit/s.
     Speed,
+    HighSpeed,
     In,
     Out,
     /// Of 32 bits.
@@ -28,14 +41,18 @@ pub(super) enum Column {
     Drops,
 }
 
-const COLUMNS: [(bool, u32, Column); 11] = [
-    (true, 1, Column::Name),
+/// Counters come first, so that they are of one moment as far as can be.
+const COLUMNS: [(bool, u32, Column); 14] = [
     (true, 6, Column::In),
     (true, 10, Column::Out),
-    (true, 15, Column::Speed),
-    (false, 8, Column::State),
     (false, 10, Column::InShort),
     (false, 16, Column::OutShort),
+    (true, 1, Column::Name),
+    (false, 2, Column::Description),
+    (false, 3, Column::Kind),
+    (false, 5, Column::Speed),
+    (true, 15, Column::HighSpeed),
+    (false, 8, Column::State),
     (false, 13, Column::Drops),
     (false, 14, Column::Drops),
     (false, 19, Column::Drops),
@@ -55,11 +72,33 @@ pub struct AgentReport {
     pub missing: Option<String>,
 }
 
+/// A row as it was told.
+#[derive(Debug, Default)]
+struct Row {
+    name: Option<String>,
+    description: Option<String>,
+    speed: Option<u64>,
+    high_speed: Option<u64>,
+    long: Counters,
+    short: Counters,
+    /// What needs no second look.
+    interface: Interface,
+}
+
 /// Rows that grow while answers come.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    rows: BTreeMap<u32, (Option<String>, Interface)>,
+    rows: BTreeMap<u32, Row>,
     pub(super) uptime: Option<u64>,
+}
+
+/// What a table has told: the report, and counters with the moments that they are of.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Snapshot {
+    pub(super) report: AgentReport,
+    pub(super) counters: BTreeMap<String, Counters>,
+    /// Names of the counters that were told.
+    names: BTreeMap<String, [Name; 2]>,
 }
 
 /// Names of all columns.
@@ -77,103 +116,149 @@ fn prefix(more: bool, column: u32) -> Name {
     [table, &[column]].concat()
 }
 
+/// A name, or nothing: some agents fill it up with zeros or blanks, Windows ends it with one.
+fn text(bytes: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_matches(|sign: char| sign == '\0' || sign.is_whitespace());
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
 impl Table {
-    /// A value that was told; gives the number of the column that it is of.
-    pub(super) fn on_value(&mut self, name: &Name, value: &Value) -> Option<usize> {
+    /// A value that was told at this time.
+    pub(super) fn on_value(&mut self, name: &Name, value: &Value, at: Duration) {
         if name == &UPTIME {
             if let Value::Number(ticks) = value {
                 self.uptime = Some(*ticks);
             }
-            return None;
+            return;
         }
-        let (row, column) = name.split_last()?;
-        let at = COLUMNS.iter().position(|(more, number, _)| prefix(*more, *number) == column)?;
-        if *value == Value::Absent {
-            return None;
-        }
-        let (label, interface) = self.rows.entry(*row).or_default();
-        match (COLUMNS[at].2, value) {
-            (Column::Name, Value::Text(text)) => {
-                *label = Some(String::from_utf8_lossy(text).into_owned());
-            }
-            (Column::State, Value::Number(state)) => interface.up = Some(*state == 1),
-            (Column::Speed, Value::Number(speed)) if *speed > 0 => {
-                interface.speed_bps = Some(speed.saturating_mul(1_000_000));
-            }
-            (Column::In, Value::Number(bytes)) => interface.in_bytes = Some(*bytes),
-            (Column::Out, Value::Number(bytes)) => interface.out_bytes = Some(*bytes),
-            // The long counters are asked for first, and win.
-            (Column::InShort, Value::Number(bytes)) => {
-                interface.in_bytes = interface.in_bytes.or(Some(*bytes));
-            }
-            (Column::OutShort, Value::Number(bytes)) => {
-                interface.out_bytes = interface.out_bytes.or(Some(*bytes));
-            }
+        let Some((number, column)) = name.split_last() else { return };
+        let found = COLUMNS.iter().find(|(more, number, _)| prefix(*more, *number) == column);
+        let Some((_, _, column)) = found.filter(|_| *value != Value::Absent) else { return };
+        let row = self.rows.entry(*number).or_default();
+        let reading = |octets: u64, is_short: bool| Some(Reading { octets, at, is_short });
+        match (column, value) {
+            (Column::Name, Value::Text(bytes)) => row.name = text(bytes),
+            (Column::Description, Value::Text(bytes)) => row.description = text(bytes),
+            (Column::Kind, Value::Number(kind)) => row.interface.loopback = *kind == LOOPBACK,
+            (Column::State, Value::Number(state)) => row.interface.up = Some(*state == 1),
+            (Column::Speed, Value::Number(speed)) => row.speed = Some(*speed),
+            (Column::HighSpeed, Value::Number(speed)) => row.high_speed = Some(*speed),
+            (Column::In, Value::Number(octets)) => row.long.received = reading(*octets, false),
+            (Column::Out, Value::Number(octets)) => row.long.sent = reading(*octets, false),
+            (Column::InShort, Value::Number(octets)) => row.short.received = reading(*octets, true),
+            (Column::OutShort, Value::Number(octets)) => row.short.sent = reading(*octets, true),
             (Column::Drops, Value::Number(count)) => {
-                let sum = interface.drops.unwrap_or(0).saturating_add(*count);
-                interface.drops = Some(sum);
+                let sum = row.interface.drops.unwrap_or(0).saturating_add(*count);
+                row.interface.drops = Some(sum);
             }
             _ => {}
         }
-        Some(at)
     }
 
     pub(super) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// By name; by number where there is no name, or where two have the same.
-    pub(super) fn finish(self) -> AgentReport {
-        let mut interfaces = BTreeMap::new();
-        for (row, (label, interface)) in self.rows {
-            let label = label.filter(|label| !label.is_empty() && !interfaces.contains_key(label));
-            interfaces.insert(label.unwrap_or_else(|| format!("#{row}")), interface);
+    /// By name, else by description; by number where there is neither, or where two have the same.
+    /// `renewed` is when the agent renewed its counters; without it they are of when they were told.
+    pub(super) fn finish(self, renewed: Option<Duration>) -> Snapshot {
+        let mut snapshot = Snapshot::default();
+        for (number, row) in self.rows {
+            let interfaces = &snapshot.report.interfaces;
+            let mut labels = [row.name, row.description].into_iter().flatten();
+            let label = labels.find(|label| !interfaces.contains_key(label));
+            let label = label.unwrap_or_else(|| format!("#{number}"));
+            // A long counter that stands at 0 while the short one counts is not served.
+            let is_served = |long: &Reading, short: Option<Reading>| {
+                long.octets > 0 || short.is_none_or(|short| short.octets == 0)
+            };
+            let better = |long: Option<Reading>, short: Option<Reading>| {
+                long.filter(|long| is_served(long, short)).or(short)
+            };
+            let of_moment = |reading: Option<Reading>| {
+                reading.map(|reading| Reading { at: renewed.unwrap_or(reading.at), ..reading })
+            };
+            let counters = Counters {
+                received: of_moment(better(row.long.received, row.short.received)),
+                sent: of_moment(better(row.long.sent, row.short.sent)),
+            };
+            let name = |long: u32, short: u32, reading: Option<Reading>| {
+                let is_short = reading.is_none_or(|reading| reading.is_short);
+                let column = if is_short { prefix(false, short) } else { prefix(true, long) };
+                [column, vec![number]].concat()
+            };
+            let names = [name(6, 10, counters.received), name(10, 16, counters.sent)];
+            let interface = Interface {
+                speed_bps: speed::of_columns(row.speed, row.high_speed),
+                in_bytes: counters.received.map(|reading| reading.octets),
+                out_bytes: counters.sent.map(|reading| reading.octets),
+                ..row.interface
+            };
+            snapshot.report.interfaces.insert(label.clone(), interface);
+            snapshot.counters.insert(label.clone(), counters);
+            snapshot.names.insert(label, names);
         }
         // An agent whose file does not let us see this answers that there is none: that is not zero.
-        let missing = interfaces
+        snapshot.report.missing = snapshot
+            .report
+            .interfaces
             .is_empty()
             .then(|| "the agent shows no interfaces: its view may not allow it".to_owned());
-        let uptime = self.uptime.map(|ticks| ticks as f64 / 100.0);
-        AgentReport { uptime, interfaces, missing }
+        snapshot.report.uptime = self.uptime.map(|ticks| ticks as f64 / 100.0);
+        snapshot
+    }
+}
+
+impl Snapshot {
+    /// Rates since `before`.
+    pub(super) fn measure(&mut self, before: &Self) {
+        // An agent that began anew has counted anew.
+        if self.report.uptime < before.report.uptime {
+            return;
+        }
+        for (name, interface) in &mut self.report.interfaces {
+            let (Some(then), Some(now)) = (before.counters.get(name), self.counters.get(name))
+            else {
+                continue;
+            };
+            interface.in_bps = rate(then.received, now.received, interface.speed_bps);
+            interface.out_bps = rate(then.sent, now.sent, interface.speed_bps);
+        }
+    }
+
+    /// All counters stand where they stood.
+    pub(super) fn is_as(&self, before: &Self) -> bool {
+        let octets = |counters: &Counters| {
+            [counters.received, counters.sent].map(|reading| reading.map(|reading| reading.octets))
+        };
+        self.counters.len() == before.counters.len()
+            && self
+                .counters
+                .iter()
+                .zip(&before.counters)
+                .all(|((name, now), (other, then))| name == other && octets(now) == octets(then))
+    }
+
+    /// Names of the busiest counters: those that have grown most since `before`, and then the largest.
+    pub(super) fn busiest(&self, before: Option<&Self>) -> Vec<Name> {
+        let octets = |snapshot: &Self, name: &String, at: usize| {
+            let counters = snapshot.counters.get(name)?;
+            [counters.received, counters.sent][at].map(|reading| reading.octets)
+        };
+        let mut all: Vec<((u64, u64), &Name)> = Vec::new();
+        for (name, names) in &self.names {
+            for (at, counter) in names.iter().enumerate() {
+                let Some(now) = octets(self, name, at) else { continue };
+                let then = before.and_then(|before| octets(before, name, at));
+                all.push(((now.saturating_sub(then.unwrap_or(now)), now), counter));
+            }
+        }
+        all.sort_by(|one, other| other.cmp(one));
+        all.into_iter().take(WATCHED).map(|(_, name)| name.clone()).collect()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_become_rows_and_long_counters_win() {
-        let mut table = Table::default();
-        let mut tell = |more: bool, column: u32, row: u32, value: Value| {
-            let name = [prefix(more, column), vec![row]].concat();
-            table.on_value(&name, &value);
-        };
-        tell(true, 1, 2, Value::Text(b"eth0".to_vec()));
-        tell(true, 6, 2, Value::Number(1 << 40));
-        tell(false, 10, 2, Value::Number(5));
-        tell(false, 16, 2, Value::Number(6));
-        tell(false, 13, 2, Value::Number(1));
-        tell(false, 14, 2, Value::Number(2));
-        tell(true, 15, 2, Value::Number(1000));
-        tell(false, 8, 2, Value::Number(2));
-        tell(true, 6, 3, Value::Absent);
-        table.on_value(&UPTIME.to_vec(), &Value::Number(250));
-        let report = table.finish();
-        let expected = Interface {
-            up: Some(false),
-            speed_bps: Some(1_000_000_000),
-            in_bytes: Some(1 << 40),
-            out_bytes: Some(6),
-            drops: Some(3),
-            ..Interface::default()
-        };
-        assert_eq!(report.interfaces, BTreeMap::from([("eth0".to_owned(), expected)]));
-        assert_eq!((report.uptime, report.missing), (Some(2.5), None));
-    }
-
-    #[test]
-    fn an_agent_that_shows_nothing_says_so() {
-        assert!(Table::default().finish().missing.is_some());
-    }
-}
+#[path = "table_tests.rs"]
+mod tests;

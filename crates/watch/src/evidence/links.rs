@@ -48,8 +48,10 @@ impl Link {
 pub(super) fn links(reports: &Reports, capacities: &Capacities) -> Links {
     let mut links = Links::new();
     let mut add = |name: String, interface: &str, told: &Value| {
-        if links.len() < LINKS_MAX {
-            let given = capacities.get(&name).or_else(|| capacities.get(interface)).copied();
+        let given = capacities.get(&name).or_else(|| capacities.get(interface)).copied();
+        // A loopback leads nowhere. The speed that some agents give it is made up.
+        let is_link = told["loopback"] != true || given.is_some();
+        if links.len() < LINKS_MAX && is_link {
             links.insert(name, link(told, given));
         }
     };
