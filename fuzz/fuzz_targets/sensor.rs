@@ -20,7 +20,14 @@ fuzz_target!(|input: &[u8]| {
         }
     };
     match kind {
-        0 => drop(replay::replay(&mut &rest[..], &mut see)),
+        0 => {
+            let mut packet = |link, frame: Frame<'_>| {
+                if let Some(link) = LinkType::of_number(link) {
+                    see(link, frame);
+                }
+            };
+            drop(replay::replay(&mut &rest[..], &mut packet));
+        }
         1 => {
             let _ = snmp::parse(rest);
         }

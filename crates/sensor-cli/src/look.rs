@@ -6,7 +6,7 @@ use fanfare_monitor::observe::Observer;
 use fanfare_sensor::{
     Addresses,
     capture::Capture,
-    dissect::{Frame, LinkType, dissect},
+    dissect::{Frame, LinkType, Refused, dissect},
     host::HostFacts,
     interfaces::Interfaces,
     report::{Host, Report, Reporter},
@@ -43,6 +43,14 @@ impl Seen {
         match dissect(link, &self.ports, frame) {
             Ok(sighting) => self.observer.on_sighting(&sighting),
             Err(why) => self.reporter.on_refused(why),
+        }
+    }
+
+    /// A packet of a file, which says of what kind its link is.
+    pub(crate) fn on_packet(&mut self, link: u32, frame: Frame<'_>) {
+        match LinkType::of_number(link) {
+            Some(link) => self.on_frame(link, frame),
+            None => self.reporter.on_refused(Refused::Link),
         }
     }
 

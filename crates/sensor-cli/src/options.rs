@@ -32,7 +32,8 @@ pub(crate) struct SensorArgs {
     /// Interface whose packets are looked at; repeat it for more [default: all that are up]
     #[arg(short, long, value_name = "IF")]
     pub(crate) interface: Vec<String>,
-    /// Read packets of this file (pcap or pcapng), tell what they say, and exit
+    /// Read packets of this file (pcap or pcapng, also packed by gzip; - is standard input), tell what
+    /// they say, and exit
     #[arg(long, value_name = "FILE", conflicts_with_all = ["interface", "without_packets", "to"])]
     pub(crate) read: Option<PathBuf>,
     /// Look at counters only, without any right

@@ -1,8 +1,9 @@
 //! `fanfare sensor`: opens what it may look at, gives up its rights, and tells.
 
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
-    io::BufReader,
+    io::{BufReader, Read},
     os::fd::AsFd as _,
     path::Path,
     time::{Duration, Instant},
@@ -11,6 +12,7 @@ use std::{
 use fanfare_command::{Exit, Failure, Notice, Output, give_up, interrupt};
 use fanfare_sensor::{
     capture::{Capture, CaptureError, give_up_rights},
+    dissect::LinkType,
     replay,
     report::Report,
 };
@@ -47,22 +49,38 @@ pub(crate) fn run(args: &SensorArgs) -> Exit {
 
 /// A capture file, whole.
 fn read(path: &Path, args: &SensorArgs, output: &Output) -> Result<Exit, Failure> {
-    let shown = path.display();
-    let file = File::open(path).map_err(|error| {
-        let text = format!("read ({shown}): cannot be opened ({error}). Check its name");
-        Failure::new(Exit::Failed, "sensor.file", text)
-    })?;
+    let is_input = path.as_os_str() == "-";
+    let shown = if is_input { "standard input".to_owned() } else { path.display().to_string() };
+    let mut from: Box<dyn Read> = if is_input {
+        Box::new(std::io::stdin().lock())
+    } else {
+        Box::new(BufReader::new(File::open(path).map_err(|error| {
+            let text = format!("read ({shown}): cannot be opened ({error}). Check its name");
+            Failure::new(Exit::Failed, "sensor.file", text)
+        })?))
+    };
     drop_rights()?;
     let mut seen = Seen::new(args.addresses(), args.norm_port.clone());
     let (mut first, mut last) = (None, None);
-    let whole = replay::replay(&mut BufReader::new(file), &mut |link, frame| {
+    let mut unknown: BTreeMap<u32, u64> = BTreeMap::new();
+    let whole = replay::replay(&mut from, &mut |link, frame| {
         first.get_or_insert(frame.at);
         last = Some(frame.at);
-        seen.on_frame(link, frame);
+        if LinkType::of_number(link).is_none() {
+            *unknown.entry(link).or_default() += 1;
+        }
+        seen.on_packet(link, frame);
     });
     let span = last.zip(first).map_or(0.0, |(last, first)| last.since(first).as_secs_f64());
-    let report =
-        Report { sensor: args.name(), span, packets: Some(seen.told(span)), ..Report::default() };
+    let packets = Some(seen.told(span));
+    let missing = unknown.iter().map(|(link, count)| {
+        format!(
+            "{count} packets of link type {link}, which is not read. Ethernet (1), raw IP (101) and \
+             Linux's own (113, 276) are"
+        )
+    });
+    let missing = missing.collect();
+    let report = Report { sensor: args.name(), span, packets, missing, ..Report::default() };
     tell(&report, output);
     whole.map(|_| Exit::Done).map_err(|broken| {
         let text = format!("read ({shown}): {broken}. What is before that was read");

@@ -20,6 +20,8 @@ pub struct Frame<'b> {
 pub enum Refused {
     /// It ends within a header.
     Cut,
+    /// Its link is of a kind that is not read.
+    Link,
     /// It carries no IP.
     NotIp,
     /// More tags of VLANs than are followed.
@@ -36,6 +38,7 @@ impl Refused {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cut => "cut",
+            Self::Link => "link",
             Self::NotIp => "not-ip",
             Self::Tags => "tags",
             Self::BadIp => "bad-ip",

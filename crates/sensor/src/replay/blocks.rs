@@ -2,17 +2,23 @@
 
 use std::mem;
 
-use super::input::{Broken, Input, link, time};
-use crate::dissect::{Frame, LinkType};
+use fanfare_units::Time;
+
+use super::{
+    Each, Frame,
+    input::{Broken, Input, time},
+};
 
 /// Interfaces of a section, more are not followed.
 const INTERFACES_MAX: usize = 1024;
 
-/// How an interface's frames begin, and units of time in a second.
+/// How an interface's frames begin, by the number of files, and how its time is counted.
 #[derive(Clone, Copy)]
 struct Interface {
-    link: LinkType,
+    link: u32,
+    /// Units of time in a second, and seconds that are added.
     units: u128,
+    offset: i64,
     copied: u32,
 }
 
@@ -34,32 +40,51 @@ impl Section {
         Some(if self.little { u16::from_le_bytes(half) } else { u16::from_be_bytes(half) })
     }
 
+    /// An option of an interface with a value of this length.
+    fn option<'b>(&self, options: &'b [u8], wanted: u16, length: usize) -> Option<&'b [u8]> {
+        let mut at = 0;
+        loop {
+            let (code, long) = (self.half(options, at)?, usize::from(self.half(options, at + 2)?));
+            if code == 0 {
+                return None;
+            }
+            if code == wanted && long == length {
+                return options.get(at + 4..at + 4 + length);
+            }
+            at += 4 + long.next_multiple_of(4);
+        }
+    }
+
     /// Units of time in a second, from the options of an interface.
     fn units(&self, options: &[u8]) -> u128 {
         const RESOLUTION: u16 = 9;
-        let mut at = 0;
-        while let (Some(code), Some(length)) = (self.half(options, at), self.half(options, at + 2))
-        {
-            if code == RESOLUTION && length == 1 {
-                let value = options.get(at + 4).copied().unwrap_or(6);
-                let power = u32::from(value & 0x7f);
-                let units = if value & 0x80 == 0 {
-                    10_u128.checked_pow(power)
-                } else {
-                    1_u128.checked_shl(power)
-                };
-                return units.unwrap_or(1_000_000).max(1);
-            }
-            at += 4 + usize::from(length).next_multiple_of(4);
-        }
-        1_000_000
+        let value = self.option(options, RESOLUTION, 1).map_or(6, |value| value[0]);
+        let power = u32::from(value & 0x7f);
+        let units =
+            if value & 0x80 == 0 { 10_u128.checked_pow(power) } else { 1_u128.checked_shl(power) };
+        units.unwrap_or(1_000_000).max(1)
+    }
+
+    /// Seconds that are added to each time of an interface.
+    fn offset(&self, options: &[u8]) -> i64 {
+        const OFFSET: u16 = 14;
+        let value: Option<[u8; 8]> =
+            self.option(options, OFFSET, 8).and_then(|value| value.try_into().ok());
+        let number = if self.little { i64::from_le_bytes } else { i64::from_be_bytes };
+        value.map_or(0, number)
     }
 }
 
-pub(super) fn read(
-    input: &mut Input<'_>,
-    each: &mut dyn FnMut(LinkType, Frame<'_>),
-) -> Result<u64, Broken> {
+impl Interface {
+    /// A time that is counted in the interface's units.
+    fn time(&self, units: u128) -> Time {
+        let nanos = units.saturating_mul(1_000_000_000) / self.units;
+        let offset = u128::from(self.offset.unsigned_abs()) * 1_000_000_000;
+        time(if self.offset < 0 { nanos.saturating_sub(offset) } else { nanos + offset })
+    }
+}
+
+pub(super) fn read(input: &mut Input<'_>, each: &mut Each<'_>) -> Result<u64, Broken> {
     let mut section = begin(input)?;
     let mut count = 0;
     while let Some(kind) = input.word()? {
@@ -73,22 +98,28 @@ pub(super) fn read(
             return Err(input.broken(format!("a block of {length} bytes, which none has")));
         }
         let at = input.at;
-        input.bytes(length - 8)?;
+        // A key log or a comment may be longer than any packet: its start is enough.
+        input.start_of(length - 8)?;
         let buffer = mem::take(&mut input.buffer);
-        let body = &buffer[..length - 12];
+        let body = &buffer[..buffer.len().min(length - 12)];
         let cut = || Broken { at, why: "a block that is too short for what it is".to_owned() };
         match kind {
             1 => {
                 let number = section.half(body, 0).ok_or_else(cut)?;
                 let copied = section.word(body, 4).ok_or_else(cut)?;
                 let units = section.units(body.get(8..).unwrap_or_default());
-                let link = link(input, number.into())?;
+                let offset = section.offset(body.get(8..).unwrap_or_default());
                 if section.interfaces.len() < INTERFACES_MAX {
-                    section.interfaces.push(Interface { link, units, copied });
+                    let link = number.into();
+                    section.interfaces.push(Interface { link, units, offset, copied });
                 }
             }
             6 => {
                 enhanced(&section, body, each).ok_or_else(cut)?;
+                count += 1;
+            }
+            2 => {
+                packet(&section, body, each).ok_or_else(cut)?;
                 count += 1;
             }
             3 => {
@@ -122,24 +153,31 @@ fn begin(input: &mut Input<'_>) -> Result<Section, Broken> {
     Ok(section)
 }
 
-fn enhanced(
-    section: &Section,
-    body: &[u8],
-    each: &mut dyn FnMut(LinkType, Frame<'_>),
-) -> Option<()> {
+fn enhanced(section: &Section, body: &[u8], each: &mut Each<'_>) -> Option<()> {
     let interface = section.interfaces.get(section.word(body, 0)? as usize)?;
+    timed(section, *interface, body, each)
+}
+
+/// What both have after the interface.
+fn timed(section: &Section, interface: Interface, body: &[u8], each: &mut Each<'_>) -> Option<()> {
     let (high, low) = (section.word(body, 4)?, section.word(body, 8)?);
     let copied = section.word(body, 12)? as usize;
     let length = section.word(body, 16)?;
     let bytes = body.get(20..20_usize.checked_add(copied)?)?;
     let units = u128::from(high) << 32 | u128::from(low);
-    let at = time(units * 1_000_000_000 / interface.units);
+    let at = interface.time(units);
     each(interface.link, Frame { at, bytes, length, segment: 0 });
     Some(())
 }
 
+/// A packet as the first pcapng files had it: its interface is a half, and a count of drops follows it.
+fn packet(section: &Section, body: &[u8], each: &mut Each<'_>) -> Option<()> {
+    let interface = section.interfaces.get(usize::from(section.half(body, 0)?))?;
+    timed(section, *interface, body, each)
+}
+
 /// A packet without a time.
-fn simple(section: &Section, body: &[u8], each: &mut dyn FnMut(LinkType, Frame<'_>)) -> Option<()> {
+fn simple(section: &Section, body: &[u8], each: &mut Each<'_>) -> Option<()> {
     let interface = section.interfaces.first()?;
     let length = section.word(body, 0)?;
     let most = if interface.copied == 0 { length } else { length.min(interface.copied) };

@@ -1,7 +1,9 @@
 //! pcap files: a header, then each packet with its time and two lengths.
 
-use super::input::{Broken, Input, link, time};
-use crate::dissect::{Frame, LinkType};
+use super::{
+    Each, Frame,
+    input::{Broken, Input, time},
+};
 
 /// What the first four bytes say: byte order, and in what seconds are divided.
 struct Form {
@@ -32,12 +34,12 @@ impl Form {
 pub(super) fn read(
     input: &mut Input<'_>,
     magic: [u8; 4],
-    each: &mut dyn FnMut(LinkType, Frame<'_>),
+    each: &mut Each<'_>,
 ) -> Result<u64, Broken> {
     let form = Form::of(magic).ok_or_else(|| input.broken("it is no file of packets"))?;
     let head = input.bytes(20)?.to_vec();
     // The upper bits tell of a checksum.
-    let link = link(input, form.word_at(&head, 16) & 0x0fff_ffff)?;
+    let link = form.word_at(&head, 16) & 0x0fff_ffff;
     let mut count = 0;
     while let Some(seconds) = input.word()? {
         let rest = input.bytes(12)?;

@@ -4,8 +4,6 @@ use std::{fmt, io::Read};
 
 use fanfare_units::Time;
 
-use crate::dissect::LinkType;
-
 /// A packet of a file is no longer than this: a broken length must not take memory.
 const PACKET_MAX: usize = 1 << 18;
 
@@ -64,6 +62,24 @@ impl<'r> Input<'r> {
         if length > PACKET_MAX {
             return Err(self.broken(format!("a packet of {length} bytes, which none has")));
         }
+        self.fill(length)
+    }
+
+    /// So many bytes, of which the first are kept and the others passed over.
+    pub(super) fn start_of(&mut self, length: usize) -> Result<&[u8], Broken> {
+        let kept = length.min(PACKET_MAX);
+        self.fill(kept)?;
+        let wanted = (length - kept) as u64;
+        let passed = std::io::copy(&mut (&mut *self.from).take(wanted), &mut std::io::sink())
+            .map_err(|error| self.broken(error.to_string()))?;
+        self.at += passed;
+        if passed < wanted {
+            return Err(self.broken("it ends within a block"));
+        }
+        Ok(&self.buffer)
+    }
+
+    fn fill(&mut self, length: usize) -> Result<&[u8], Broken> {
         self.buffer.resize(length, 0);
         if let Err(error) = self.from.read_exact(&mut self.buffer) {
             let why = match error.kind() {
@@ -75,14 +91,6 @@ impl<'r> Input<'r> {
         self.at += length as u64;
         Ok(&self.buffer)
     }
-}
-
-pub(super) fn link(input: &Input<'_>, number: u32) -> Result<LinkType, Broken> {
-    LinkType::of_number(number).ok_or_else(|| {
-        input.broken(format!(
-            "frames of link type {number}, which are not read (1, 101, 113, 276 are)"
-        ))
-    })
 }
 
 /// A time in nanoseconds.
