@@ -78,3 +78,32 @@ fn reports_come_by_a_socket_of_this_user_and_what_is_none_ends_the_connection() 
     drop(sensors);
     assert!(!path.exists());
 }
+
+#[test]
+fn a_loopback_and_a_speed_that_is_that_or_more_are_full_only_where_their_capacity_was_given() {
+    let interface = |speed: u64, loopback: bool| {
+        let mut told = json!({"up": true, "in_bps": speed, "out_bps": 0, "speed_bps": speed});
+        if loopback {
+            told["loopback"] = json!(true);
+        }
+        told
+    };
+    let report = json!({
+        "sensor": "north", "every": 1.0, "interfaces": {},
+        "agents": {"192.0.2.1:161": {"interfaces": {
+            "lo": interface(10_000_000, true),
+            "ten": interface(u32::MAX.into(), false),
+            "eth0": interface(512_000, false),
+        }}},
+    });
+    let state = |capacities: Capacities| {
+        let mut evidence = Evidence::new(Sensors::default(), capacities, Adapt::Off);
+        assert!(evidence.sensors.tell(&report.to_string()));
+        let links = look(&mut evidence, 0)["links"].clone();
+        ["lo", "ten", "eth0"].map(|name| links[format!("192.0.2.1:161/{name}")]["state"].clone())
+    };
+    assert_eq!(state(Capacities::new()), [json!(null), json!("unknown"), json!("saturated")]);
+    let given = [("lo", 1_000_000), ("ten", 10_000_000_000), ("eth0", 1_000_000)];
+    let given = given.map(|(name, capacity)| (name.to_owned(), capacity));
+    assert_eq!(state(given.into()), [json!("saturated"), json!("good"), json!("good")]);
+}

@@ -11,6 +11,8 @@ use super::sensors::Reports;
 const LINKS_MAX: usize = 256;
 /// A link of which more is used is full (design, 2.8).
 const FULL: f64 = 0.9;
+/// An agent that has only 32 bits for a speed says so that it is this or more (ifSpeed of RFC 2863).
+const OR_MORE: u64 = u32::MAX as u64;
 
 /// What links carry, by the name of the interface, or of sensor and interface ("north/eth0"), bit/s.
 pub type Capacities = BTreeMap<String, u64>;
@@ -70,7 +72,8 @@ pub(super) fn links(reports: &Reports, capacities: &Capacities) -> Links {
 
 fn link(told: &Value, given: Option<u64>) -> Link {
     let number = |field: &str| told[field].as_u64();
-    let capacity = given.or_else(|| number("speed_bps")).filter(|capacity| *capacity > 0);
+    let capacity = number("speed_bps").filter(|speed| *speed != OR_MORE);
+    let capacity = given.or(capacity).filter(|capacity| *capacity > 0);
     let (received, sent) = (number("in_bps"), number("out_bps"));
     let used = capacity.zip(received.max(sent));
     let used = used.map(|(capacity, busier)| {
