@@ -18,6 +18,12 @@ const SESSIONS_MAX: usize = 1024;
 /// Numbers that are farther apart are another session of the same name.
 const JUMP: u16 = 1 << 12;
 
+/// A message that does not fit into a frame of Ethernet (1,500 bytes, RFC 894) may be several, which the
+/// kernel hands over joined. A capture file does not say of how many. Bytes, without the headers of UDP.
+const MESSAGE_MAX: u32 = 1500 - 28;
+/// What a frame has beyond whole messages is no further one: tags, and headers of links. Bytes.
+const SLACK: u32 = 24;
+
 /// One direction of a connection: addresses and ports.
 type Connection = ((IpAddr, IpAddr), (u16, u16));
 
@@ -52,7 +58,12 @@ pub struct Session {
     pub bytes: u64,
     /// When one came last.
     pub last: Time,
+    /// Number of the last message that there was.
     highest: u16,
+    /// Bytes of NORM in the frame that has it, and how many messages of it were counted.
+    frame: (u32, u32),
+    /// Bytes of one message in joined frames, as far as is known.
+    message: u32,
 }
 
 /// All of it.
@@ -134,18 +145,24 @@ impl Losses {
             bytes: 0,
             last: seen.at,
             highest: norm.sequence.wrapping_sub(1),
+            frame: (0, 1),
+            message: 0,
         };
         let session = self.sessions.entry(key).or_insert(fresh);
         let ahead = norm.sequence.wrapping_sub(session.highest);
+        // Messages that are joined have numbers that follow each other.
+        let joined = u64::from(seen.packets.max(1));
+        let last = norm.sequence.wrapping_add(joined as u16).wrapping_sub(1);
         if ahead < JUMP {
-            session.sent += u64::from(ahead);
-            session.highest = norm.sequence;
+            session.on_next(ahead);
+            session.sent += u64::from(ahead) + joined - 1;
+            session.on_frame(last, seen);
         } else if ahead < JUMP.wrapping_neg() {
             // Neither soon after nor shortly before: it counts anew from here.
-            session.sent += 1;
-            session.highest = norm.sequence;
+            session.sent += joined;
+            session.on_frame(last, seen);
         }
-        session.came += 1;
+        session.came += joined;
         session.bytes += u64::from(seen.bytes);
         session.last = seen.at;
     }
@@ -162,6 +179,28 @@ impl Losses {
 }
 
 impl Session {
+    /// The next message comes so far behind the last one: as many may have been in the last frame.
+    fn on_next(&mut self, ahead: u16) {
+        let (bytes, counted) = self.frame;
+        if counted > 1 || ahead == 0 || (self.message == 0 && bytes <= MESSAGE_MAX) {
+            return;
+        }
+        // Of two frames the one behind which nothing is missing has the longer messages.
+        if bytes > MESSAGE_MAX {
+            self.message = self.message.max(bytes / u32::from(ahead));
+        }
+        let held = bytes.saturating_sub(SLACK).div_ceil(self.message.max(1));
+        self.came += u64::from(held.clamp(1, ahead.into()) - 1);
+    }
+
+    fn on_frame(&mut self, last: u16, seen: &Sighting) {
+        self.highest = last;
+        // IP, UDP, and Ethernet where there are cards.
+        let headers = if seen.ends.0.is_ipv4() { 28 } else { 48 };
+        let link = if seen.macs.is_some() { 14 } else { 0 };
+        self.frame = (seen.bytes.saturating_sub(headers + link), seen.packets);
+    }
+
     /// What did not come.
     #[must_use]
     pub fn lost(&self) -> u64 {

@@ -1,3 +1,4 @@
+use alloc::{format, vec};
 use core::net::{IpAddr, Ipv4Addr};
 
 use super::*;
@@ -151,4 +152,70 @@ fn the_card_behind_which_many_are_is_a_gateway_and_a_group_is_none() {
     let gateways: Vec<u8> = cards.iter().filter(|one| one.2).map(|(mac, ..)| mac[5]).collect();
     assert_eq!((cards.len(), gateways), (4, Vec::from([1])));
     assert_eq!(cards[0].1.hops, 4);
+}
+
+/// Frames of one NORM sender: the number of the first message of each, and how many it has of `length`
+/// bytes. `is_told`: the kernel says of how many it was joined, as no file does.
+fn joined(ends: (IpAddr, IpAddr), frames: &[(u16, u32)], length: u32, is_told: bool) -> (u64, u64) {
+    let mut observer = Observer::new();
+    for (sequence, count) in frames {
+        let norm = Norm { kind: 2, sequence: *sequence, source: 7, instance: 3 };
+        let mut frame = seen(0, ends.0, ends.1, What::Norm((5000, 6003), norm));
+        let headers = if ends.0.is_ipv4() { 28 } else { 48 };
+        (frame.bytes, frame.packets) = match is_told {
+            true => (count * (length + headers), *count),
+            false => (count * length + headers, 1),
+        };
+        observer.on_sighting(&frame);
+    }
+    let session = *observer.losses().sessions().next().unwrap().1;
+    (session.sent, session.came)
+}
+
+#[test]
+fn messages_that_the_kernel_has_joined_are_counted_one_by_one_told_or_not() {
+    let six = (IpAddr::V6("fd00::1".parse().unwrap()), IpAddr::V6("ff15::1".parse().unwrap()));
+    for ends in [(CLIENT, GROUP), (CLIENT, SERVER), six] {
+        for length in [512, 1400, 1472, 8000] {
+            for is_told in [true, false] {
+                let case = format!("{ends:?} {length} {is_told}");
+                // The last frame's number is known when the next one comes.
+                let even: Vec<(u16, u32)> =
+                    (0..50).map(|at| (at * 40, 40)).chain([(2000, 1)]).collect();
+                assert_eq!(joined(ends, &even, length, is_told), (2001, 2001), "{case}");
+                // Past the end of the numbers, by frames of several lengths.
+                let mut mixed = Vec::new();
+                let mut at = 65_000_u16;
+                for count in [4, 40, 7, 40, 1, 1, 22, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 3, 1]
+                {
+                    mixed.push((at, count));
+                    at = at.wrapping_add(count as u16);
+                }
+                let all = mixed.iter().map(|(_, count)| u64::from(*count)).sum();
+                assert_eq!(joined(ends, &mixed, length, is_told), (all, all), "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_lost_between_joined_frames_is_lost_and_a_long_message_is_one() {
+    let ends = (CLIENT, GROUP);
+    for is_told in [true, false] {
+        // Ten of each hundred are lost, from the second hundred on.
+        let mut frames: Vec<(u16, u32)> = vec![(0, 50), (50, 50)];
+        frames.extend(
+            (1..20)
+                .map(|hundred| (hundred * 100, 45))
+                .flat_map(|(at, count)| [(at, count), (at + 50, 45)]),
+        );
+        frames.push((2000, 1));
+        assert_eq!(joined(ends, &frames, 1400, is_told), (2001, 100 + 19 * 90 + 1), "{is_told}");
+        // Frames of a network with a large MTU, each of which is one message; every tenth is lost.
+        let long: Vec<(u16, u32)> = (0..1000).filter(|at| at % 10 != 9).map(|at| (at, 1)).collect();
+        assert_eq!(joined(ends, &long, 8900, is_told), (999, 900), "{is_told}");
+        // Short ones tell nothing of joining.
+        assert_eq!(joined(ends, &long, 1400, is_told), (999, 900), "{is_told}");
+        assert_eq!(joined(ends, &long, 60, is_told), (999, 900), "{is_told}");
+    }
 }
