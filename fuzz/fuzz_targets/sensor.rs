@@ -21,8 +21,8 @@ fuzz_target!(|input: &[u8]| {
     };
     match kind {
         0 => {
-            let mut packet = |link, frame: Frame<'_>| {
-                if let Some(link) = LinkType::of_number(link) {
+            let mut packet = |origin: replay::Origin, frame: Frame<'_>| {
+                if let Some(link) = LinkType::of_number(origin.link) {
                     see(link, frame);
                 }
             };

@@ -6,9 +6,11 @@ use fanfare_monitor::observe::Observer;
 use fanfare_sensor::{
     Addresses,
     capture::Capture,
+    copies::{Copies, Place},
     dissect::{Frame, LinkType, Refused, dissect},
     host::HostFacts,
     interfaces::Interfaces,
+    replay::Origin,
     report::{Host, Report, Reporter},
 };
 
@@ -32,24 +34,35 @@ pub(crate) struct Seen {
     observer: Observer,
     reporter: Reporter,
     ports: Vec<u16>,
+    copies: Copies,
 }
 
 impl Seen {
     pub(crate) fn new(addresses: Addresses, ports: Vec<u16>) -> Self {
-        Self { observer: Observer::new(), reporter: Reporter::new(addresses), ports }
+        Self {
+            observer: Observer::new(),
+            reporter: Reporter::new(addresses),
+            ports,
+            copies: Copies::default(),
+        }
     }
 
-    pub(crate) fn on_frame(&mut self, link: LinkType, frame: Frame<'_>) {
+    pub(crate) fn on_frame(&mut self, link: LinkType, place: Place, frame: Frame<'_>) {
+        let place = place.of_frame(link, frame.bytes);
         match dissect(link, &self.ports, frame) {
+            Ok(sighting) if self.copies.is_copy(place, &sighting) => {
+                self.reporter.on_refused(Refused::Copy);
+            }
             Ok(sighting) => self.observer.on_sighting(&sighting),
             Err(why) => self.reporter.on_refused(why),
         }
     }
 
     /// A packet of a file, which says of what kind its link is.
-    pub(crate) fn on_packet(&mut self, link: u32, frame: Frame<'_>) {
-        match LinkType::of_number(link) {
-            Some(link) => self.on_frame(link, frame),
+    pub(crate) fn on_packet(&mut self, origin: Origin, frame: Frame<'_>) {
+        let place = Place { interface: origin.interface, outgoing: None };
+        match LinkType::of_number(origin.link) {
+            Some(link) => self.on_frame(link, place, frame),
             None => self.reporter.on_refused(Refused::Link),
         }
     }
@@ -78,7 +91,8 @@ impl Look {
     pub(crate) fn take(&mut self) {
         let packets = &mut self.packets;
         for capture in &mut self.captures {
-            capture.take(|frame| packets.on_frame(LinkType::Ethernet, frame));
+            let link = capture.link();
+            capture.take(|place, frame| packets.on_frame(link, place, frame));
         }
     }
 

@@ -11,7 +11,7 @@ use std::{
 
 use fanfare_command::{Exit, Failure, Notice, Output, give_up, interrupt};
 use fanfare_sensor::{
-    capture::{Capture, CaptureError, give_up_rights},
+    capture::{Capture, CaptureError, ETHERNET, give_up_rights, is_tunnel},
     dissect::LinkType,
     replay,
     report::Report,
@@ -63,13 +63,13 @@ fn read(path: &Path, args: &SensorArgs, output: &Output) -> Result<Exit, Failure
     let mut seen = Seen::new(args.addresses(), args.norm_port.clone());
     let (mut first, mut last) = (None, None);
     let mut unknown: BTreeMap<u32, u64> = BTreeMap::new();
-    let whole = replay::replay(&mut from, &mut |link, frame| {
+    let whole = replay::replay(&mut from, &mut |origin, frame| {
         first.get_or_insert(frame.at);
         last = Some(frame.at);
-        if LinkType::of_number(link).is_none() {
-            *unknown.entry(link).or_default() += 1;
+        if LinkType::of_number(origin.link).is_none() {
+            *unknown.entry(origin.link).or_default() += 1;
         }
-        seen.on_packet(link, frame);
+        seen.on_packet(origin, frame);
     });
     let span = last.zip(first).map_or(0.0, |(last, first)| last.since(first).as_secs_f64());
     let packets = Some(seen.told(span));
@@ -185,13 +185,20 @@ fn refused(error: &CaptureError) -> Failure {
     Failure::new(exit, code, error.to_string())
 }
 
-/// Ethernet that is up, and no part of a bridge: that would be seen twice.
+/// Those that are up, and no part of a bridge: that would be seen twice.
 fn interfaces_up() -> Vec<String> {
     let all = fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
     let is_wanted = |folder: &Path| {
         let word = |file: &str| fs::read_to_string(folder.join(file)).unwrap_or_default();
-        word("type").trim() == "1"
-            && word("operstate").trim() == "up"
+        let kind = word("type").trim().parse().ok();
+        // Tunnels say "unknown" while they are up.
+        let is_up = match word("operstate").trim() {
+            "up" => true,
+            "unknown" => kind.is_some_and(is_tunnel),
+            _ => false,
+        };
+        is_up
+            && kind.is_some_and(|kind| kind == ETHERNET || is_tunnel(kind))
             && !folder.join("master").exists()
     };
     let mut names: Vec<String> = all

@@ -2,7 +2,11 @@
 //! `six`: TCP over IPv6 without time stamps, 3 % loss; `norm`: a file sent by Fanfare, 5 % loss. All were
 //! made on two namespaces with 20 ms (norm: 5 ms) each way, and have little but headers.
 
-use std::{collections::BTreeMap, process::Command};
+use std::{
+    collections::BTreeMap,
+    io::Write as _,
+    process::{Command, Stdio},
+};
 
 use serde_json::Value;
 
@@ -135,4 +139,51 @@ fn a_file_that_is_cut_is_told_as_far_as_it_goes_and_the_command_fails() {
     let said = String::from_utf8_lossy(&done.stdout);
     assert_eq!(done.status.code(), Some(1));
     assert!(said.contains("\"paths\":[{") && said.contains("at byte "), "{said}");
+}
+
+/// What the sensor says of these bytes on standard input, and its exit code.
+fn of_input(bytes: &[u8]) -> (Value, Option<i32>) {
+    let mut child = Command::new(PROGRAM)
+        .args(["sensor", "--json", "--read", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    // It may end before it has read all.
+    let _ = input.write_all(bytes);
+    drop(input);
+    let done = child.wait_with_output().unwrap();
+    let said = String::from_utf8(done.stdout).unwrap();
+    (serde_json::from_str(said.lines().next().unwrap()).unwrap(), done.status.code())
+}
+
+#[test]
+fn standard_input_says_the_same_as_the_file_packed_or_not() {
+    for name in ["lossy.pcapng", "six.pcap", "norm.pcapng"] {
+        let plain = std::fs::read(trace(name)).unwrap();
+        let packed = Command::new("gzip").args(["-c", &trace(name)]).output().unwrap().stdout;
+        let expected = ours(name);
+        assert_eq!(of_input(&plain), (expected.clone(), Some(0)), "{name}");
+        assert_eq!(of_input(&packed), (expected, Some(0)), "{name}");
+    }
+    assert_eq!(of_input(b"#!/bin/sh\necho this is none").1, Some(1));
+    assert_eq!(of_input(&[]).1, Some(1));
+}
+
+#[test]
+fn packets_of_a_link_that_is_not_read_are_counted_and_named_and_the_command_succeeds() {
+    let whole = std::fs::read(trace("six.pcap")).unwrap();
+    for link in [239_u32, 220, 201] {
+        let mut other = whole.clone();
+        other[20..24].copy_from_slice(&link.to_le_bytes());
+        let (report, exit) = of_input(&other);
+        assert_eq!(exit, Some(0), "{link}");
+        let missing = report["missing"][0].as_str().unwrap_or_default();
+        assert!(missing.contains(&format!("link type {link}")), "{report}");
+        let count = report["packets"]["refused"]["link"].as_u64().unwrap();
+        assert!(count > 0 && missing.starts_with(&count.to_string()), "{report}");
+        assert_eq!(report["packets"]["seen"], 0);
+    }
 }

@@ -89,8 +89,10 @@ fn read(folder: &std::path::Path) -> Interface {
     Interface {
         // Loopback and tunnels say "unknown".
         up: text("operstate").map(|state| state.trim() != "down"),
-        // In Mbit/s; -1 where there is none.
-        speed_bps: number("speed").filter(|speed| *speed > 0).map(|speed| speed * 1_000_000),
+        // In Mbit/s; -1 where there is none. A tun or tap device says 10, whatever is behind it.
+        speed_bps: number("speed")
+            .filter(|speed| *speed > 0 && !folder.join("tun_flags").exists())
+            .map(|speed| speed * 1_000_000),
         in_bytes: number("statistics/rx_bytes"),
         out_bytes: number("statistics/tx_bytes"),
         drops: drops.iter().flatten().copied().reduce(|all, one| all + one),
@@ -127,6 +129,10 @@ mod tests {
         let second = all.read(2.0)["eth0"].clone();
         assert_eq!((second.in_bps, second.out_bps), (Some(4000), None));
         assert_eq!((second.speed_bps, second.drops), (None, Some(3)));
+        write("speed", "10\n");
+        assert_eq!(all.read(2.0)["eth0"].speed_bps, Some(10_000_000));
+        write("tun_flags", "0x1001\n");
+        assert_eq!(all.read(2.0)["eth0"].speed_bps, None, "the 10 of a tun device is made up");
         fs::remove_dir_all(&root).unwrap();
     }
 }

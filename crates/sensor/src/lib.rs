@@ -3,6 +3,7 @@
 //!
 //! - `capture`: packets of an interface (Linux alone), and the rights that are given up; `replay`: packets of a file
 //! - `dissect`: a frame's bytes become a sighting, as `fanfare_monitor::observe` takes it
+//! - `copies`: packets that a router shows twice
 //! - `host`: processors, memory, battery; `interfaces`: counters of network interfaces
 //! - `snmp`: other machines' interfaces, by SNMP v2c
 //! - `report`: everything of a span of time, as JSON; `address`: how much of addresses is told
@@ -10,6 +11,7 @@
 mod address;
 #[cfg(target_os = "linux")]
 pub mod capture;
+pub mod copies;
 pub mod dissect;
 pub mod host;
 pub mod interfaces;

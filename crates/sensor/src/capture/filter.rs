@@ -33,8 +33,8 @@ const NORM_HEAD: u32 = 16;
 const PORTS_MAX: usize = 32;
 /// The header of Ethernet.
 const LINK: u32 = 14;
-/// And that of IPv6.
-const SIX: u32 = LINK + 40;
+/// The header of IPv6.
+const SIX: u32 = 40;
 
 /// Where jumps go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,41 +97,56 @@ pub(super) fn headers_only(ports: &[u16]) -> Vec<Step> {
     program.when(EQUAL, 0x86dd, Place::Six);
     // Others, and tags that the kernel has left: an IP header behind a tag, no more.
     program.step(RETURN, LINK + 24);
-    four(&mut program, ports);
-    six(&mut program, ports);
+    four(&mut program, LINK, ports);
+    six(&mut program, LINK, ports);
+    program.finish()
+}
+
+/// For interfaces whose packets are IP at once.
+pub(super) fn headers_of_ip(ports: &[u16]) -> Vec<Step> {
+    let ports = &ports[..ports.len().min(PORTS_MAX)];
+    let mut program = Program::default();
+    program.step(BYTE, 0);
+    program.step(AND, 0xf0);
+    program.when(EQUAL, 0x40, Place::Four);
+    program.when(EQUAL, 0x60, Place::Six);
+    // Neither version: the first byte says so.
+    program.step(RETURN, 1);
+    four(&mut program, 0, ports);
+    six(&mut program, 0, ports);
     program.finish()
 }
 
 /// IPv4: its header has a length.
-fn four(program: &mut Program, ports: &[u16]) {
+fn four(program: &mut Program, link: u32, ports: &[u16]) {
     program.at(Place::Four);
-    program.step(HEADER_X, LINK);
-    program.step(HALF, LINK + 6);
+    program.step(HEADER_X, link);
+    program.step(HALF, link + 6);
     // A later piece has no header of what it carries.
     program.when(ANY_BIT, 0x1fff, Place::FourHeader);
-    program.step(BYTE, LINK + 9);
+    program.step(BYTE, link + 9);
     program.when(EQUAL, 6, Place::FourTcp);
     program.when(EQUAL, 17, Place::FourUdp);
     program.when(EQUAL, 1, Place::FourPlain);
     program.at(Place::FourHeader);
-    returns_after_x(program, LINK);
+    returns_after_x(program, link);
     program.at(Place::FourTcp);
     // Its header says in fours how long it is.
-    program.step(BYTE_X, LINK + 12);
+    program.step(BYTE_X, link + 12);
     program.step(AND, 0xf0);
     program.step(SHIFT_RIGHT, 2);
     program.step(ADD_X, 0);
-    program.step(ADD, LINK);
+    program.step(ADD, link);
     program.step(RETURN_A, 0);
     program.at(Place::FourUdp);
-    for place in [LINK, LINK + 2] {
+    for place in [link, link + 2] {
         program.step(HALF_X, place);
         ports.iter().for_each(|port| program.when(EQUAL, (*port).into(), Place::FourNorm));
     }
     program.at(Place::FourPlain);
-    returns_after_x(program, LINK + 8);
+    returns_after_x(program, link + 8);
     program.at(Place::FourNorm);
-    returns_after_x(program, LINK + 8 + NORM_HEAD);
+    returns_after_x(program, link + 8 + NORM_HEAD);
 }
 
 fn returns_after_x(program: &mut Program, more: u32) {
@@ -141,28 +156,29 @@ fn returns_after_x(program: &mut Program, more: u32) {
 }
 
 /// IPv6: more headers than the first are not followed; what is copied is then less.
-fn six(program: &mut Program, ports: &[u16]) {
+fn six(program: &mut Program, link: u32, ports: &[u16]) {
+    let head = link + SIX;
     program.at(Place::Six);
-    program.step(BYTE, LINK + 6);
+    program.step(BYTE, link + 6);
     program.when(EQUAL, 6, Place::SixTcp);
     program.when(EQUAL, 17, Place::SixUdp);
     program.when(EQUAL, 58, Place::SixPlain);
-    program.step(RETURN, SIX);
+    program.step(RETURN, head);
     program.at(Place::SixTcp);
-    program.step(BYTE, SIX + 12);
+    program.step(BYTE, head + 12);
     program.step(AND, 0xf0);
     program.step(SHIFT_RIGHT, 2);
-    program.step(ADD, SIX);
+    program.step(ADD, head);
     program.step(RETURN_A, 0);
     program.at(Place::SixUdp);
-    for place in [SIX, SIX + 2] {
+    for place in [head, head + 2] {
         program.step(HALF, place);
         ports.iter().for_each(|port| program.when(EQUAL, (*port).into(), Place::SixNorm));
     }
     program.at(Place::SixPlain);
-    program.step(RETURN, SIX + 8);
+    program.step(RETURN, head + 8);
     program.at(Place::SixNorm);
-    program.step(RETURN, SIX + 8 + NORM_HEAD);
+    program.step(RETURN, head + 8 + NORM_HEAD);
 }
 
 #[cfg(test)]
@@ -238,19 +254,26 @@ mod tests {
             (packet(0x86dd, &six(44), &[]), 14 + 40),
             (packet(0x8100, &[], &[]), 14 + 24),
         ];
+        let bare = headers_of_ip(&[6003, 6004]);
         for (bytes, expected) in cases {
             assert_eq!(copied(&program, &bytes), Some(expected), "{:x?}", &bytes[12..40]);
+            // A tunnel has the same without the header of Ethernet.
+            let expected = if bytes[12] == 0x81 { 1 } else { expected - 14 };
+            assert_eq!(copied(&bare, &bytes[14..]), Some(expected), "{:x?}", &bytes[14..40]);
         }
+        assert_eq!(copied(&bare, &[]), None, "too short");
         assert_eq!(copied(&program, &[0; 13]), None, "too short");
     }
 
     #[test]
     fn as_many_ports_as_there_is_room_for_are_reached_by_all_jumps() {
         let ports: Vec<u16> = (1..100).collect();
+        for program in [headers_only(&ports), headers_of_ip(&ports)] {
+            let end = program.len();
+            let all = program.iter().enumerate();
+            assert!(all.into_iter().all(|(at, step)| at + 1 + usize::from(step.yes) < end + 1));
+        }
         let program = headers_only(&ports);
-        let end = program.len();
-        let all = program.iter().enumerate();
-        assert!(all.into_iter().all(|(at, step)| at + 1 + usize::from(step.yes) < end + 1));
         let head = [0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         assert_eq!(copied(&program, &packet(0x0800, &head, &[0, 1, 9, 9])), Some(58));
     }

@@ -16,12 +16,26 @@ use fanfare_units::{Duration, Time};
 
 pub use rights::give_up_rights;
 
-use crate::dissect::Frame;
+use crate::{
+    copies::Place,
+    dissect::{Frame, LinkType},
+};
 use ring::Ring;
 
 /// Types of interfaces whose frames begin as Ethernet's do: it, and loopback (linux/if_arp.h).
-const ETHERNET: u32 = 1;
+pub const ETHERNET: u32 = 1;
 const LOOPBACK: u32 = 772;
+/// Those whose packets have nothing before IP: tun and WireGuard, and raw IP of modems.
+const BARE: [u32; 2] = [65_534, 519];
+/// Those with something before it that the kernel takes off: PPP, IP in IP of both versions, IPv6 in IPv4,
+/// GRE over both.
+const WRAPPED: [u32; 6] = [512, 768, 769, 776, 778, 823];
+
+/// Whether an interface of this type (linux/if_arp.h) is a tunnel, whose packets are IP at once.
+#[must_use]
+pub fn is_tunnel(kind: u32) -> bool {
+    BARE.contains(&kind) || WRAPPED.contains(&kind)
+}
 
 /// Where packets are taken from.
 #[derive(Debug)]
@@ -29,6 +43,8 @@ pub struct Capture {
     ring: Ring,
     /// On loopback each packet is seen going out and coming in.
     skips_outgoing: bool,
+    index: u32,
+    link: LinkType,
     name: String,
 }
 
@@ -62,8 +78,9 @@ impl std::fmt::Display for CaptureError {
             }
             Self::Kind(name, kind) => write!(
                 f,
-                "interface ({name}): has frames of kind {kind}, and only those of Ethernet (1) and \
-                 loopback (772) are read. Name another interface"
+                "interface ({name}): has frames of kind {kind}, and only those of Ethernet (1), loopback \
+                 (772) and tunnels of IP (512, 519, 768, 769, 776, 778, 823, 65534) are read. Name \
+                 another interface"
             ),
             Self::Right(name) => write!(
                 f,
@@ -90,17 +107,20 @@ impl Capture {
         let number = |file: &str| -> Option<u32> { read(file).ok()?.trim().parse().ok() };
         let index = number("ifindex").ok_or_else(unknown)?;
         let kind = number("type").ok_or_else(unknown)?;
-        if kind != ETHERNET && kind != LOOPBACK {
+        if kind != ETHERNET && kind != LOOPBACK && !is_tunnel(kind) {
             return Err(CaptureError::Kind(name.to_owned(), kind));
         }
-        let ring =
-            Ring::open(index, memory, &filter::headers_only(ports)).map_err(|error| match error
-                .raw_os_error()
-            {
-                Some(libc::EPERM | libc::EACCES) => CaptureError::Right(name.to_owned()),
-                _ => CaptureError::System(name.to_owned(), error),
-            })?;
-        Ok(Self { ring, skips_outgoing: kind == LOOPBACK, name: name.to_owned() })
+        let (link, filter) = if is_tunnel(kind) {
+            (LinkType::Raw, filter::headers_of_ip(ports))
+        } else {
+            (LinkType::Ethernet, filter::headers_only(ports))
+        };
+        let opened = Ring::open(index, memory, &filter, WRAPPED.contains(&kind));
+        let ring = opened.map_err(|error| match error.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => CaptureError::Right(name.to_owned()),
+            _ => CaptureError::System(name.to_owned(), error),
+        })?;
+        Ok(Self { ring, skips_outgoing: kind == LOOPBACK, index, link, name: name.to_owned() })
     }
 
     /// Its interface.
@@ -109,16 +129,23 @@ impl Capture {
         &self.name
     }
 
+    /// With what its frames begin.
+    #[must_use]
+    pub fn link(&self) -> LinkType {
+        self.link
+    }
+
     /// Hands over what has come.
-    pub fn take(&mut self, mut each: impl FnMut(Frame<'_>)) -> usize {
-        let skips_outgoing = self.skips_outgoing;
+    pub fn take(&mut self, mut each: impl FnMut(Place, Frame<'_>)) -> usize {
+        let (skips_outgoing, interface) = (self.skips_outgoing, self.index);
         self.ring.take(|raw| {
             if skips_outgoing && raw.outgoing {
                 return;
             }
             let at = Time::ZERO.plus(Duration::new(u64::from(raw.seconds), raw.nanos));
             let (bytes, length, segment) = (raw.bytes, raw.length, raw.segment);
-            each(Frame { at, bytes, length, segment });
+            let place = Place { interface, outgoing: Some(raw.outgoing) };
+            each(place, Frame { at, bytes, length, segment });
         })
     }
 

@@ -50,11 +50,17 @@ pub(super) struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    pub(super) fn open(interface: u32, memory: usize, filter: &[Step]) -> io::Result<Self> {
+    /// `is_cooked`: the kernel takes off what is before IP.
+    pub(super) fn open(
+        interface: u32,
+        memory: usize,
+        filter: &[Step],
+        is_cooked: bool,
+    ) -> io::Result<Self> {
         // Protocol 0: nothing comes before the filter is there and locked.
+        let kind = if is_cooked { libc::SOCK_DGRAM } else { libc::SOCK_RAW };
         // SAFETY: no pointers.
-        let socket =
-            unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+        let socket = unsafe { libc::socket(libc::AF_PACKET, kind | libc::SOCK_CLOEXEC, 0) };
         if socket < 0 {
             return Err(io::Error::last_os_error());
         }

@@ -22,6 +22,8 @@ pub enum Refused {
     Cut,
     /// Its link is of a kind that is not read.
     Link,
+    /// It was seen before, at another interface.
+    Copy,
     /// It carries no IP.
     NotIp,
     /// More tags of VLANs than are followed.
@@ -39,6 +41,7 @@ impl Refused {
         match self {
             Self::Cut => "cut",
             Self::Link => "link",
+            Self::Copy => "copy",
             Self::NotIp => "not-ip",
             Self::Tags => "tags",
             Self::BadIp => "bad-ip",

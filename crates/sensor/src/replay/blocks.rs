@@ -5,7 +5,7 @@ use std::mem;
 use fanfare_units::Time;
 
 use super::{
-    Each, Frame,
+    Each, Frame, Origin,
     input::{Broken, Input, time},
 };
 
@@ -154,26 +154,30 @@ fn begin(input: &mut Input<'_>) -> Result<Section, Broken> {
 }
 
 fn enhanced(section: &Section, body: &[u8], each: &mut Each<'_>) -> Option<()> {
-    let interface = section.interfaces.get(section.word(body, 0)? as usize)?;
-    timed(section, *interface, body, each)
+    let interface = section.word(body, 0)?;
+    timed(section, interface, body, each)
 }
 
 /// What both have after the interface.
-fn timed(section: &Section, interface: Interface, body: &[u8], each: &mut Each<'_>) -> Option<()> {
+fn timed(section: &Section, number: u32, body: &[u8], each: &mut Each<'_>) -> Option<()> {
+    let interface = section.interfaces.get(number as usize)?;
     let (high, low) = (section.word(body, 4)?, section.word(body, 8)?);
     let copied = section.word(body, 12)? as usize;
     let length = section.word(body, 16)?;
     let bytes = body.get(20..20_usize.checked_add(copied)?)?;
     let units = u128::from(high) << 32 | u128::from(low);
     let at = interface.time(units);
-    each(interface.link, Frame { at, bytes, length, segment: 0 });
+    each(
+        Origin { link: interface.link, interface: number },
+        Frame { at, bytes, length, segment: 0 },
+    );
     Some(())
 }
 
 /// A packet as the first pcapng files had it: its interface is a half, and a count of drops follows it.
 fn packet(section: &Section, body: &[u8], each: &mut Each<'_>) -> Option<()> {
-    let interface = section.interfaces.get(usize::from(section.half(body, 0)?))?;
-    timed(section, *interface, body, each)
+    let interface = u32::from(section.half(body, 0)?);
+    timed(section, interface, body, each)
 }
 
 /// A packet without a time.
@@ -182,6 +186,9 @@ fn simple(section: &Section, body: &[u8], each: &mut Each<'_>) -> Option<()> {
     let length = section.word(body, 0)?;
     let most = if interface.copied == 0 { length } else { length.min(interface.copied) };
     let bytes = body.get(4..4_usize.checked_add(most as usize)?)?;
-    each(interface.link, Frame { at: time(0), bytes, length, segment: 0 });
+    each(
+        Origin { link: interface.link, interface: 0 },
+        Frame { at: time(0), bytes, length, segment: 0 },
+    );
     Some(())
 }

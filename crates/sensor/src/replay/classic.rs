@@ -1,7 +1,7 @@
 //! pcap files: a header, then each packet with its time and two lengths.
 
 use super::{
-    Each, Frame,
+    Each, Frame, Origin,
     input::{Broken, Input, time},
 };
 
@@ -47,7 +47,7 @@ pub(super) fn read(
         let length = form.word_at(rest, 8);
         let at = u128::from(form.word(seconds)) * 1_000_000_000 + u128::from(part) * form.nanos;
         let bytes = input.bytes(copied as usize)?;
-        each(link, Frame { at: time(at), bytes, length, segment: 0 });
+        each(Origin { link, interface: 0 }, Frame { at: time(at), bytes, length, segment: 0 });
         count += 1;
     }
     Ok(count)

@@ -15,8 +15,17 @@ pub use input::Broken;
 use crate::dissect::Frame;
 use input::Input;
 
-/// Takes each packet, with the number that its file gives to the kind of its link.
-pub type Each<'e> = dyn FnMut(u32, Frame<'_>) + 'e;
+/// Where a packet of a file comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// The number that files give to the kind of its link.
+    pub link: u32,
+    /// The number of the interface in its file.
+    pub interface: u32,
+}
+
+/// Takes each packet.
+pub type Each<'e> = dyn FnMut(Origin, Frame<'_>) + 'e;
 
 /// What programs pack files with, by their first bytes. Only gzip is unpacked.
 const GZIP: [u8; 2] = [0x1f, 0x8b];

@@ -99,8 +99,9 @@ fn packet(interface: u32, bytes: &[u8]) -> Vec<u8> {
 /// Link types and bytes of all packets.
 fn links(bytes: &[u8]) -> (Vec<(u32, Vec<u8>)>, Result<u64, Broken>) {
     let mut seen = Vec::new();
-    let result =
-        replay(&mut &bytes[..], &mut |link, frame| seen.push((link, frame.bytes.to_vec())));
+    let result = replay(&mut &bytes[..], &mut |origin, frame| {
+        seen.push((origin.link, frame.bytes.to_vec()))
+    });
     (seen, result)
 }
 
