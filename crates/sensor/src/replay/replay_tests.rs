@@ -96,8 +96,11 @@ fn packet(interface: u32, bytes: &[u8]) -> Vec<u8> {
     block(6, &[words.as_flattened(), bytes].concat())
 }
 
-/// Link types and bytes of all packets.
-fn links(bytes: &[u8]) -> (Vec<(u32, Vec<u8>)>, Result<u64, Broken>) {
+/// Link types and bytes.
+type Linked = Vec<(u32, Vec<u8>)>;
+
+/// Those of all packets.
+fn links(bytes: &[u8]) -> (Linked, Result<u64, Broken>) {
     let mut seen = Vec::new();
     let result = replay(&mut &bytes[..], &mut |origin, frame| {
         seen.push((origin.link, frame.bytes.to_vec()))
