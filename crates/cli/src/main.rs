@@ -60,10 +60,11 @@ fn main() -> ExitCode {
         }
         Err(Refused::Doctor(failures, shown)) => return doctor::refuse(shown, &failures).into(),
     };
-    interrupt::install(task.has_file());
+    // Before the other, which starts a thread: that would be ended by the signal.
     if matches!(task, Task::Send(..)) {
         interrupt::install_go();
     }
+    interrupt::install(task.has_file());
     end(run(task)).into()
 }
 

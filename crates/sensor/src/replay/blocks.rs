@@ -5,9 +5,10 @@ use std::mem;
 use fanfare_units::Time;
 
 use super::{
-    Each, Frame, Origin,
     input::{Broken, Input, time},
+    origin::{Each, Origin},
 };
+use crate::dissect::Frame;
 
 /// Interfaces of a section, more are not followed.
 const INTERFACES_MAX: usize = 1024;

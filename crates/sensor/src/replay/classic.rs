@@ -1,9 +1,10 @@
 //! pcap files: a header, then each packet with its time and two lengths.
 
 use super::{
-    Each, Frame, Origin,
     input::{Broken, Input, time},
+    origin::{Each, Origin},
 };
+use crate::dissect::Frame;
 
 /// What the first four bytes say: byte order, and in what seconds are divided.
 struct Form {

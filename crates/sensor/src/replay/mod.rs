@@ -1,31 +1,19 @@
 //! Packets of a capture file: pcap and pcapng. What is whole is read, and the place where it ends is named.
 //!
 //! - `classic`: pcap, in both byte orders, with micro- and nanoseconds; `blocks`: pcapng
-//! - `input`: the file as it is read, unpacked where gzip has packed it
+//! - `input`: the file as it is read, unpacked where gzip has packed it; `origin`: what is told of a packet
 
 mod blocks;
 mod classic;
 mod input;
+mod origin;
 
 use std::io::{BufReader, Read};
 
 use flate2::read::MultiGzDecoder;
 pub use input::Broken;
-
-use crate::dissect::Frame;
 use input::Input;
-
-/// Where a packet of a file comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Origin {
-    /// The number that files give to the kind of its link.
-    pub link: u32,
-    /// The number of the interface in its file.
-    pub interface: u32,
-}
-
-/// Takes each packet.
-pub type Each<'e> = dyn FnMut(Origin, Frame<'_>) + 'e;
+pub use origin::{Each, Origin};
 
 /// What programs pack files with, by their first bytes. Only gzip is unpacked.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
