@@ -60,11 +60,14 @@ fn main() -> ExitCode {
         }
         Err(Refused::Doctor(failures, shown)) => return doctor::refuse(shown, &failures).into(),
     };
-    // Before the other, which starts a thread: that would be ended by the signal.
-    if matches!(task, Task::Send(..)) {
-        interrupt::install_go();
+    let sends = matches!(task, Task::Send(..));
+    if sends {
+        interrupt::hold_go();
     }
     interrupt::install(task.has_file());
+    if sends {
+        interrupt::install_go();
+    }
     end(run(task)).into()
 }
 

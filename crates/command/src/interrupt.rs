@@ -64,7 +64,12 @@ pub fn install(hangup_reloads: bool) {
 /// SIGUSR1 came, and nobody has looked yet.
 static GO: AtomicBool = AtomicBool::new(false);
 
-/// Takes over SIGUSR1. To be called before there is another thread.
+/// Holds SIGUSR1 back until [`install_go`]. To be called before there is another thread.
+pub fn hold_go() {
+    fanfare_os::signal::hold_user_signal();
+}
+
+/// Takes over SIGUSR1, which [`hold_go`] has held back. To be called after [`install`], as this starts a thread.
 pub fn install_go() {
     fanfare_os::signal::on_user_signal(|| GO.store(true, Ordering::Relaxed));
 }

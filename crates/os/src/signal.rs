@@ -22,6 +22,22 @@ pub fn on_hangup(call: impl Fn() + Send + 'static) {
 #[cfg(windows)]
 pub fn on_hangup(_: impl Fn() + Send + 'static) {}
 
+/// Holds SIGUSR1 back in this thread and in those that it starts, until [`on_user_signal`]. To be called before
+/// there is another thread: one that does not hold it back would end the process.
+#[cfg(unix)]
+pub fn hold_user_signal() {
+    use nix::sys::signal::{SigSet, Signal};
+
+    let mut signal = SigSet::empty();
+    signal.add(Signal::SIGUSR1);
+    // Where it cannot be, it ends the process as before.
+    let _ = signal.thread_block();
+}
+
+/// There is no such signal.
+#[cfg(windows)]
+pub fn hold_user_signal() {}
+
 /// Calls this at each SIGUSR1 from now on, as [`on_hangup`] does at each SIGHUP.
 #[cfg(unix)]
 pub fn on_user_signal(call: impl Fn() + Send + 'static) {

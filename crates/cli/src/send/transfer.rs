@@ -69,6 +69,7 @@ pub(super) fn send(
         progress: Progress::default(),
         total: bytes,
         waits: false,
+        there: 0,
         reads_input: is_stream,
     };
     let expect = options.expect.clone();
@@ -178,6 +179,8 @@ struct Watched {
     total: u64,
     /// Receivers that are expected are not there yet.
     waits: bool,
+    /// Number of those that are.
+    there: usize,
     /// Standard input may be what is sent.
     reads_input: bool,
 }
@@ -187,7 +190,14 @@ fn watch(node: &Transfer, output: &Output, watched: &mut Watched, mut reload: Re
         reload.on_hangup(node, output);
         if watched.waits && (interrupt::take_go() || (!watched.reads_input && input::took_enter()))
         {
-            node.start_now();
+            if watched.there > 0 {
+                node.start_now();
+            } else {
+                output.warn(
+                    "start.nobody",
+                    "nobody is there yet, so nothing is sent. It goes on waiting",
+                );
+            }
         }
         match node.next_event(POLL) {
             Ok(TransferEvent::Send(event)) => {
@@ -220,7 +230,7 @@ fn show(event: &SendEvent, output: &Output, watched: &mut Watched) {
             output.spin(format!("{} {}", view.label(), view.state.map_or("", |s| s.name())));
         }
         SendEvent::Waiting { receivers, expected, missing } => {
-            watched.waits = true;
+            (watched.waits, watched.there) = (true, *receivers);
             let (receivers, expected) = (*receivers as u64, *expected as u64);
             let names = missing.join(", ");
             let here = match missing.is_empty() {
