@@ -141,8 +141,10 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             assert_eq!(told(&path), format!("key (F): {why}. {make}"));
         }
-        std::fs::write(&path, [0xff, 0xfe]).unwrap();
-        assert_eq!(told(&path), "key (F): it is not text. Check the path");
+        for no_text in [&[0xc3, 0x28][..], &[0xff, 0xfe, 0x00], &[0x7f, 0x45, 0x4c, 0x46, 0x80]] {
+            std::fs::write(&path, no_text).unwrap();
+            assert_eq!(told(&path), "key (F): it is not text. Check the path", "{no_text:?}");
+        }
         std::fs::remove_dir_all(&directory).unwrap();
     }
 }

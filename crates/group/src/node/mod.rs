@@ -190,10 +190,12 @@ impl GroupNode {
         let mut flushes_max = FLUSHES;
         let mut repair_rate = config.repair_rate;
         if let Some(sender) = &mut session.sender {
-            repair_rate = repair_rate.min(sender.rate);
+            if config.follows_medium {
+                repair_rate = repair_rate.min(sender.rate);
+            }
             sender.repair_window = sender.repair_window.max(config.cache_age);
             sender.tells_age = true;
-            sender.open_group = true;
+            sender.open_group = config.follows_medium;
             if config.announces {
                 flushes_max = sender.robust_factor;
                 sender.robust_factor = sender.robust_factor.min(FLUSHES);
@@ -221,7 +223,10 @@ impl GroupNode {
             cache: Cache::new(config.cache_bytes, config.cache_age, policy),
             logs: BTreeMap::new(),
             give_ups: BTreeSet::new(),
-            repairer: Repairer::new(node, now, repair_rate),
+            repairer: match config.follows_medium {
+                true => Repairer::new(node, now, repair_rate),
+                false => Repairer::fixed(node, now, repair_rate),
+            },
             pools: RequestPools::default(),
             equations: Equations::default(),
             kept: SumCache::default(),

@@ -76,7 +76,8 @@ pub(crate) struct Repairer {
     own_requests: BTreeMap<Incarnation, Time>,
     /// All places are taken until then: it is not looked for one before.
     full: Time,
-    carried: CarriedRate,
+    /// What the medium carries, where that is followed.
+    carried: Option<CarriedRate>,
     budget: TokenBucket,
 }
 
@@ -85,6 +86,15 @@ impl Repairer {
     pub(crate) fn new(node: NodeId, now: Time, rate: Bitrate) -> Self {
         let mut carried = CarriedRate::new(now, rate);
         let budget = TokenBucket::new(now, carried.for_repairs(now));
+        Self::of(node, now, Some(carried), budget)
+    }
+
+    /// It sends at this rate, whatever the medium carries.
+    pub(crate) fn fixed(node: NodeId, now: Time, rate: Bitrate) -> Self {
+        Self::of(node, now, None, TokenBucket::new(now, rate))
+    }
+
+    fn of(node: NodeId, now: Time, carried: Option<CarriedRate>, budget: TokenBucket) -> Self {
         let (demands, origins) = (BTreeMap::new(), BTreeMap::new());
         let (waiting, own_requests) = (TimerQueue::default(), BTreeMap::new());
         Self { node, demands, waiting, origins, own_requests, full: now, carried, budget }
@@ -345,7 +355,8 @@ impl Repairer {
     /// A datagram of so many bytes arrived; `shared` says that it is a repair or a request, which share a part of the
     /// medium with what is sent here.
     pub(crate) fn on_arrived(&mut self, now: Time, bytes: usize, shared: bool) {
-        self.carried.on_arrived(now, bytes);
+        let Some(carried) = &mut self.carried else { return };
+        carried.on_arrived(now, bytes);
         if shared {
             self.budget.on_others(now, bytes);
         }
@@ -353,7 +364,9 @@ impl Repairer {
 
     /// A publisher, or this node, says at which rate it may send.
     pub(crate) fn on_told_rate(&mut self, now: Time, rate: Bitrate) {
-        self.carried.on_told(now, rate);
+        if let Some(carried) = &mut self.carried {
+            carried.on_told(now, rate);
+        }
     }
 
     /// The rate at which it may send now.
@@ -375,7 +388,9 @@ impl Repairer {
 
     /// Whether the budget allows something more now.
     pub(crate) fn may_send(&mut self, now: Time) -> bool {
-        self.budget.set_rate(now, self.carried.for_repairs(now));
+        if let Some(carried) = &mut self.carried {
+            self.budget.set_rate(now, carried.for_repairs(now));
+        }
         self.budget.allows(now)
     }
     /// When it does.

@@ -19,7 +19,6 @@ use crate::{
 
 const HELP: Help = Help::new(&[
     ("fanfare bench roads --short", "five roads in a minute"),
-    ("fanfare bench roads --roads 'tbf-56k-*,lan' --runs 1", "some roads"),
     ("fanfare bench roads --groups", "messages in place of files"),
     ("fanfare bench roads --beside --roads 'cubic*'", "a transfer beside TCP"),
 ])
@@ -70,7 +69,7 @@ pub(super) struct RoadsArgs {
     )]
     senders: Vec<RoadControl>,
     /// Number of times that each is measured
-    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, hide_short_help = true, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
     /// Measure messages of groups in place of files
     #[arg(long)]
@@ -84,7 +83,7 @@ pub(super) struct RoadsArgs {
     /// three times in a row.
     #[arg(long, conflicts_with_all = ["roads", "receivers", "senders", "runs", "groups", "beside", "out", "list"])]
     short: bool,
-    /// Write roads.md and .csv, roads-groups.md and .csv, or roads-beside.md and .csv, to this directory
+    /// Write the page, and its rows as CSV, to this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Note on the page about the run: which build it is, and what ran beside it

@@ -1,10 +1,14 @@
 //! `[[flow]]` of kind `fanfare-group`: nodes that publish, subscribe and repair for each other.
 
 use fanfare_group::{Filter, GroupConfig, OBJECTS_IN_VIEW, SENDERS_IN_VIEW, Subscription, Topic};
-use fanfare_proto::{Duration, ReceiverConfig, SenderConfig};
+use fanfare_proto::{Bitrate, Duration, ReceiverConfig, SenderConfig};
 
 use super::{fields::Fields, flows::sender_config, nodes::Nodes, units};
 use crate::plan::Publication;
+
+/// Rate of repairs where a file says none: a quarter of the slowest links that groups are meant for (1 Mbit/s). The
+/// tables of experiments are made with it.
+const REPAIR_RATE: Bitrate = Bitrate::kbps(250);
 
 /// Group nodes as the file describes them; nodes by number.
 #[derive(Debug, Clone)]
@@ -30,7 +34,8 @@ impl Group {
         let config = GroupConfig {
             repairs: cooperates,
             announces: cooperates,
-            repair_rate: fields.read("repair_rate", units::rate).unwrap_or(defaults.repair_rate),
+            repair_rate: fields.read("repair_rate", units::rate).unwrap_or(REPAIR_RATE),
+            follows_medium: fields.flag("follows_medium").unwrap_or(false),
             monitor: monitor(fields),
             ..defaults
         };
