@@ -3,7 +3,7 @@
 # while 50 packets a second pass. Expected: with each request, or a time that the request starts. Seen: once in
 # three seconds, by the agent's own timer, whatever the requests. So who asks each 5 s sees 3 s or 6 s of
 # traffic, and tells an even flow as 0.6 and 1.2 of its rate. Needs root (for a network namespace), apt-get,
-# dpkg, ip, unshare, python3. Ends with 0 while it is so, and with 1 when it has changed.
+# dpkg, ip, unshare, python3. All paths are below a temporary folder. Ends with 0 while it is so, and with 1 when it has changed.
 set -eu
 version=5.9.3+dfsg-2+deb12u1
 place=$(mktemp -d)

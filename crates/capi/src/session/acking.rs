@@ -50,7 +50,7 @@ impl Acking {
         self.nodes.values().any(|asked| asked.node == node)
     }
 
-    /// How far a node is; all of them for `NODE_ANY`. Without nodes all have acknowledged, and a node that
+    /// State of a node's acknowledgement; all of them for `NODE_ANY`. Without nodes all have acknowledged, and a node that
     /// was not asked yet has not.
     pub(crate) fn status(&self, node: NodeId) -> AckingStatus {
         match node {

@@ -11,7 +11,7 @@ use fanfare_proto::{ObjectKey, ObjectKind, SlotRing, Storage, StorageError};
 
 use crate::edge::heap::{HeapBuffer, Hooks};
 
-/// That of NRL's files (1.5.9).
+/// Mode of the files that NRL's library makes (1.5.9).
 const FILE_MODE: u32 = 0o640;
 /// Digits behind NRL's prefix (mkstemp). Its names are what programs look for when they clean up.
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

@@ -84,7 +84,7 @@ fn a_small_file_has_its_name_and_takes_another_at_each_event() {
     }
 }
 
-/// What Debian's libnorm 1.5.9 says in each case.
+/// Answers of Debian's libnorm 1.5.9 in each case.
 #[test]
 fn the_status_of_acknowledgements_is_that_of_nrls_before_during_and_after_a_watermark() {
     const ANY: u32 = u32::MAX;

@@ -125,7 +125,7 @@ impl OfferArgs {
 }
 
 impl VisitArgs {
-    /// Whether the code is in a file.
+    /// True if the code is in a file.
     pub(super) fn has_file(&self) -> bool {
         self.code_file.is_some()
     }

@@ -4,7 +4,7 @@ use std::{env, fs, io, path::PathBuf};
 
 use clap::Args;
 
-/// Of a node that the system starts, or root.
+/// Socket of a node that the system or root starts.
 const SYSTEM: &str = "/run/fanfare/node.sock";
 
 /// The node's local socket.
@@ -47,7 +47,7 @@ impl SocketArgs {
     }
 }
 
-/// Whether this user may make a file there.
+/// True if this user may make a file there.
 fn is_writable(directory: &std::path::Path) -> bool {
     let probe = directory.join(format!(".probe-{}", std::process::id()));
     let made = fs::File::create_new(&probe).is_ok();

@@ -434,7 +434,7 @@ fn failure_of(report: &ReceiveReport, place: &Place, told: &TimeLimits) -> Optio
     }
 }
 
-/// What to do about files that could not be had.
+/// Advice about files that could not be had.
 fn advice(report: &ReceiveReport, place: &Place) -> &'static str {
     let is = |wanted: Reason| report.failures.iter().any(|(_, reason)| *reason == wanted);
     let target = place.target.as_ref().map(StreamTarget::kind);

@@ -85,7 +85,7 @@ fn failure_of(
     }
 }
 
-/// Whether the limit of the rate says something to who reads it at the end. A short transfer was limited by
+/// True if the limit of the rate says something to who reads it at the end. A short transfer was limited by
 /// its length.
 fn tells(limit: &Limit, report: &SendReport) -> bool {
     let is_idle = matches!(limit.reason, Reason::NoFeedback | Reason::Start);

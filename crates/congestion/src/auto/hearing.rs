@@ -16,12 +16,12 @@ const ROUND_MIN: Duration = Duration::from_millis(100);
 
 /// What is known of that.
 #[derive(Debug)]
-pub(super) struct Hearing {
+pub(super) struct AnswerHearing {
     everyone: bool,
     since: Option<Time>,
 }
 
-impl Hearing {
+impl AnswerHearing {
     /// In an open group nobody has been asked who is there.
     pub(super) fn new(open: bool) -> Self {
         Self { everyone: !open, since: None }
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn while_the_grtt_is_a_guess_the_rate_doubles_once_in_two_of_it() {
-        let mut hearing = Hearing::new(true);
+        let mut hearing = AnswerHearing::new(true);
         let mut grown = 0;
         for millis in (100..2_100).step_by(10) {
             if hearing.may_grow(at(millis), NEAR, GUESS) {
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn it_grows_freely_when_all_have_answered_or_all_are_as_far() {
-        let mut hearing = Hearing::new(true);
+        let mut hearing = AnswerHearing::new(true);
         assert!(!hearing.may_grow(at(100), NEAR, GUESS));
         assert!(!hearing.may_grow(at(199), NEAR, NEAR * 2), "measured");
         assert!(hearing.may_grow(at(200), NEAR, NEAR * 2), "and waited for");
@@ -80,6 +80,6 @@ mod tests {
         );
         hearing.on_everyone();
         assert!(hearing.may_grow(at(130), NEAR, GUESS));
-        assert!(Hearing::new(false).may_grow(at(0), NEAR, GUESS), "a group that is not open");
+        assert!(AnswerHearing::new(false).may_grow(at(0), NEAR, GUESS), "a group that is not open");
     }
 }

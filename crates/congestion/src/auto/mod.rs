@@ -52,7 +52,7 @@ use fanfare_units::{
 use fanfare_wire::{NodeId, ext::ExtPath};
 use flight::Flight;
 use growth::Growth;
-use hearing::Hearing;
+use hearing::AnswerHearing;
 use losses::Losses;
 use outstanding::{BoundInputs, OutstandingBytes};
 use probe_budget::ProbeBudget;
@@ -94,7 +94,7 @@ pub struct Auto {
     rate: f64,
     starting: bool,
     flight: Option<Flight>,
-    hearing: Hearing,
+    hearing: AnswerHearing,
     /// How long messages queued when too many were lost on a short path, seconds: the queue holds no
     /// more than that.
     room: f64,
@@ -140,7 +140,7 @@ impl Auto {
             rate: 0.0,
             starting: true,
             flight: None,
-            hearing: Hearing::new(limits.open),
+            hearing: AnswerHearing::new(limits.open),
             room: f64::INFINITY,
             capacity: Capacity::default(),
             budget: ProbeBudget::new(now),

@@ -21,7 +21,7 @@ use std::{
 use fanfare_os::text::OsStrExt;
 
 pub use list::parse_list;
-use pattern::Pattern;
+use pattern::ChoicePattern;
 
 /// The mark that editors of Windows put at the begin of a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -29,8 +29,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Which files of the directories that are named are sent. Default all.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    exclude: Arc<[Pattern]>,
-    include: Arc<[Pattern]>,
+    exclude: Arc<[ChoicePattern]>,
+    include: Arc<[ChoicePattern]>,
 }
 
 /// A pattern that cannot be understood, or a file of patterns that cannot be read.
@@ -69,20 +69,20 @@ impl Selection {
                 why: error.to_string(),
             })?;
             let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text);
-            patterns.extend(text.split(|byte| *byte == b'\n').filter_map(Pattern::of_line));
+            patterns.extend(text.split(|byte| *byte == b'\n').filter_map(ChoicePattern::of_line));
         }
-        let whole = |text: &String, pattern: Pattern| match pattern.defect() {
+        let whole = |text: &String, pattern: ChoicePattern| match pattern.defect() {
             Some(defect) => {
                 Err(SelectionError { what: text.clone(), why: defect.text().to_owned() })
             }
             None => Ok(pattern),
         };
         for text in exclude {
-            patterns.push(whole(text, Pattern::parse(text.as_bytes()))?);
+            patterns.push(whole(text, ChoicePattern::parse(text.as_bytes()))?);
         }
-        let include: Result<Arc<[Pattern]>, SelectionError> = include
+        let include: Result<Arc<[ChoicePattern]>, SelectionError> = include
             .iter()
-            .map(|text| whole(text, Pattern::without_mark(text.as_bytes())))
+            .map(|text| whole(text, ChoicePattern::without_mark(text.as_bytes())))
             .collect();
         Ok(Self { exclude: patterns.into(), include: include? })
     }

@@ -1,13 +1,13 @@
 //! One line of .gitignore.
 
-use super::wildcard::{Defect, Wildcard};
+use super::wildcard::{Defect, PathWildcard};
 
 /// What has a meaning in a pattern.
 const SPECIAL: &[u8] = b"*?[\\";
 
 /// One pattern, with what its marks say.
 #[derive(Debug, Clone)]
-pub(super) struct Pattern {
+pub(super) struct ChoicePattern {
     /// It takes back what an earlier one leaves out: `!` at the begin.
     pub(super) takes_back: bool,
     /// It is for directories alone: a slash at the end.
@@ -19,14 +19,14 @@ pub(super) struct Pattern {
 #[derive(Debug, Clone)]
 enum Place {
     /// In the last part of a path: it has no slash.
-    LastPart(Wildcard),
+    LastPart(PathWildcard),
     /// In the whole path: the bytes that it begins with, and the rest.
-    Whole(Vec<u8>, Wildcard),
+    Whole(Vec<u8>, PathWildcard),
     /// Nowhere.
     Nowhere(Defect),
 }
 
-impl Pattern {
+impl ChoicePattern {
     /// A line of a file; `None` where it has no pattern.
     pub(super) fn of_line(line: &[u8]) -> Option<Self> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -49,13 +49,13 @@ impl Pattern {
             None => (text, false),
         };
         let place = match text.contains(&b'/') {
-            false => Wildcard::parse(text).map(Place::LastPart),
+            false => PathWildcard::parse(text).map(Place::LastPart),
             true => {
                 let text = text.strip_prefix(b"/").unwrap_or(text);
                 let plain = text.iter().take_while(|byte| !SPECIAL.contains(byte)).count();
                 // As git does it, the rest stands for itself: two stars there lead through directories.
                 let (begin, rest) = text.split_at(plain);
-                Wildcard::parse(rest).map(|rest| Place::Whole(begin.to_vec(), rest))
+                PathWildcard::parse(rest).map(|rest| Place::Whole(begin.to_vec(), rest))
             }
         };
         let place = place.unwrap_or_else(Place::Nowhere);
@@ -114,18 +114,22 @@ mod tests {
     #[test]
     fn a_line_may_say_nothing_and_its_marks_may_be_escaped() {
         let matches = |line: &str, path: &str| {
-            Pattern::of_line(line.as_bytes()).is_some_and(|it| it.matches(path.as_bytes(), false))
+            ChoicePattern::of_line(line.as_bytes())
+                .is_some_and(|it| it.matches(path.as_bytes(), false))
         };
-        assert!(Pattern::of_line(b"# a").is_none() && Pattern::of_line(b"   ").is_none());
+        assert!(
+            ChoicePattern::of_line(b"# a").is_none() && ChoicePattern::of_line(b"   ").is_none()
+        );
         assert!(matches("\\#a", "#a") && matches("\\!a", "!a") && matches("a  \r", "a"));
         assert!(matches("a\\ ", "a ") && !matches("a ", "a ") && !matches("a/", "a"));
-        assert!(Pattern::of_line(b"!a").unwrap().takes_back);
+        assert!(ChoicePattern::of_line(b"!a").unwrap().takes_back);
     }
 
     #[test]
     fn a_slash_in_it_binds_a_pattern_to_the_top() {
-        let matches =
-            |text: &str, path: &str| Pattern::parse(text.as_bytes()).matches(path.as_bytes(), true);
+        let matches = |text: &str, path: &str| {
+            ChoicePattern::parse(text.as_bytes()).matches(path.as_bytes(), true)
+        };
         assert!(matches("a", "x/a") && !matches("/a", "x/a") && matches("/a", "a"));
         assert!(matches("x/a/", "x/a") && !matches("x/a", "y/x/a") && matches("a/", "x/a"));
     }

@@ -45,11 +45,11 @@ impl Defect {
 
 /// A pattern that is matched against a whole text.
 #[derive(Debug, Clone)]
-pub(super) struct Wildcard {
+pub(super) struct PathWildcard {
     pieces: Vec<Piece>,
 }
 
-impl Wildcard {
+impl PathWildcard {
     pub(super) fn parse(pattern: &[u8]) -> Result<Self, Defect> {
         let (mut pieces, mut at) = (Vec::new(), 0);
         while let Some(&byte) = pattern.get(at) {
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     fn matches(pattern: &str, text: &str) -> bool {
-        Wildcard::parse(pattern.as_bytes()).unwrap().matches(text.as_bytes())
+        PathWildcard::parse(pattern.as_bytes()).unwrap().matches(text.as_bytes())
     }
 
     #[test]
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn what_can_match_nothing_is_told_apart() {
-        let defect = |pattern: &str| Wildcard::parse(pattern.as_bytes()).err();
+        let defect = |pattern: &str| PathWildcard::parse(pattern.as_bytes()).err();
         assert_eq!(defect("a[b"), Some(Defect::OpenBracket));
         assert_eq!(defect("a[/]"), Some(Defect::EmptyBracket));
         assert_eq!(defect("[[:none:]]"), Some(Defect::UnknownClass));

@@ -50,12 +50,12 @@ impl<'a> Wanted<'a> {
 
     /// The question who is a member, which goes to all hosts. Who does not answer is forgotten.
     pub(super) fn query(facts: &'a FirewallFacts) -> Self {
-        let (ip, protocol): (IpAddr, &[&str]) = match facts.group {
-            SocketAddr::V4(_) => (Ipv4Addr::new(224, 0, 0, 1).into(), &["igmp", "2"]),
-            SocketAddr::V6(_) => {
-                (Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1).into(), &["ipv6-icmp", "icmpv6", "58"])
-            }
+        let ip = match facts.group {
+            SocketAddr::V4(_) => IpAddr::from(Ipv4Addr::new(224, 0, 0, 1)),
+            SocketAddr::V6(_) => IpAddr::from(Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1)),
         };
+        let protocol: &[&str] =
+            if ip.is_ipv4() { &["igmp", "2"] } else { &["ipv6-icmp", "icmpv6", "58"] };
         Self { destination: Some(ip), port: None, protocol, ..Self::data(facts) }
     }
 

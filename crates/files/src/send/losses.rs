@@ -15,13 +15,13 @@ struct Lost {
 
 /// Counts at even intervals.
 #[derive(Debug, Default)]
-pub(super) struct Losses {
+pub(super) struct TransferLosses {
     each: BTreeMap<NodeId, Lost>,
     /// Bytes sent when it was counted last.
     sent: u64,
 }
 
-impl Losses {
+impl TransferLosses {
     /// So many bytes have been sent by now, and this is what receivers say that they lose.
     pub(super) fn count(&mut self, sent: u64, reports: &[ReceiverReport]) {
         let bytes = sent.saturating_sub(self.sent) as f64;
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn loss_is_that_of_all_that_was_sent_and_not_of_the_last_report() {
-        let mut losses = Losses::default();
+        let mut losses = TransferLosses::default();
         assert_eq!(losses.share(&report(0.25)), 0.25);
         losses.count(1_000, &[report(0.1)]);
         losses.count(4_000, &[report(0.0)]);

@@ -41,7 +41,7 @@ use fanfare_proto::{Event, NodeId, RollCalls, Session, Time, congestion::Reason}
 use gathering::{Decision, Gathering};
 pub use gathering::{Expect, StartWait};
 use limits::Limits;
-use losses::Losses;
+use losses::TransferLosses;
 use options::check_announcements;
 pub use options::{EnqueueFailed, SendOptions};
 use peers::Peers;
@@ -99,7 +99,7 @@ pub(crate) struct SendJob {
     next_progress: Time,
     next_of_each: Time,
     limits: Limits,
-    losses: Losses,
+    losses: TransferLosses,
     slow: SlowReceivers,
     stalls: Stalls,
     unproved: Unproved,
@@ -138,7 +138,7 @@ impl SendJob {
             next_progress: now,
             next_of_each: now,
             limits: Limits::default(),
-            losses: Losses::default(),
+            losses: TransferLosses::default(),
             slow: SlowReceivers::new(options.slow),
             stalls: Stalls::default(),
             unproved: Unproved::default(),

@@ -9,7 +9,7 @@ use std::{
 use fanfare_content::receipt::{About, Failure, Reason, State, Status};
 use fanfare_proto::{NodeId, ReceiverReport, Time};
 
-use super::{losses::Losses, pace::Pace};
+use super::{losses::TransferLosses, pace::Pace};
 use crate::event::{Outcome, ReceiverProgress, ReceiverResult, ReceiverView, ToldBy};
 
 /// One receiver.
@@ -326,7 +326,7 @@ impl Peers {
         &self,
         started: Time,
         reports: &[ReceiverReport],
-        losses: &Losses,
+        losses: &TransferLosses,
         name_of: impl Fn(u16) -> String,
     ) -> Vec<ReceiverResult> {
         let result = |(node, peer): (&NodeId, &Peer)| {
@@ -432,7 +432,8 @@ mod tests {
         assert_eq!((news.reported, news.settled), (vec![(5, Reason::DiskFull)], false));
         let news = hear(&mut peers, &status(2, &[5]));
         assert_eq!((news.reported, news.settled), (vec![], true));
-        let results = peers.results(Time::ZERO, &[], &Losses::default(), |n| format!("object {n}"));
+        let results =
+            peers.results(Time::ZERO, &[], &TransferLosses::default(), |n| format!("object {n}"));
         let failures = BTreeMap::from([("object 5".to_owned(), Reason::DiskFull)]);
         assert_eq!(results[0].outcome, Outcome::Partial { held: 2, failures });
     }

@@ -10,8 +10,8 @@ use std::{
 use super::{
     ber::{Name, Value},
     message::{self, Answer},
-    pace::{Found, Hunt, Pace},
-    table::{self, AgentReport, Snapshot, Table},
+    pace::{Found, RenewalHunt, RenewalPace},
+    table::{self, AgentReport, Table, TableSnapshot},
 };
 
 /// An answer is waited for so long, and the question is asked so many times.
@@ -68,9 +68,9 @@ pub struct Agent {
     id: u32,
     every: Duration,
     begun: Instant,
-    pace: Pace,
+    pace: RenewalPace,
     /// What it told last, since when it stands so, and the counters that are asked for until they change.
-    before: Option<Snapshot>,
+    before: Option<TableSnapshot>,
     since: Duration,
     watched: Vec<Name>,
     /// It is known of which moment `before` is.
@@ -96,7 +96,7 @@ impl Agent {
             id,
             every,
             begun: Instant::now(),
-            pace: Pace::default(),
+            pace: RenewalPace::default(),
             before: None,
             since: Duration::ZERO,
             watched: Vec::new(),
@@ -116,7 +116,7 @@ impl Agent {
         let done = self.read_in_time();
         if done.is_err() {
             // Whoever answers next may be another: what was known of it is of no use.
-            self.pace = Pace::default();
+            self.pace = RenewalPace::default();
             self.before = None;
         }
         done
@@ -161,7 +161,7 @@ impl Agent {
     }
 
     /// Remembers what the agent has told.
-    fn keep(&mut self, before: Option<&Snapshot>, next: Snapshot) -> AgentReport {
+    fn keep(&mut self, before: Option<&TableSnapshot>, next: TableSnapshot) -> AgentReport {
         self.since = self.now();
         self.watched = next.busiest(before);
         let report = next.report.clone();
@@ -171,7 +171,7 @@ impl Agent {
 
     /// Asks for the busiest counters until they change.
     fn hunt(&mut self) -> Result<Found, SnmpError> {
-        let mut hunt = Hunt::new(self.now());
+        let mut hunt = RenewalHunt::new(self.now());
         loop {
             let names = self.watched.clone();
             let told = match self.ask(|community, id| message::get(community, id, &names)) {
@@ -192,7 +192,7 @@ impl Agent {
         }
     }
 
-    fn table(&mut self, renewed: Option<Duration>) -> Result<Snapshot, SnmpError> {
+    fn table(&mut self, renewed: Option<Duration>) -> Result<TableSnapshot, SnmpError> {
         let mut table = Table::default();
         let uptime =
             self.ask(|community, id| message::next(community, id, &[table::before_uptime()]))?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// A counter, as it was at a time since the agent is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reading {
+pub(super) struct CounterReading {
     pub(super) octets: u64,
     pub(super) at: Duration,
     /// It has 32 bits, and begins again behind them.
@@ -14,8 +14,8 @@ pub(super) struct Reading {
 /// Both directions of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Counters {
-    pub(super) received: Option<Reading>,
-    pub(super) sent: Option<Reading>,
+    pub(super) received: Option<CounterReading>,
+    pub(super) sent: Option<CounterReading>,
 }
 
 /// A short counter is round after so many octets.
@@ -25,8 +25,8 @@ const MORE: f64 = 1.1;
 
 /// Bits per second; `None` where the counter began anew, or may have gone round more than once.
 pub(super) fn rate(
-    before: Option<Reading>,
-    now: Option<Reading>,
+    before: Option<CounterReading>,
+    now: Option<CounterReading>,
     speed: Option<u64>,
 ) -> Option<u64> {
     let (before, now) = before.zip(now)?;
@@ -59,7 +59,7 @@ mod tests {
     fn a_short_counter_goes_round_and_one_that_began_anew_is_no_rate() {
         const NEAR: u64 = ROUND - 1000;
         let at = |octets: u64, seconds: u64, is_short: bool| {
-            Some(Reading { octets, at: Duration::from_secs(seconds), is_short })
+            Some(CounterReading { octets, at: Duration::from_secs(seconds), is_short })
         };
         let cases = [
             // Onwards, of both kinds.

@@ -30,13 +30,13 @@ pub(super) enum Found {
 
 /// Renewals of one agent. Times are those since the agent is asked.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct RenewalPace {
     renewed: Option<Duration>,
     /// Time between renewals, or some of them.
     period: Option<Duration>,
 }
 
-impl Pace {
+impl RenewalPace {
     /// When to begin to ask, for a reading that is due at `due`: shortly before the next renewal.
     pub(super) fn begin(&self, due: Duration, every: Duration) -> Duration {
         let Some((renewed, period)) = self.renewed.zip(self.period) else { return due };
@@ -75,7 +75,7 @@ impl Pace {
 
 /// Questions for some counters, until they have changed.
 #[derive(Debug)]
-pub(super) struct Hunt<T> {
+pub(super) struct RenewalHunt<T> {
     begun: Duration,
     last: Option<(Duration, T)>,
     /// The same was told twice.
@@ -84,13 +84,13 @@ pub(super) struct Hunt<T> {
     changed: Option<Duration>,
 }
 
-impl<T: PartialEq> Hunt<T> {
+impl<T: PartialEq> RenewalHunt<T> {
     pub(super) fn new(begun: Duration) -> Self {
         Self { begun, last: None, was_still: false, changed: None }
     }
 
     /// What the counters were at this time.
-    pub(super) fn on_answer(&mut self, pace: &mut Pace, at: Duration, told: T) -> Found {
+    pub(super) fn on_answer(&mut self, pace: &mut RenewalPace, at: Duration, told: T) -> Found {
         let Some((before, last)) = self.last.replace((at, told)) else {
             return Found::AskIn(STEP);
         };
@@ -142,14 +142,14 @@ mod tests {
     /// Rates of an even flow as they are told, as shares of the true one, for a minute and a half or
     /// for five readings.
     fn shares(period: Duration, phase: Duration, every: Duration, trip: Duration) -> Vec<f64> {
-        let mut pace = Pace::default();
+        let mut pace = RenewalPace::default();
         let mut now = 7 * MILLI;
         let mut base: Option<(Duration, u64)> = None;
         let mut shares = Vec::new();
         while shares.len() < 5 || now < Duration::from_secs(90) {
             let due = base.map_or(now, |(at, _)| at + every);
             now = now.max(pace.begin(due, every));
-            let mut hunt = Hunt::new(now);
+            let mut hunt = RenewalHunt::new(now);
             let moment = loop {
                 now += trip;
                 let told = counter(now.saturating_sub(trip / 2), period, phase);
@@ -204,8 +204,8 @@ mod tests {
     #[test]
     fn counters_that_stand_still_are_asked_for_ever_more_seldom_and_given_up() {
         for (period, expected) in [(None, PERIOD_MAX), (Some(3000 * MILLI), 7000 * MILLI)] {
-            let mut pace = Pace { renewed: Some(MILLI), period };
-            let mut hunt = Hunt::new(Duration::ZERO);
+            let mut pace = RenewalPace { renewed: Some(MILLI), period };
+            let mut hunt = RenewalHunt::new(Duration::ZERO);
             let (mut now, mut asked) = (Duration::ZERO, 0);
             while let Found::AskIn(wait) = hunt.on_answer(&mut pace, now, 5) {
                 now += wait;
@@ -219,13 +219,13 @@ mod tests {
     #[test]
     fn questions_begin_shortly_before_the_renewal_that_is_due() {
         let seconds = Duration::from_secs_f64;
-        let pace = Pace { renewed: Some(seconds(10.0)), period: Some(seconds(3.0)) };
+        let pace = RenewalPace { renewed: Some(seconds(10.0)), period: Some(seconds(3.0)) };
         for (due, every, expected) in [(15.0, 5.0, 15.9), (13.0, 3.0, 12.925), (11.0, 2.0, 12.925)]
         {
             assert_eq!(pace.begin(seconds(due), seconds(every)), seconds(expected), "{due}");
         }
         // A renewal far behind what was wanted is not slept for.
-        let slow = Pace { period: Some(seconds(30.0)), ..pace };
+        let slow = RenewalPace { period: Some(seconds(30.0)), ..pace };
         assert_eq!(slow.begin(seconds(15.0), seconds(5.0)), seconds(15.0));
     }
 }

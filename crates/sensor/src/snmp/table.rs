@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     ber::{Name, Value},
-    counters::{Counters, Reading, rate},
+    counters::{CounterReading, Counters, rate},
     speed,
 };
 use crate::interfaces::Interface;
@@ -94,7 +94,7 @@ pub(super) struct Table {
 
 /// What a table has told: the report, and counters with the moments that they are of.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Snapshot {
+pub(super) struct TableSnapshot {
     pub(super) report: AgentReport,
     pub(super) counters: BTreeMap<String, Counters>,
     /// Names of the counters that were told.
@@ -136,7 +136,7 @@ impl Table {
         let found = COLUMNS.iter().find(|(more, number, _)| prefix(*more, *number) == column);
         let Some((_, _, column)) = found.filter(|_| *value != Value::Absent) else { return };
         let row = self.rows.entry(*number).or_default();
-        let reading = |octets: u64, is_short: bool| Some(Reading { octets, at, is_short });
+        let reading = |octets: u64, is_short: bool| Some(CounterReading { octets, at, is_short });
         match (column, value) {
             (Column::Name, Value::Text(bytes)) => row.name = text(bytes),
             (Column::Description, Value::Text(bytes)) => row.description = text(bytes),
@@ -162,28 +162,29 @@ impl Table {
 
     /// By name, else by description; by number where there is neither, or where two have the same.
     /// `renewed` is when the agent renewed its counters; without it they are of when they were told.
-    pub(super) fn finish(self, renewed: Option<Duration>) -> Snapshot {
-        let mut snapshot = Snapshot::default();
+    pub(super) fn finish(self, renewed: Option<Duration>) -> TableSnapshot {
+        let mut snapshot = TableSnapshot::default();
         for (number, row) in self.rows {
             let interfaces = &snapshot.report.interfaces;
             let mut labels = [row.name, row.description].into_iter().flatten();
             let label = labels.find(|label| !interfaces.contains_key(label));
             let label = label.unwrap_or_else(|| format!("#{number}"));
             // A long counter that stands at 0 while the short one counts is not served.
-            let is_served = |long: &Reading, short: Option<Reading>| {
+            let is_served = |long: &CounterReading, short: Option<CounterReading>| {
                 long.octets > 0 || short.is_none_or(|short| short.octets == 0)
             };
-            let better = |long: Option<Reading>, short: Option<Reading>| {
+            let better = |long: Option<CounterReading>, short: Option<CounterReading>| {
                 long.filter(|long| is_served(long, short)).or(short)
             };
-            let of_moment = |reading: Option<Reading>| {
-                reading.map(|reading| Reading { at: renewed.unwrap_or(reading.at), ..reading })
+            let of_moment = |reading: Option<CounterReading>| {
+                reading
+                    .map(|reading| CounterReading { at: renewed.unwrap_or(reading.at), ..reading })
             };
             let counters = Counters {
                 received: of_moment(better(row.long.received, row.short.received)),
                 sent: of_moment(better(row.long.sent, row.short.sent)),
             };
-            let name = |long: u32, short: u32, reading: Option<Reading>| {
+            let name = |long: u32, short: u32, reading: Option<CounterReading>| {
                 let is_short = reading.is_none_or(|reading| reading.is_short);
                 let column = if is_short { prefix(false, short) } else { prefix(true, long) };
                 [column, vec![number]].concat()
@@ -210,7 +211,7 @@ impl Table {
     }
 }
 
-impl Snapshot {
+impl TableSnapshot {
     /// Rates since `before`.
     pub(super) fn measure(&mut self, before: &Self) {
         // An agent that began anew has counted anew.

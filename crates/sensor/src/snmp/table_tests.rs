@@ -138,5 +138,5 @@ fn the_busiest_counters_are_watched_by_the_names_that_they_were_told_by() {
     assert_eq!(at(0).busiest(None), [old.clone(), busy.clone()]);
     assert_eq!(at(9).busiest(Some(&at(0))), [busy, old]);
     assert!(at(0).is_as(&at(0)) && !at(9).is_as(&at(0)));
-    assert!(!at(0).is_as(&Snapshot::default()));
+    assert!(!at(0).is_as(&TableSnapshot::default()));
 }

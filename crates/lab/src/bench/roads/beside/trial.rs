@@ -101,8 +101,8 @@ impl BesideTrial<'_> {
         }
         programs.iter_mut().for_each(Program::end);
         drop(flows);
-        let bits = |(after, before): (&u64, &u64)| (after - before) as f64 * 8.0 / took;
-        let each: Vec<f64> = after.received.iter().zip(&before.received).map(bits).collect();
+        let flows = after.received.iter().zip(&before.received);
+        let each: Vec<f64> = flows.map(|flow| (flow.0 - flow.1) as f64 * 8.0 / took).collect();
         Ok(BesideRun {
             case: self.case,
             shares: shares(&each),
