@@ -194,7 +194,9 @@ impl RateController for Auto {
 
     fn pairs(&self) -> bool {
         let interval = self.interval().as_secs_f64();
-        self.starting || self.rate * interval >= PAIR_MESSAGES * self.size
+        // Whether there is room tells what is lost at random from what is too much: then at any rate.
+        let many = self.rate * interval >= PAIR_MESSAGES * self.size;
+        self.starting || many || !self.losses.random.is_known()
     }
 
     fn limiting(&self) -> Vec<(NodeId, CcFlags)> {

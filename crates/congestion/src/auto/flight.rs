@@ -19,6 +19,8 @@ const FAR_MORE: f64 = 2.0;
 
 /// A receiver answers sooner, a round trip apart, though its process may wait for a processor.
 const ANSWER: Duration = Duration::from_millis(100);
+/// An answer is late after so many times that.
+const LATE: u32 = 2;
 
 /// The flight, from its first message on.
 #[derive(Debug)]
@@ -44,6 +46,8 @@ pub(super) struct Flight {
     /// True once a report tells what became of enough of them, and what follows is as fast.
     answered: bool,
     resumed: bool,
+    /// That report came so late that the link may have been busy with the flight until then.
+    late: bool,
 }
 
 impl Flight {
@@ -78,6 +82,7 @@ impl Flight {
             last,
             answered,
             resumed,
+            late: false,
         }
     }
 
@@ -107,8 +112,12 @@ impl Flight {
     }
 
     /// A report is about what was sent until `until`.
-    pub(super) fn on_report(&mut self, until: Time) {
-        self.answered |= self.enough.is_some_and(|enough| until >= enough);
+    pub(super) fn on_report(&mut self, now: Time, until: Time) {
+        let answered = self.enough.is_some_and(|enough| until >= enough);
+        if answered && !self.answered {
+            self.late = self.unanswered(now).is_some_and(|since| since > self.patience * LATE);
+        }
+        self.answered |= answered;
         self.on_little(until);
     }
 
@@ -129,6 +138,11 @@ impl Flight {
     pub(super) fn on_resumed(&mut self) -> Option<f64> {
         let first = self.answered && !core::mem::replace(&mut self.resumed, self.answered);
         first.then_some(self.rate)
+    }
+
+    /// True if the link may have been busy with the flight until the first report of it came.
+    pub(super) fn was_late(&self) -> bool {
+        self.late
     }
 
     /// True if a report tells what became of enough of them.
@@ -155,10 +169,23 @@ mod tests {
         flight.on_sent(at(100));
         flight.on_probe(at(100));
         (1..=NEAR).for_each(|n| flight.on_sent(at(100 + u64::from(n))));
-        flight.on_report(at(108));
+        flight.on_report(at(108), at(108));
         assert_eq!(flight.unanswered(at(219)), Some(Duration::from_millis(100)));
-        flight.on_report(at(110));
+        flight.on_report(at(110), at(110));
         assert_eq!(flight.unanswered(at(219)), None);
+    }
+
+    #[test]
+    fn a_first_report_that_took_twice_as_long_as_one_may_was_late() {
+        for (reported, late) in [(290, false), (330, true)] {
+            let mut flight = Flight::near(1e6);
+            (1..=NEAR).for_each(|n| flight.on_sent(at(100 + u64::from(n))));
+            flight.on_probe(at(110));
+            flight.on_report(at(reported), at(110));
+            assert_eq!((flight.is_answered(), flight.was_late()), (true, late), "{reported}");
+            flight.on_report(at(5000), at(120));
+            assert_eq!(flight.was_late(), late, "{reported}");
+        }
     }
 
     #[test]
@@ -184,15 +211,15 @@ mod tests {
         let mut flight = Flight::near(1e6);
         (0..8).for_each(|n| flight.on_sent(at(1000 + n)));
         flight.on_probe(at(1007));
-        flight.on_report(at(1005));
+        flight.on_report(at(1005), at(1005));
         assert_eq!((flight.to_go(), flight.unanswered(at(1200)).is_some()), (None, true));
-        flight.on_report(at(1008));
+        flight.on_report(at(1008), at(1008));
         assert_eq!((flight.to_go(), flight.unanswered(at(9000))), (Some(1e6), None));
         flight.on_sent(at(9000));
         flight.on_probe(at(9000));
         (1..10).for_each(|n| flight.on_sent(at(9000 + n)));
         assert_eq!(flight.unanswered(at(9200)), Some(Duration::from_millis(200)));
-        flight.on_report(at(9010));
+        flight.on_report(at(9010), at(9010));
         assert_eq!((flight.is_answered(), flight.to_go()), (true, None));
     }
 }

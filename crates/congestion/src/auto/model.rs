@@ -28,6 +28,8 @@ pub(super) struct Path {
     /// Packets of [`SIZE`].
     pub(super) buffer: usize,
     pub(super) loss: f64,
+    /// Mean number of packets that are lost together (Gilbert-Elliott); 1: each by itself.
+    pub(super) together: f64,
     /// Marks above so many bytes in the queue.
     pub(super) mark: Option<usize>,
     /// Bytes that a shaper lets pass at once when the link was not used for long (a token bucket).
@@ -117,6 +119,8 @@ pub(super) struct Model {
     numbers: Vec<u64>,
     pub(super) seen: Vec<Seen>,
     rng: Rng,
+    /// The last packet was lost, one of a burst.
+    lost_last: bool,
     /// Queueing delays of the packets that left, seconds, since the last [`Self::reset`].
     pub(super) delays: Vec<f64>,
 }
@@ -137,6 +141,7 @@ impl Model {
             numbers: Vec::new(),
             seen: Vec::new(),
             rng: Rng::new(seed),
+            lost_last: false,
             delays: Vec::new(),
         }
     }
@@ -248,6 +253,20 @@ impl Model {
         passes
     }
 
+    /// Loses a packet by chance: by itself, or with those around it.
+    fn is_lost(&mut self) -> bool {
+        let Path { loss, together, .. } = self.path;
+        let ends = 1.0 / together;
+        let begins = (loss * ends / (1.0 - loss)).min(1.0);
+        let chance = match self.lost_last {
+            _ if together <= 1.0 => loss,
+            true => 1.0 - ends,
+            false => begins,
+        };
+        self.lost_last = self.rng.random_bool(chance);
+        self.lost_last
+    }
+
     fn depart(&mut self) {
         let Some(packet) = self.queue.pop_front() else { return };
         self.queued -= packet.bytes;
@@ -257,7 +276,7 @@ impl Model {
             let at = self.leaves_at(next.bytes);
             self.at(at, Event::Depart);
         }
-        if !self.rng.random_bool(self.path.loss) {
+        if !self.is_lost() {
             let noise = Duration::from_secs_f64(self.rng.unit() * self.path.busy.noise);
             let flow = &mut self.flows[packet.flow];
             flow.arrived = flow.arrived.max(self.now + self.path.one_way + noise);

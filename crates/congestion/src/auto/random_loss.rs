@@ -245,7 +245,7 @@ impl RandomLoss {
         }
         // What was proven long ago may not be so any more.
         let expired = sent.expired && !sent.policed && self.share > SHARE_MAX;
-        if self.excess <= SURPRISE && !expired {
+        if self.excess <= SURPRISE * self.bursts() && !expired {
             return Verdict::Known;
         }
         self.excess = 0.0;
@@ -278,13 +278,15 @@ impl RandomLoss {
     pub(super) fn on_start(&mut self, messages: f64, lost: f64) -> Verdict {
         self.begun.add(messages, lost);
         self.mean += (lost - self.mean) * (messages / MEAN).min(1.0);
-        if self.begun.lost > SHARE_MAX * self.begun.messages + SURPRISE {
+        let expected = SHARE_MAX.max(self.share + MARGIN * sqrt(self.share));
+        if self.begun.lost > expected * self.begun.messages + SURPRISE * self.bursts() {
             self.trial = Some(LossTrial::new(self.begun.share().max(self.mean), self.bursts()));
             self.begun = LossTally::default();
             return Verdict::Lower;
         }
         let share = self.begun.lost / (self.begun.messages + PRIOR);
-        self.share = self.share.max(share).min(SHARE_MAX);
+        // What a trial has proven to be random stays so.
+        self.share = self.share.max(share.min(SHARE_MAX));
         Verdict::Known
     }
 
@@ -324,7 +326,8 @@ impl RandomLoss {
         if lessened {
             return self.end(left);
         }
-        let surprising = left > self.share + chance(LEFT, self.share, trial.seen.messages);
+        let surprising =
+            left > self.share + chance(LEFT, self.share, trial.seen.messages / trial.bursts);
         if trial.times == 1 && !sent.alone && surprising {
             self.trial = Some(trial.again(trial.before));
             return Verdict::Lower;
@@ -374,13 +377,13 @@ impl RandomLoss {
 
     /// True if no more is lost of late than is known to be random, by two deviations of chance.
     pub(super) fn is_known(&self) -> bool {
-        self.recent <= self.share + chance(2.0, self.share, RECENT)
+        self.recent <= self.share + chance(2.0, self.share, RECENT / self.bursts())
     }
 
     /// How much of the present loss is too much whether random or not: two deviations above.
     pub(super) fn beyond(&self) -> f64 {
         let most = self.most();
-        (self.recent - most - chance(2.0, most, RECENT)).max(0.0)
+        (self.recent - most - chance(2.0, most, RECENT / self.bursts())).max(0.0)
     }
 }
 

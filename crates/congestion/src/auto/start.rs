@@ -86,7 +86,9 @@ impl Auto {
             self.end_start(now, view);
             let change = law::change(view.standing, seen.wanted, seen.wanted, view.rtt);
             let most = if trying { self.rate } else { f64::INFINITY };
-            self.set(now, (seen.base * change).min(most));
+            // While messages queue, what arrives is what the path gives, though a slow flight used little of its rate.
+            let given = if queued { self.twice_arriving(view) } else { f64::INFINITY };
+            self.set(now, (seen.base * change).min(most).min(given));
         } else if let Some(delivered) = full(seen) {
             self.learn_room(view);
             self.end_start(now, view);
@@ -101,9 +103,10 @@ impl Auto {
                 self.set(now, rate.max(self.rate));
             }
         } else if let Some(rate) = self.resumed(view) {
-            self.set(now, rate.max(self.rate));
+            self.set(now, rate.min(self.after_flight(view)).max(self.rate));
         } else if seen.used && !trying {
-            let (rate, reached) = growth::at_start(seen.base, view);
+            let base = seen.base.min(self.after_flight(view) / growth::START);
+            let (rate, reached) = growth::at_start(base, view);
             // What is lost did not pass: on a short path, where a report tells of thousands of messages, no more
             // than twice what did is sent, whatever the reason.
             let lost = (view.lost - self.losses.random.share()).max(0.0);
@@ -117,6 +120,20 @@ impl Auto {
             self.hearing.on_grown(now);
             self.set(now, rate.max(self.rate));
         }
+    }
+
+    /// Twice what arrives, bytes a second, where a report tells of that.
+    fn twice_arriving(&self, view: &View) -> f64 {
+        if view.arrived > 0.0 { growth::START * view.arrived.max(self.size) } else { f64::INFINITY }
+    }
+
+    /// The most after a first flight, bytes a second. Where it was answered late all of it may have arrived, and have
+    /// taken all that time; where pairs tell of the narrowest link, it may have been what a shaper passes at once.
+    fn after_flight(&self, view: &View) -> f64 {
+        let late = self.flight.as_ref().is_some_and(Flight::was_late);
+        let most = if late { self.twice_arriving(view) } else { f64::INFINITY };
+        let link = view.bottleneck.map_or(f64::INFINITY, |link| link.max(view.arrived));
+        most.min(growth::START * link)
     }
 
     /// Bytes a second after a report of much loss on a short path: twice what came of the rest.

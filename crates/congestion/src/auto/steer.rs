@@ -142,7 +142,7 @@ impl Auto {
         (self.elapsed, self.reported) = (now.since(self.reported), now);
         let past = self.probes.find(sequence, rtt)?;
         if let Some(flight) = &mut self.flight {
-            flight.on_report(past.until);
+            flight.on_report(now, past.until);
         }
         if self.silence.concerns(past.until, rtt) {
             return None;

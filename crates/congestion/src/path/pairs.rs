@@ -6,6 +6,9 @@ use fanfare_units::time::Time;
 const SAMPLES: usize = 3;
 /// Sent back to back: closer by this than they arrive.
 const CLOSE: f64 = 0.125;
+/// Least distance that two of them are said to arrive at, seconds, as stamps tell microseconds. A shaper that has saved
+/// up for both, and a network card that hands over both together, leave none.
+const LEAST_APART: f64 = 1e-6;
 /// Messages that follow one another in less than this part of the time that the narrowest link is said to take for
 /// one, when they are sent and when they arrive, did not go over such a link: the path became longer between two
 /// messages, or a shaper has saved up what passes at once.
@@ -42,9 +45,9 @@ impl Pairs {
         if let Some((number, before, arrived)) = self.last
             && number + 1 == self.messages
         {
-            let apart = now.since(arrived).as_secs_f64();
+            let apart = now.since(arrived).as_secs_f64().max(LEAST_APART);
             let gone = sent.saturating_sub(before) as f64 / 1e6;
-            if now > arrived && gone < apart * CLOSE {
+            if gone < apart * CLOSE {
                 self.samples[self.taken % SAMPLES] = bytes as f64 / apart;
                 self.taken += 1;
                 self.faster = 0;

@@ -40,7 +40,8 @@ const HELP: Help = Help::new(&[
 /// is, with a rate that it is told, and with --cc norm and --cc loss-tolerant. It is also measured with
 /// libnorm, with 'uftp -C tfmcc', and with TCP connections by CUBIC and by BBR. A program that is not
 /// installed is left out, and the page says so. The time counts from the start of the sender until its
-/// end. All roads with --runs 1 take about nine hours. docs/explanation/throughput.md explains roads and columns.
+/// end. All roads with --runs 1 take about nine hours, and less than two with --jobs 12.
+/// docs/explanation/throughput.md explains roads and columns.
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct RoadsArgs {
@@ -71,6 +72,9 @@ pub(super) struct RoadsArgs {
     /// Number of times that each is measured
     #[arg(long, hide_short_help = true, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
+    /// Number of roads of at most 10 Mbit/s that are measured at the same time; a faster one is alone
+    #[arg(long, hide_short_help = true, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=32), conflicts_with_all = ["groups", "beside"])]
+    jobs: u8,
     /// Measure messages of groups in place of files
     #[arg(long)]
     groups: bool,
@@ -81,7 +85,7 @@ pub(super) struct RoadsArgs {
     ///
     /// Exits with 1 if 'fanfare send' does not end, is far too slow or sends far too much on one of them,
     /// three times in a row.
-    #[arg(long, conflicts_with_all = ["roads", "receivers", "senders", "runs", "groups", "beside", "out", "list"])]
+    #[arg(long, conflicts_with_all = ["roads", "receivers", "senders", "runs", "jobs", "groups", "beside", "out", "list"])]
     short: bool,
     /// Write the page, and its rows as CSV, to this directory
     #[arg(long, value_name = "DIR")]
@@ -236,6 +240,7 @@ impl RoadsArgs {
             roads,
             controls: self.senders.clone(),
             runs: self.runs,
+            jobs: self.jobs.into(),
             out: self.out.clone(),
             note: self.note.clone(),
             directory: directory(self.dir.as_ref()),

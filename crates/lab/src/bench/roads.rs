@@ -8,6 +8,7 @@
 //!   file; `network`: hosts, shapers and counters; `emulated`: scenarios of the emulator
 //! - `sender`: who sends; `peers`: their programs, where they are; `transfer`: one transfer; `row`: all of
 //!   one sender over one road
+//! - `together`: slow roads, some at the same time
 //! - `short_check`: a check of half a minute or so; `page`: files for people and for programs
 //! - `groups`: the same for messages of groups; `beside`: a transfer beside flows of TCP, or of its own kind;
 //!   `fairness`: how evenly flows share
@@ -25,9 +26,13 @@ mod road;
 mod row;
 mod sender;
 mod short_check;
+mod together;
 mod transfer;
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 pub use beside::{
     BesideBench, BesideCase, BesideQueue, BesideRival, BesideRun, BesideTold, LeftOutCase,
@@ -62,6 +67,8 @@ pub struct RoadBench {
     pub controls: Vec<RoadControl>,
     /// Number of times that each sends.
     pub runs: u32,
+    /// Number of slow roads that are measured at the same time; a faster road is always measured alone.
+    pub jobs: usize,
     /// Directory for `roads.md` and `roads.csv`, if they are wanted.
     pub out: Option<PathBuf>,
     /// Note on the page about the run: which build it is, and what ran beside it.
@@ -102,12 +109,19 @@ impl RoadBench {
     ) -> Result<Vec<RoadRow>, LabError> {
         let setup = self.prepare(stop)?;
         setup.peers.missing.iter().for_each(|missing| tell(&RoadTold::Missing(missing)));
-        let mut rows = Vec::new();
-        for road in &self.roads {
-            rows.extend(setup.measure(road, self.runs, tell)?);
-            self.write(&rows, &setup)?;
+        let mut of_roads = vec![Vec::new(); self.roads.len()];
+        let mut keep = |at: usize, rows: Vec<RoadRow>| {
+            of_roads[at] = rows;
+            self.write(&of_roads.concat(), &setup)
+        };
+        let is_together = |at: &usize| self.jobs > 1 && self.roads[*at].is_slow();
+        let (together, alone): (Vec<usize>, Vec<usize>) =
+            (0..self.roads.len()).partition(is_together);
+        for at in alone {
+            keep(at, setup.measure(&self.roads[at], setup.scratch.path(), tell)?)?;
         }
-        Ok(rows)
+        together::measure(&setup, &together, tell, &mut keep)?;
+        Ok(of_roads.concat())
     }
 
     fn prepare<'a>(&'a self, stop: &'a Stop) -> Result<RoadSetup<'a>, LabError> {
@@ -127,6 +141,7 @@ impl RoadBench {
         let trials = Trials { out: out.clone(), jobs: 1, fanfare: self.fanfare.clone() };
         let head = page::PageHead {
             runs: self.runs,
+            jobs: self.jobs,
             version: setup.peers.fanfare.version(),
             note: &self.note,
             load: &setup.load,
@@ -141,10 +156,9 @@ impl RoadSetup<'_> {
     fn measure(
         &self,
         road: &RoadCase,
-        runs: u32,
+        scratch: &Path,
         tell: &mut dyn FnMut(&RoadTold<'_>),
     ) -> Result<Vec<RoadRow>, LabError> {
-        let scratch = self.scratch.path();
         let range = TransferSetup {
             program: &self.bench.fanfare,
             road,
@@ -155,7 +169,7 @@ impl RoadSetup<'_> {
         let senders: Vec<RoadSender> =
             self.peers.controls.iter().flat_map(|control| control.senders(road)).collect();
         let mut transfers = Vec::new();
-        for _ in 0..runs {
+        for _ in 0..self.bench.runs {
             for sender in &senders {
                 let transfer = range.shoot(*sender)?;
                 tell(&RoadTold::Transfer(&transfer));

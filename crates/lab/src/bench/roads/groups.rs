@@ -75,7 +75,7 @@ impl GroupBench {
             let Some(out) = &self.out else { continue };
             let trials = Trials { out: out.clone(), jobs: 1, fanfare: self.fanfare.clone() };
             let (version, note) = (fanfare.version(), self.note.as_str());
-            let head = PageHead { runs: self.runs, version, note, load: &before };
+            let head = PageHead { runs: self.runs, jobs: 1, version, note, load: &before };
             trials.write(NAME, &page::markdown(&runs, &head), &page::csv(&runs))?;
         }
         Ok(runs)

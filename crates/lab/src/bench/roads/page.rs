@@ -13,6 +13,8 @@ use crate::{
 pub(super) struct PageHead<'a> {
     /// Number of times that each was measured.
     pub(super) runs: u32,
+    /// Number of slow roads at the same time.
+    pub(super) jobs: usize,
     /// Version and hash of the program.
     pub(super) version: &'a str,
     /// Note of the user about the run.
@@ -66,6 +68,17 @@ pub(super) fn times(runs: u32) -> String {
     }
 }
 
+/// Sentence about roads that were measured at the same time.
+fn together(jobs: usize) -> String {
+    match jobs {
+        1 => String::new(),
+        jobs => format!(
+            "Up to {jobs} roads of at most 10 Mbit/s were measured at the same time, each faster one \
+             alone. "
+        ),
+    }
+}
+
 /// All rows as a page.
 pub(super) fn markdown(rows: &[RoadRow], head: &PageHead<'_>, peers: &RoadPeers) -> String {
     let mut text = format!(
@@ -77,12 +90,13 @@ pub(super) fn markdown(rows: &[RoadRow], head: &PageHead<'_>, peers: &RoadPeers)
          Nothing here is simulated: programs run in network namespaces of one machine, in real time. Roads \
          `tbf-`,\n`police-` and `lan` are shaped by its kernel. All others are emulated: the laboratory's \
          emulator makes their line,\nqueue, delay and loss.\n\n\
-         {}. Whole processes from start to exit. `default` is `fanfare send FILE --expect N`; `told` the \
+         {}. {}Whole processes from start to exit. `default` is `fanfare send FILE --expect N`; `told` the \
          same with\n`--cc fixed --rate`, `norm` and `loss-tolerant` with `--cc`. `libnorm` is NRL's library \
          with its congestion\ncontrol, `uftp` is `uftp -C tfmcc`. `tcp` is CUBIC and `tcp-bbr` BBR, to each \
          receiver at once. *Of told* is\nthe seconds of the best told rate over these; *of best* the \
          seconds of the best of our controllers over these.\n\n{}{}",
         times(head.runs),
+        together(head.jobs),
         when_and_where(head),
         left_out(peers),
     );
@@ -228,7 +242,7 @@ mod tests {
     };
 
     fn text() -> String {
-        let head = PageHead { runs: 3, version: "0", note: "A note.", load: "0.1" };
+        let head = PageHead { runs: 3, jobs: 8, version: "0", note: "A note.", load: "0.1" };
         markdown(&rows(), &head, &peers())
     }
 
@@ -247,7 +261,7 @@ mod tests {
         for part in [
             "# Roads: real programs, shaped by the kernel or by an emulator",
             "Nothing here is simulated",
-            "Medians of 3 runs.",
+            "Medians of 3 runs. Up to 8 roads",
             "**Not measured: `uftp`.** program (uftp): not installed. Install the package uftp.",
         ] {
             assert!(text.contains(part), "{part}: {text}");

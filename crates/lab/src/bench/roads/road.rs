@@ -20,6 +20,10 @@ pub struct RoadCase {
 const SECONDS: u64 = 5;
 /// A short file lasts so long.
 const SHORT_SECONDS: u64 = 3;
+/// Rate up to which a road is slow, bit/s: programs of ten such roads keep two processors busy to less than half.
+const SLOW: u64 = 10_000_000;
+/// So many receivers keep a machine busy on a slow road, too.
+const CROWD: usize = 60;
 /// Memory that a file and its copies take at most, bytes.
 const MEMORY: u64 = 8_000_000_000;
 
@@ -85,6 +89,11 @@ impl RoadCase {
         (behind_burst * 8) as f64 / rate as f64
     }
 
+    /// True if its programs wait for the line most of the time, so that others can run beside them.
+    pub(super) fn is_slow(&self) -> bool {
+        self.fastest() <= SLOW && self.receivers < CROWD
+    }
+
     /// Rate that its line passes, or the highest rate that is told, bit/s.
     pub(super) fn fastest(&self) -> u64 {
         self.line.rate_bps().or(self.told().last().copied()).unwrap_or(1)
@@ -136,6 +145,17 @@ mod tests {
     fn a_file_and_its_copies_fit_into_the_memory_of_a_small_machine() {
         for road in chosen(&[], &[]).unwrap().iter().chain(&chosen(&[], &[60]).unwrap()) {
             assert!(road.size * (road.receivers as u64 + 1) <= MEMORY, "{road:?}");
+        }
+    }
+
+    #[test]
+    fn a_fast_road_and_one_to_a_crowd_are_measured_alone() {
+        let slow = |name: &str, receivers| chosen(&[name], &[receivers]).unwrap()[0].is_slow();
+        for name in ["tbf-56k-3k", "police-10M", "loss10-10M-50ms", "changing-10M-50ms"] {
+            assert!(slow(name, 10) && !slow(name, 60), "{name}");
+        }
+        for name in ["lan", "lan-loss10", "tbf-100M-3k", "changing-100M-50ms", "delay-1G-50ms"] {
+            assert!(!slow(name, 1), "{name}");
         }
     }
 

@@ -36,7 +36,7 @@ impl RoadBench {
             let mut attempts = 0;
             let (last, short) = loop {
                 attempts += 1;
-                let last = setup.measure(road, self.runs, tell)?;
+                let last = setup.measure(road, setup.scratch.path(), tell)?;
                 let short = shortfall(&last);
                 if short.is_none() || attempts == ATTEMPTS {
                     break (last, short);

@@ -181,7 +181,7 @@ mod tests {
     }
 
     fn text(runs: &[BesideRun], left_out: &[LeftOutCase]) -> String {
-        let head = PageHead { runs: 1, version: "0", note: "", load: "0.1" };
+        let head = PageHead { runs: 1, jobs: 1, version: "0", note: "", load: "0.1" };
         markdown(runs, left_out, &head)
     }
 
