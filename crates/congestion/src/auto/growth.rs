@@ -129,11 +129,15 @@ pub(super) fn capped(rate: f64, base: f64, view: &View) -> f64 {
 pub(super) const START: f64 = 2.0;
 /// The same where pairs of messages tell of more room than that.
 const START_WITH_ROOM: f64 = 4.0;
+/// Pairs that seem to tell of more than this, bytes a second, arrived at once: a shaper had saved up for both, so that
+/// the room may be small. 10 Gbit/s are 1.25 GB/s.
+const AT_ONCE: f64 = 1.35e9;
 
 /// The rate that follows `base` at the start, and whether the narrowest link's is reached.
 pub(super) fn at_start(base: f64, view: &View) -> (f64, bool) {
     let Some(bottleneck) = view.bottleneck else { return (base * START, false) };
-    let factor = if bottleneck > base * START { START_WITH_ROOM } else { START };
+    let told = bottleneck > base * START && bottleneck < AT_ONCE;
+    let factor = if told { START_WITH_ROOM } else { START };
     let rate = base * factor;
     if rate > bottleneck { (bottleneck.max(base), true) } else { (rate, false) }
 }
@@ -196,6 +200,7 @@ mod tests {
     fn at_the_start_it_doubles_and_takes_what_pairs_tell() {
         assert_eq!(at_start(1e5, &view(None)), (2e5, false));
         assert_eq!(at_start(1e5, &view(Some(1e6))), (4e5, false));
+        assert_eq!(at_start(1e5, &view(Some(1.4e9))), (2e5, false), "they arrived at once");
         assert_eq!(at_start(8e5, &view(Some(1e6))), (1e6, true));
     }
 }

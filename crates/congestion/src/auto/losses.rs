@@ -134,7 +134,8 @@ impl Auto {
         // Where little was to be sent, what arrived says nothing of what would pass.
         let passing = if seen.used { sent } else { seen.past.rate.max(self.rate) };
         let expired = self.losses.is_expired(now, rtt);
-        let sent = Sent { lowered, before, near, covered, late, alone, policed, expired };
+        let rate = seen.past.rate;
+        let sent = Sent { lowered, before, near, covered, rate, late, alone, policed, expired };
         let verdict = if self.starting && first && self.is_far_from_full(seen) {
             self.losses.random.on_start(messages, seen.view.lost)
         } else {
@@ -228,6 +229,9 @@ impl Auto {
             _ if again => LOWERED_AGAIN,
             _ => LOWERED,
         };
+        // Reports of a rate that grew meanwhile tell less of it than of the rate before.
+        let seen_at = self.losses.random.seen_at();
+        let rate = if seen_at > 0.0 && !again { rate.min(seen_at) } else { rate };
         let lowered = kept * rate;
         if self.losses.queueless { lowered.min(self.losses.passed) } else { lowered }
     }

@@ -80,6 +80,8 @@ pub(super) struct Sent {
     pub(super) near: bool,
     /// Messages that the report covers, news or not.
     pub(super) covered: f64,
+    /// Rate at which it was sent, bytes a second.
+    pub(super) rate: f64,
     /// The rate has been low for too long already.
     pub(super) late: bool,
     /// While nobody else was on the link, and it had room.
@@ -138,6 +140,8 @@ pub(super) struct RandomLoss {
     spread: f64,
     /// Messages seen since there is an excess: a mean that chance at its end does not change much.
     risen: LossTally,
+    /// Rate at which they were sent, bytes a second: their mean.
+    risen_rate: f64,
     trial: Option<LossTrial>,
     begun: LossTally,
 }
@@ -240,6 +244,8 @@ impl RandomLoss {
         let margin = MARGIN_MIN.max(MARGIN * sqrt(self.share));
         self.excess = (self.excess + messages * (lost - self.share - margin)).max(0.0);
         self.risen.add(messages, lost);
+        let weight = messages / self.risen.messages.max(messages).max(f64::MIN_POSITIVE);
+        self.risen_rate += (sent.rate - self.risen_rate) * weight;
         if self.excess == 0.0 {
             self.risen = LossTally::default();
         }
@@ -353,6 +359,11 @@ impl RandomLoss {
         self.trial.map_or(self.recent, |trial| trial.before)
     }
 
+    /// Rate at which the loss was seen that a trial is about, bytes a second. It may have gone on growing since.
+    pub(super) fn seen_at(&self) -> f64 {
+        self.risen_rate
+    }
+
     /// The share that is known to be random.
     pub(super) fn share(&self) -> f64 {
         self.share
@@ -402,6 +413,7 @@ mod tests {
         before: false,
         near: false,
         covered: 0.0,
+        rate: 0.0,
         late: false,
         alone: false,
         policed: false,

@@ -104,6 +104,7 @@ impl Auto {
             // Nor does it grow there past what the narrowest link passes.
             rate = rate.min(self.rate.max(view.bottleneck.unwrap_or(0.0)));
         }
+        rate = rate.min(self.most_by_link(&view));
         rate *= 1.0 - MARKED * view.marked;
         if seen.drained && !wider || self.losses.random.is_trying() {
             rate = rate.min(self.rate);
@@ -178,6 +179,13 @@ impl Auto {
     /// True if so much is lost that it is no chance.
     fn is_dropping(&self, view: &View) -> bool {
         view.lost > self.losses.random.share() + DROPPING
+    }
+
+    /// Twice what the narrowest link passes as pairs tell it, or what arrives, bytes a second: whatever is believed of
+    /// loss, no more goes over it.
+    fn most_by_link(&self, view: &View) -> f64 {
+        let arrives = view.arrived / (1.0 - self.random_of(view));
+        view.bottleneck.map_or(f64::INFINITY, |link| growth::START * link.max(arrives))
     }
 
     /// The share that a report says is lost, as far as that is known to be random.

@@ -432,3 +432,14 @@ fn random_loss_that_was_proven_at_the_start_stays_so_while_the_rate_goes_on_grow
     let (median, least) = carried(1.0, 0.4, 0.25);
     assert!(median > 0.55 && least > 0.3, "{median} {least}");
 }
+
+#[test]
+fn a_policer_of_a_lan_is_found_before_much_is_dropped() {
+    // 1.61, 1.14 and 1.01 when a trial began from a rate that had grown while loss was being noticed.
+    for (passes, most) in [(1e6, 1.5), (1e7, 1.1), (1e8, 1.02)] {
+        let policer = Some(Bitrate::bps(passes as u64));
+        let mut model = begin(&Path { policer, burst: 45, ..road(1e9, 0.0002) }, 1);
+        let (of, sent) = so_far(&mut model, 5.0);
+        assert!(of > 0.9 * passes && sent < most, "{passes}: {of} bit/s, sent {sent}");
+    }
+}
