@@ -1,6 +1,7 @@
 //! `fanfare bridge`: between a group and another, or what is not Fanfare.
 //!
 //! - `group`: another group; `udp`: plain UDP multicast; `nats`: NATS, `nats_login`: how to come in there
+//! - `queue`, `times`: what they share
 
 mod group;
 #[cfg(feature = "nats")]
@@ -9,6 +10,7 @@ mod nats;
 mod nats_login;
 #[cfg(not(feature = "nats"))]
 mod nats_missing;
+mod queue;
 mod times;
 mod udp;
 
