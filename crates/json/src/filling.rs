@@ -238,7 +238,7 @@ impl Line {
             to_group: to_group.carried,
             to_plain: to_plain.carried,
             duplicates: to_group.duplicates + to_plain.duplicates,
-            dropped: to_group.dropped + to_plain.dropped,
+            dropped: to_group.lost() + to_plain.lost(),
             ways: ways.into(),
         }))
     }
@@ -247,7 +247,8 @@ impl Line {
         exit: u8,
         (to, back): (Way, Way),
         ways: Vec<WayLine>,
-        (refused, missed): (u64, u64),
+        refused: u64,
+        missed: u64,
     ) -> Self {
         let ok = exit == 0;
         Self::Result(Box::new(ResultLine::Gateway { ok, exit, to, back, refused, missed, ways }))
@@ -328,12 +329,18 @@ impl Line {
 }
 
 impl CrossingWay {
+    /// What did not cross and will not, for whatever reason but time.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.dropped + self.refused
+    }
+
     /// One direction, and what its ends are called.
     #[must_use]
     pub fn of(from: &str, to: &str, counts: WayCounts) -> Self {
-        let WayCounts { heard, carried, duplicates, expired, dropped, waiting } = counts;
+        let WayCounts { heard, carried, duplicates, expired, dropped, refused, waiting } = counts;
         let (from, to) = (from.to_owned(), to.to_owned());
-        Self { from, to, heard, carried, duplicates, expired, dropped, waiting }
+        Self { from, to, heard, carried, duplicates, expired, dropped, refused, waiting }
     }
 }
 

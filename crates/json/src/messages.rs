@@ -103,6 +103,7 @@ pub struct CrossingWay {
     pub duplicates: u64,
     pub expired: u64,
     pub dropped: u64,
+    pub refused: u64,
     pub waiting: u64,
 }
 

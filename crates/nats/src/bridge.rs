@@ -195,16 +195,15 @@ impl Bridge {
             to_group: WayCounts {
                 heard: count(&counters.heard),
                 duplicates: self.crossing.duplicates(To::Group),
-                dropped: self.to_group.dropped
-                    + self.room_to_group.dropped()
-                    + count(&counters.overruns),
+                dropped: self.room_to_group.dropped() + count(&counters.overruns),
                 waiting: self.room_to_group.waiting(),
                 ..self.to_group
             },
             to_nats: WayCounts {
                 carried: sent,
                 duplicates: self.crossing.duplicates(To::Nats),
-                dropped: self.to_nats.dropped + refused + outbox.dropped,
+                dropped: outbox.dropped,
+                refused: self.to_nats.refused + refused,
                 expired: outbox.expired,
                 waiting: waiting + self.room_to_nats.waiting() + self.held.len() as u64,
                 ..self.to_nats
@@ -290,7 +289,7 @@ impl Bridge {
                         None
                     }
                     Err(error) => {
-                        self.to_group.dropped += 1;
+                        self.to_group.refused += 1;
                         Some(BridgeEvent::Dropped(Refusal::Group(error)))
                     }
                 }
@@ -349,14 +348,14 @@ impl Bridge {
         };
         let max = self.shared.max_payload();
         if message.body.len() > max {
-            self.to_nats.dropped += 1;
+            self.to_nats.refused += 1;
             return Some(Refusal::TooLong(message.body.len(), max));
         }
         let mut bytes = Vec::new();
         // Else a file of ours that cannot be read back, or more than all room there is.
         let is_read = message.body.copy_to(&mut bytes).is_ok();
         let Some(place) = self.room_to_nats.enter(bytes.len()).filter(|_| is_read) else {
-            self.to_nats.dropped += 1;
+            self.to_nats.refused += 1;
             return None;
         };
         let parcel = Parcel {
@@ -383,7 +382,7 @@ impl Bridge {
         }
         let Some(topic) = self.subjects.topic(&subject) else {
             self.acknowledge(receipt);
-            self.to_group.dropped += 1;
+            self.to_group.refused += 1;
             return Some(Refusal::NoTopic(subject));
         };
         let Some(expiry) = self.expiry.checked_sub(age).filter(|left| !left.is_zero()) else {

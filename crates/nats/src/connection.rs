@@ -244,7 +244,8 @@ impl Courier {
             let mut messages = subscribed.map_err(|error| NatsError::System(error.to_string()))?;
             let (told, shared) = (self.told.clone(), Arc::clone(&self.shared));
             let (room, patterns) = (self.orders.room.clone(), self.orders.patterns.clone());
-            tokio::task::spawn_local(async move {
+            // All that has come at each turn: what the client has no room for it drops, and nobody knows how many.
+            tokio::task::spawn_local(tokio::task::unconstrained(async move {
                 // A server ends who does not read: what there is no room for is dropped here, and counted.
                 while let Some(message) = messages.next().await {
                     if !is_for_group(&patterns, number, &message.subject) {
@@ -254,7 +255,7 @@ impl Courier {
                     let Some(place) = room.enter_or_drop(message.length) else { continue };
                     let _ = told.send(Told::Letter(Letter::of(message, place)));
                 }
-            });
+            }));
         }
         Ok(())
     }

@@ -53,7 +53,7 @@ impl<T: Send + 'static> GroupWriter<T> {
         let count = on_their_way.clone();
         let thread = std::thread::Builder::new()
             .name("fanfare-writer".into())
-            .spawn(move || publish_all((&member, watch), &to_publish, &count, told))?;
+            .spawn(move || publish_all(&member, watch, &to_publish, &count, told))?;
         Ok((Self { parcels: Some(parcels), on_their_way }, thread))
     }
 
@@ -78,7 +78,8 @@ impl<T: Send + 'static> GroupWriter<T> {
 }
 
 fn publish_all<T>(
-    (member, watch): (&GroupHandle, Watch),
+    member: &GroupHandle,
+    watch: Watch,
     parcels: &Receiver<GroupParcel<T>>,
     on_their_way: &AtomicUsize,
     mut told: impl FnMut(T, Result<(), GroupError>) -> bool,

@@ -13,8 +13,10 @@ pub struct WayCounts {
     pub duplicates: u64,
     /// Had waited until they were of no use.
     pub expired: u64,
-    /// Found no room, were too long, were refused, or were gone before the bridge could take them.
+    /// Found no room, or were gone before the bridge could take them.
     pub dropped: u64,
+    /// Were too long, had no name there, or were not taken: each was told of by itself.
+    pub refused: u64,
     /// Wait.
     pub waiting: u64,
 }

@@ -244,7 +244,7 @@ pub(super) fn bridge(args: &GroupArgs, output: &Output) -> Result<Exit, Failure>
     groups.iter().for_each(|group| interrupt::stop_on_interrupt(group.stopper()));
     groups.iter().for_each(|group| events::show_start(group, "gateway in", output));
     let names: Vec<String> = groups.iter().map(|group| group.address().to_string()).collect();
-    let (mut reporter, mut missed) = (GatewayReporter::new(), 0);
+    let (mut reporter, mut missed) = (GatewayReporter::new(true), 0);
     loop {
         match gateway.next_event(POLL) {
             Ok(event) => {
@@ -276,8 +276,8 @@ fn conclude(gateway: Gateway, groups: Vec<Group>, missed: u64, output: &Output) 
         gateway::show(&format!("{} to {}", line.from, line.to), &line.way, output);
     }
     if output.is_json() {
-        let lost = (refused, missed);
-        output.event(&Line::gateway_result(Exit::Interrupted as u8, (to, back), ways, lost));
+        let exit = Exit::Interrupted as u8;
+        output.event(&Line::gateway_result(exit, (to, back), ways, refused, missed));
     }
     Exit::Interrupted
 }

@@ -255,7 +255,7 @@ pub(super) fn bridge(args: &NatsArgs, output: &Output) -> Result<Exit, Failure> 
     let ended = loop {
         match bridge.next_event(POLL) {
             Ok(BridgeEvent::Ended(error)) => break Some(error),
-            Ok(event) => show(event, (&servers, is_stream), output),
+            Ok(event) => show(event, &servers, is_stream, output),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break None,
         }
@@ -292,6 +292,7 @@ fn conclude(crossed: Crossed, exit: Exit, output: &Output) {
 
 fn result_line(exit: u8, crossed: Crossed) -> Line {
     let Crossed { to_group, to_nats, acknowledged, retried, reconnects } = crossed;
+    let ways = ways(crossed);
     Line::Result(Box::new(ResultLine::Nats {
         ok: exit == 0,
         exit,
@@ -300,15 +301,15 @@ fn result_line(exit: u8, crossed: Crossed) -> Line {
         acknowledged,
         retried,
         duplicates: to_group.duplicates + to_nats.duplicates,
-        dropped: to_group.dropped + to_nats.dropped,
+        dropped: ways.iter().map(CrossingWay::lost).sum(),
         expired: to_group.expired + to_nats.expired,
         waiting: to_nats.waiting,
         reconnects,
-        ways: ways(crossed).into(),
+        ways: ways.into(),
     }))
 }
 
-fn show(event: BridgeEvent, (servers, is_stream): (&str, bool), output: &Output) {
+fn show(event: BridgeEvent, servers: &str, is_stream: bool, output: &Output) {
     match event {
         BridgeEvent::Group(GroupEvent::Sent { .. }) => {}
         BridgeEvent::Group(event) => {

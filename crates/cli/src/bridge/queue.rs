@@ -89,10 +89,11 @@ fn dropped(new: u64, way: &CrossingWay) -> String {
 
 /// What has crossed one way, for people.
 pub(super) fn shown(way: &CrossingWay) -> String {
-    let CrossingWay { from, to, heard, carried, duplicates, expired, dropped, waiting } = way;
+    let CrossingWay { from, to, heard, carried, duplicates, expired, .. } = way;
+    let CrossingWay { dropped, refused, waiting, .. } = way;
     format!(
         "from {from} to {to}: {heard} messages heard, {carried} carried, {duplicates} duplicates, \
-         {expired} expired, {dropped} dropped, {waiting} waited at the end"
+         {expired} expired, {dropped} dropped, {refused} refused, {waiting} waited at the end"
     )
 }
 
@@ -108,6 +109,6 @@ mod tests {
         let way = CrossingWay::of("NATS", "the group", counts);
         let text = dropped(1, &way);
         assert!(text.starts_with("1 messages from NATS were dropped on their way to the group (4 of 9"));
-        assert!(shown(&way).ends_with("4 dropped, 3 waited at the end"), "{}", shown(&way));
+        assert!(shown(&way).ends_with("4 dropped, 0 refused, 3 waited at the end"), "{}", shown(&way));
     }
 }

@@ -24,13 +24,16 @@ pub(crate) struct GatewayReporter {
     looked: Option<Instant>,
     told: Option<Instant>,
     notice: DropNotice,
+    /// `--json` has the counters while they change.
+    tells: bool,
     last: Option<GatewayLine>,
 }
 
 impl GatewayReporter {
-    pub(crate) fn new() -> Self {
+    /// `tells`: `--json` has the counters while they change.
+    pub(crate) fn new(tells: bool) -> Self {
         let notice = DropNotice::default();
-        Self { begun: Instant::now(), looked: None, told: None, notice, last: None }
+        Self { begun: Instant::now(), looked: None, told: None, notice, tells, last: None }
     }
 
     /// Looks at the counters, if they were not looked at just now.
@@ -40,7 +43,9 @@ impl GatewayReporter {
         }
         self.looked = Some(Instant::now());
         let line = line();
-        let dropped = line.ways.iter().map(|way| way.way.dropped).sum();
+        // What a group did not take is told of by itself.
+        let dropped: u64 = line.ways.iter().map(|way| way.way.dropped).sum();
+        let dropped = dropped.saturating_sub(line.refused);
         let new = self.notice.on_count(Time::ZERO + self.begun.elapsed(), dropped);
         let most = line.ways.iter().max_by_key(|way| way.way.dropped);
         if let (Some(new), Some(WayLine { from, to, way })) = (new, most) {
@@ -54,7 +59,7 @@ impl GatewayReporter {
         let is_new = self.last.as_ref() != Some(&line);
         if is_new && self.told.is_none_or(|at| at.elapsed() >= TELL) {
             self.told = Some(Instant::now());
-            if output.is_json() {
+            if self.tells && output.is_json() {
                 output.event(&Line::Gateway(line.clone()));
             }
             self.last = Some(line);

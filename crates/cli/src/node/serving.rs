@@ -262,7 +262,7 @@ fn watch_drops(members: &[(GroupHandle, &Output)], ended: &Receiver<()>) {
 
 /// Carries between groups until it is told to end.
 fn carry(mut carrier: Carrier, server: &Server, output: &Output) {
-    let mut reporter = GatewayReporter::new();
+    let mut reporter = GatewayReporter::new(false);
     loop {
         match carrier.gateway.next_event(POLL) {
             Ok(GatewayEvent::NotPublished(side, why)) => {

@@ -243,7 +243,7 @@ impl Bridge {
             to_group: WayCounts {
                 heard: count(&self.listened.heard) + overruns,
                 duplicates: self.crossing.duplicates_to_group,
-                dropped: self.to_group.dropped + self.room_to_group.dropped() + overruns,
+                dropped: self.room_to_group.dropped() + overruns,
                 waiting: self.room_to_group.waiting(),
                 ..self.to_group
             },
@@ -307,7 +307,7 @@ impl Bridge {
                 None
             }
             Heard::TooLong(bytes, _) => {
-                self.to_group.dropped += 1;
+                self.to_group.refused += 1;
                 Some(BridgeEvent::TooLong(bytes))
             }
             Heard::Event(event) => {
@@ -336,7 +336,7 @@ impl Bridge {
                         None
                     }
                     Err(error) => {
-                        self.to_group.dropped += 1;
+                        self.to_group.refused += 1;
                         Some(BridgeEvent::NotPublished(error))
                     }
                 }
@@ -349,7 +349,7 @@ impl Bridge {
     fn on_message(&mut self, message: &Message) -> Option<BridgeEvent> {
         let bytes = message.body.len();
         if bytes > self.options.datagram_max as u64 {
-            self.to_plain.dropped += 1;
+            self.to_plain.refused += 1;
             return Some(BridgeEvent::TooLong(bytes));
         }
         let mut content = Vec::new();
@@ -361,7 +361,7 @@ impl Bridge {
                 let what = CrossingContent { content, place, heard };
                 self.crossing.on_heard(heard, Side::Group, what);
             }
-            None => self.to_plain.dropped += 1,
+            None => self.to_plain.refused += 1,
         }
         None
     }
@@ -416,7 +416,7 @@ impl Bridge {
                 Ok(Some(what))
             }
             Err(error) => {
-                self.to_plain.dropped += 1;
+                self.to_plain.refused += 1;
                 Err(BridgeEvent::NotSent(size, error))
             }
         }
