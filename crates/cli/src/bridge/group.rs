@@ -15,6 +15,7 @@ use fanfare_node::{
 };
 
 use super::{
+    metrics::MetricsArgs,
     queue::QueueArgs,
     times::{EXITS, POLL},
 };
@@ -103,6 +104,8 @@ pub(crate) struct GroupArgs {
     learn: String,
     #[command(flatten)]
     queue: QueueArgs,
+    #[command(flatten)]
+    metrics: MetricsArgs,
     #[command(flatten)]
     member: MemberArgs,
     #[command(flatten)]
@@ -229,6 +232,7 @@ pub(super) fn bridge(args: &GroupArgs, output: &Output) -> Result<Exit, Failure>
     let QueueLimit { messages: queue_messages, bytes: queue_bytes } = args.queue.limit()?;
     let times = GatewayConfig { queue_messages, queue_bytes, ..times };
     let dirs = args.cache_dirs()?;
+    let metrics = args.metrics.open(output)?;
     gateway_options::remembers(args.net.node_id(), args.member.is_durable())?;
     let mut groups = Vec::new();
     for (net, dir) in [&args.net].into_iter().chain(&there).zip(dirs) {
@@ -244,7 +248,7 @@ pub(super) fn bridge(args: &GroupArgs, output: &Output) -> Result<Exit, Failure>
     groups.iter().for_each(|group| interrupt::stop_on_interrupt(group.stopper()));
     groups.iter().for_each(|group| events::show_start(group, "gateway in", output));
     let names: Vec<String> = groups.iter().map(|group| group.address().to_string()).collect();
-    let (mut reporter, mut missed) = (GatewayReporter::new(true), 0);
+    let (mut reporter, mut missed) = (GatewayReporter::new(true, metrics), 0);
     loop {
         match gateway.next_event(POLL) {
             Ok(event) => {

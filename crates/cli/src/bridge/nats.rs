@@ -13,6 +13,7 @@ use fanfare_node::{group::GroupEvent, messaging::Filter};
 
 use super::{
     nats_login::LoginArgs,
+    metrics::MetricsArgs,
     queue::{self, CrossingReporter, QueueArgs},
     times::{POLL, Times},
 };
@@ -123,6 +124,8 @@ pub(crate) struct NatsArgs {
     expiry: String,
     #[command(flatten)]
     queue: QueueArgs,
+    #[command(flatten)]
+    metrics: MetricsArgs,
     #[command(flatten)]
     times: Times,
     #[command(flatten)]
@@ -246,12 +249,13 @@ pub(super) fn bridge(args: &NatsArgs, output: &Output) -> Result<Exit, Failure> 
     let options = args.options()?;
     let servers = options.login.servers.to_string();
     let is_stream = options.stream.is_some();
+    let metrics = args.metrics.open(output)?;
     let mut group = args.member.join(&args.net, |_| {})?;
     let mut bridge = Bridge::open(&mut group, options).map_err(|error| nats_failure(&error))?;
     bridge.subscribe()?;
     interrupt::stop_on_interrupt(group.stopper());
     events::show_start(&group, "bridging", output);
-    let mut reporter = CrossingReporter::new();
+    let mut reporter = CrossingReporter::new(metrics);
     let ended = loop {
         match bridge.next_event(POLL) {
             Ok(BridgeEvent::Ended(error)) => break Some(error),

@@ -8,6 +8,7 @@ use fanfare_config::gateway_options;
 use fanfare_json::{CrossingLine, CrossingWay, Line};
 use fanfare_node::{QueueLimit, proto::Time};
 
+use super::metrics::CrossingMetrics;
 use crate::group::drop_notice::DropNotice;
 
 /// How often the counters are looked at: who drops is told of it within a second.
@@ -48,12 +49,13 @@ pub(super) struct CrossingReporter {
     told: Option<Instant>,
     notices: [DropNotice; 2],
     last: Vec<CrossingWay>,
+    metrics: CrossingMetrics,
 }
 
 impl CrossingReporter {
-    pub(super) fn new() -> Self {
-        let notices = [DropNotice::default(); 2];
-        Self { begun: Instant::now(), looked: None, told: None, notices, last: Vec::new() }
+    pub(super) fn new(metrics: CrossingMetrics) -> Self {
+        let (notices, last) = ([DropNotice::default(); 2], Vec::new());
+        Self { begun: Instant::now(), looked: None, told: None, notices, last, metrics }
     }
 
     /// Looks at the counters, if they were not looked at just now.
@@ -63,6 +65,7 @@ impl CrossingReporter {
         }
         self.looked = Some(Instant::now());
         let ways = ways();
+        self.metrics.show(&ways);
         let now = Time::ZERO + self.begun.elapsed();
         for (notice, way) in self.notices.iter_mut().zip(&ways) {
             if let Some(new) = notice.on_count(now, way.dropped) {

@@ -11,6 +11,7 @@ use fanfare_node::{
 };
 
 use super::{
+    metrics::MetricsArgs,
     queue::{self, CrossingReporter, QueueArgs},
     times::{EXITS, POLL, Times},
 };
@@ -89,6 +90,8 @@ pub(crate) struct UdpArgs {
     #[command(flatten)]
     queue: QueueArgs,
     #[command(flatten)]
+    metrics: MetricsArgs,
+    #[command(flatten)]
     times: Times,
     #[command(flatten)]
     member: MemberArgs,
@@ -164,13 +167,14 @@ fn plain_group(text: &str) -> Result<SocketAddr, Failure> {
 
 pub(super) fn bridge(args: &UdpArgs, output: &Output) -> Result<Exit, Failure> {
     let options = args.options()?;
+    let metrics = args.metrics.open(output)?;
     let mut group = args.member.join(&args.net, |_| {})?;
     let mut bridge = Bridge::open(&mut group, options.clone())?;
     bridge.subscribe()?;
     interrupt::stop_on_interrupt(group.stopper());
     events::show_start(&group, "bridging", output);
     output.text(&format!("with {} under topic {}", options.plain, options.topic));
-    let mut reporter = CrossingReporter::new();
+    let mut reporter = CrossingReporter::new(metrics);
     loop {
         match bridge.next_event(POLL) {
             Ok(event) => show(event, &options, output),

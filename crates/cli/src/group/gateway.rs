@@ -11,6 +11,7 @@ use fanfare_node::{
 };
 
 use super::drop_notice::DropNotice;
+use crate::bridge::metrics::CrossingMetrics;
 use fanfare_command::{Output, units};
 
 /// How often the counters are looked at: who drops is told of it within a second.
@@ -27,13 +28,14 @@ pub(crate) struct GatewayReporter {
     /// `--json` has the counters while they change.
     tells: bool,
     last: Option<GatewayLine>,
+    metrics: CrossingMetrics,
 }
 
 impl GatewayReporter {
     /// `tells`: `--json` has the counters while they change.
-    pub(crate) fn new(tells: bool) -> Self {
-        let notice = DropNotice::default();
-        Self { begun: Instant::now(), looked: None, told: None, notice, tells, last: None }
+    pub(crate) fn new(tells: bool, metrics: CrossingMetrics) -> Self {
+        let (notice, last) = (DropNotice::default(), None);
+        Self { begun: Instant::now(), looked: None, told: None, notice, tells, last, metrics }
     }
 
     /// Looks at the counters, if they were not looked at just now.
@@ -43,6 +45,7 @@ impl GatewayReporter {
         }
         self.looked = Some(Instant::now());
         let line = line();
+        self.metrics.show(&line.ways);
         // What a group did not take is told of by itself.
         let dropped: u64 = line.ways.iter().map(|way| way.way.dropped).sum();
         let dropped = dropped.saturating_sub(line.refused);

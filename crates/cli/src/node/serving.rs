@@ -19,6 +19,7 @@ use fanfare_node::{
 
 use super::plan::{GroupPlan, NodePlan, clashes, same};
 use crate::{
+    bridge::metrics::CrossingMetrics,
     group::{
         drop_notice::DropNotice,
         events,
@@ -262,7 +263,7 @@ fn watch_drops(members: &[(GroupHandle, &Output)], ended: &Receiver<()>) {
 
 /// Carries between groups until it is told to end.
 fn carry(mut carrier: Carrier, server: &Server, output: &Output) {
-    let mut reporter = GatewayReporter::new(false);
+    let mut reporter = GatewayReporter::new(false, CrossingMetrics::none());
     loop {
         match carrier.gateway.next_event(POLL) {
             Ok(GatewayEvent::NotPublished(side, why)) => {
