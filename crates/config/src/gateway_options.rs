@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fanfare_command::{Exit, Failure, units};
-use fanfare_node::messaging::GatewayConfig;
+use fanfare_node::{QueueLimit, messaging::GatewayConfig};
 
 /// How long to leave a message to another gateway, unless said otherwise.
 pub const STANDBY: &str = "1s";
@@ -11,6 +11,21 @@ pub const STANDBY: &str = "1s";
 pub const LEARN: &str = "20s";
 /// Most that goes each way.
 pub const RATE: &str = "1M";
+
+/// Most messages that wait each way.
+pub const QUEUE: &str = "100000";
+/// Most of their bytes.
+pub const QUEUE_BYTES: &str = "64MiB";
+
+/// How much may wait, understood; there is room for one message at least.
+pub fn queue(messages: &str, bytes: &str) -> Result<QueueLimit, Failure> {
+    let count = messages.parse().ok().filter(|count| *count > 0);
+    let Some(messages) = count else {
+        let text = format!("queue ({messages}): is no number of messages. Give 1 or more, as {QUEUE}");
+        return Err(Failure::usage("queue.invalid", text));
+    };
+    Ok(QueueLimit { messages, bytes: units::bytes("queue bytes", bytes)? })
+}
 
 /// Its times, understood.
 pub fn times(standby: &str, learn: &str) -> Result<GatewayConfig, Failure> {
@@ -22,7 +37,8 @@ pub fn times(standby: &str, learn: &str) -> Result<GatewayConfig, Failure> {
         );
         return Err(Failure::usage("time.invalid", text));
     }
-    Ok(GatewayConfig { standby: wait, learning: units::time("learn", learn)? })
+    let learning = units::time("learn", learn)?;
+    Ok(GatewayConfig { standby: wait, learning, ..GatewayConfig::default() })
 }
 
 /// A life under a given id ends the one before it, and with that all that the gateway had brought is

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use fanfare_command::{Failure, units};
 use fanfare_local::topics::filter;
-use fanfare_node::messaging::{Filter, GatewayConfig};
+use fanfare_node::{
+    QueueLimit,
+    messaging::{Filter, GatewayConfig},
+};
 use fanfare_toml::{nearest, scalar};
 use toml::de::{DeTable, DeValue};
 
@@ -15,7 +18,8 @@ use super::{
 use crate::{gateway_options as gateway, gateway_plan::GatewayPlan};
 
 /// What a gateway takes.
-const GATEWAY_KEYS: [&str; 5] = ["groups", "topics", "rates", "standby", "learn"];
+const GATEWAY_KEYS: [&str; 7] =
+    ["groups", "topics", "rates", "standby", "learn", "queue", "queue-bytes"];
 
 /// Reads one gateway.
 pub(super) struct GatewayReader<'a, 't, 'd> {
@@ -146,10 +150,20 @@ impl<'t, 'd> GatewayReader<'_, 't, 'd> {
             text("standby", gateway::STANDBY.to_owned()),
             text("learn", gateway::LEARN.to_owned()),
         );
-        let times = gateway::times(&standby, &learn);
+        let queue = text("queue", gateway::QUEUE.to_owned());
+        let queue_bytes = text("queue-bytes", gateway::QUEUE_BYTES.to_owned());
+        let times = gateway::times(&standby, &learn).and_then(|times| {
+            let limit = gateway::queue(&queue, &queue_bytes)?;
+            let QueueLimit { messages: queue_messages, bytes: queue_bytes } = limit;
+            Ok(GatewayConfig { queue_messages, queue_bytes, ..times })
+        });
         let note = |why: Failure| {
-            let key = if why.text.starts_with("standby") { "standby" } else { "learn" };
-            let value = if key == "standby" { &standby } else { &learn };
+            let (key, value) = match why.text.as_str() {
+                text if text.starts_with("standby") => ("standby", &standby),
+                text if text.starts_with("queue bytes") => ("queue-bytes", &queue_bytes),
+                text if text.starts_with("queue") => ("queue", &queue),
+                _ => ("learn", &learn),
+            };
             let at = self.own.get(key).map_or(self.at, |value| value.span().start);
             trial::note_at(at, value, &why, self.page);
         };

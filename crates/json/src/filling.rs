@@ -9,7 +9,7 @@ use fanfare_files::{
     receipt::Reason,
 };
 use fanfare_node::{
-    bridge::Crossed,
+    WayCounts,
     group::{GroupEvent, GroupReport, GroupStatus, Losses},
     messaging::GroupStats,
     proto::{Bitrate, DropReason, NodeId, ObjectKey, Stats},
@@ -18,7 +18,7 @@ use fanfare_node::{
 use super::{
     hex::hex,
     line::{Line, Message, Progress, ResultLine},
-    messages::{Drops, GatewayLine, Member, MemberLine, Members, StatusLine, Way, WayLine},
+    messages::{CrossingWay, Drops, GatewayLine, Member, MemberLine, Members, StatusLine, Way, WayLine},
     receiving::File,
     sending::{
         LimitLine, OutcomeLine, PlannedLine, ReceiptLine, Receiver, ReceiverProgressLine,
@@ -230,16 +230,16 @@ impl Line {
         }))
     }
 
-    pub fn bridge_result(exit: u8, crossed: Crossed) -> Self {
-        let Crossed { to_group, to_plain, duplicates, dropped } = crossed;
-        let ok = exit == 0;
+    pub fn bridge_result(exit: u8, ways: [CrossingWay; 2]) -> Self {
+        let [to_group, to_plain] = &ways;
         Self::Result(Box::new(ResultLine::Bridge {
-            ok,
+            ok: exit == 0,
             exit,
-            to_group,
-            to_plain,
-            duplicates,
-            dropped,
+            to_group: to_group.carried,
+            to_plain: to_plain.carried,
+            duplicates: to_group.duplicates + to_plain.duplicates,
+            dropped: to_group.lost() + to_plain.lost(),
+            ways: ways.into(),
         }))
     }
 
@@ -248,9 +248,10 @@ impl Line {
         (to, back): (Way, Way),
         ways: Vec<WayLine>,
         refused: u64,
+        missed: u64,
     ) -> Self {
         let ok = exit == 0;
-        Self::Result(Box::new(ResultLine::Gateway { ok, exit, to, back, refused, ways }))
+        Self::Result(Box::new(ResultLine::Gateway { ok, exit, to, back, refused, missed, ways }))
     }
 
     pub fn subscribe_result(exit: u8, taken: &Taken, drops: Option<Drops>) -> Self {
@@ -324,6 +325,22 @@ impl Line {
     pub fn to_text(&self) -> String {
         // Plain data with string keys: it always can be written.
         serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl CrossingWay {
+    /// What did not cross and will not, for whatever reason but time.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.dropped + self.refused
+    }
+
+    /// One direction, and what its ends are called.
+    #[must_use]
+    pub fn of(from: &str, to: &str, counts: WayCounts) -> Self {
+        let WayCounts { heard, carried, duplicates, expired, dropped, refused, waiting } = counts;
+        let (from, to) = (from.to_owned(), to.to_owned());
+        Self { from, to, heard, carried, duplicates, expired, dropped, refused, waiting }
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     codes::{CodeLine, MetLine},
     keys::{IdLine, KeyLine, SignedLine, TrustLine, VerifiedLine},
     messages::{
-        Broker, Cancelled, Dropped, Drops, GatewayLine, Held, Lost, Member, Members, MessageLine,
+        Broker, Cancelled, CrossingLine, CrossingWay, Dropped, Drops, GatewayLine, Held, Lost, Member, Members, MessageLine,
         Published, Sent, StatusLine, Subscribed, Unsubscribed, Way, WayLine,
     },
     receiving::{
@@ -58,6 +58,7 @@ pub enum Line {
     Member(Member),
     Lost(Lost),
     Broker(Broker),
+    Crossing(CrossingLine),
     Gateway(GatewayLine),
     Subscribed(Subscribed),
     Unsubscribed(Unsubscribed),
@@ -242,6 +243,7 @@ pub enum ResultLine {
         to_plain: u64,
         duplicates: u64,
         dropped: u64,
+        ways: Vec<CrossingWay>,
     },
     Gateway {
         ok: bool,
@@ -249,6 +251,9 @@ pub enum ResultLine {
         to: Way,
         back: Way,
         refused: u64,
+        /// Gone from the groups before the gateway could take them.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        missed: u64,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ways: Vec<WayLine>,
     },
@@ -264,6 +269,7 @@ pub enum ResultLine {
         expired: u64,
         waiting: u64,
         reconnects: u64,
+        ways: Vec<CrossingWay>,
     },
     Subscribe {
         ok: bool,
@@ -318,7 +324,7 @@ mod tests {
         let all = "start planned sending resuming receiver receivers progress receipt reported sender bound object resumed mending file failed gone part \
                    warning error result \
                    waiting slow evicted reloaded deleted deletion tree layers \
-                   published sent held message dropped member lost broker gateway subscribed unsubscribed \
+                   published sent held message dropped member lost broker crossing gateway subscribed unsubscribed \
                    cancelled members status \
                    id key signed trusted verified code met";
         assert_eq!(documented, all.split_whitespace().map(str::to_owned).collect());

@@ -92,10 +92,35 @@ pub struct Drops {
     pub datagrams: BTreeMap<String, u64>,
 }
 
+/// What has become of what a bridge heard on one side, for the other. `heard` is the sum of the others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CrossingWay {
+    pub from: String,
+    pub to: String,
+    pub heard: u64,
+    pub carried: u64,
+    pub duplicates: u64,
+    pub expired: u64,
+    pub dropped: u64,
+    pub refused: u64,
+    pub waiting: u64,
+}
+
+/// How far a bridge is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CrossingLine {
+    pub ways: Vec<CrossingWay>,
+}
+
 /// What a gateway has carried one way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Way {
+    /// A node of an earlier version does not say.
+    #[serde(default)]
+    pub heard: u64,
     pub carried: u64,
     pub bytes: u64,
     pub left: u64,
@@ -110,9 +135,10 @@ pub struct Way {
 
 impl From<GatewayStats> for Way {
     fn from(stats: GatewayStats) -> Self {
-        let GatewayStats { carried, bytes, left, doubled, expired, .. } = stats;
+        let GatewayStats { heard, carried, bytes, left, doubled, expired, .. } = stats;
         let GatewayStats { replaced, dropped, too_far, forgotten, waiting, .. } = stats;
         Self {
+            heard,
             carried,
             bytes,
             left,
@@ -142,7 +168,15 @@ pub struct WayLine {
 pub struct GatewayLine {
     pub groups: Vec<String>,
     pub refused: u64,
+    /// Gone from the groups before the gateway could take them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed: u64,
     pub ways: Vec<WayLine>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 /// A node of the group came or went, or says whether it hears this one.

@@ -6,13 +6,14 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
-        mpsc::{SyncSender, sync_channel},
+        mpsc::{Sender, sync_channel},
     },
     thread::JoinHandle,
     time::Duration,
 };
 
 use async_nats::{Client, Event, HeaderMap, jetstream};
+use fanfare_node::QueueRoom;
 use futures_util::{StreamExt, future::join_all};
 use tokio::{
     sync::{mpsc, watch},
@@ -64,6 +65,8 @@ pub(crate) struct Orders {
     pub(crate) site: String,
     pub(crate) stream: Option<StreamOptions>,
     pub(crate) patterns: Vec<Pattern>,
+    /// For what is on its way to the group.
+    pub(crate) room: QueueRoom,
 }
 
 impl Connection {
@@ -71,7 +74,7 @@ impl Connection {
     pub(crate) fn open(
         orders: Orders,
         shared: Arc<Shared>,
-        told: SyncSender<Told>,
+        told: Sender<Told>,
     ) -> Result<Self, NatsError> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -129,7 +132,7 @@ struct Courier {
     context: Option<jetstream::Context>,
     orders: Orders,
     shared: Arc<Shared>,
-    told: SyncSender<Told>,
+    told: Sender<Told>,
     /// The last trouble, so that it is told once.
     trouble: String,
 }
@@ -138,7 +141,7 @@ impl Courier {
     async fn connect(
         orders: Orders,
         shared: Arc<Shared>,
-        told: SyncSender<Told>,
+        told: Sender<Told>,
     ) -> Result<(Self, watch::Receiver<bool>), NatsError> {
         let (state, states) = watch::channel(false);
         let options =
@@ -187,10 +190,14 @@ impl Courier {
             let (there, stopping) = (*states.borrow_and_update(), self.shared.is_stopping());
             let max = u64::try_from(self.client.max_payload()).unwrap_or(u64::MAX);
             self.shared.set_max_payload(max);
+            self.shared.set_there(there);
             let parcels = match there {
                 true => self.shared.outbox().take(self.shared.now(), BATCH),
                 false => Vec::new(),
             };
+            if self.shared.has_changed() {
+                let _ = self.told.send(Told::Room);
+            }
             if parcels.is_empty() {
                 if stopping {
                     return;
@@ -219,8 +226,9 @@ impl Courier {
                 let intake = Intake {
                     context: context.clone(),
                     stream: stream.clone(),
-                    pattern: pattern.clone(),
+                    patterns: self.orders.patterns.clone(),
                     number,
+                    room: self.orders.room.clone(),
                     shared: Arc::clone(&self.shared),
                     told: self.told.clone(),
                     states: states.clone(),
@@ -235,14 +243,19 @@ impl Courier {
             let subscribed = self.client.subscribe(pattern.as_str().to_owned()).await;
             let mut messages = subscribed.map_err(|error| NatsError::System(error.to_string()))?;
             let (told, shared) = (self.told.clone(), Arc::clone(&self.shared));
-            tokio::task::spawn_local(async move {
+            let (room, patterns) = (self.orders.room.clone(), self.orders.patterns.clone());
+            // All that has come at each turn: what the client has no room for it drops, and nobody knows how many.
+            tokio::task::spawn_local(tokio::task::unconstrained(async move {
+                // A server ends who does not read: what there is no room for is dropped here, and counted.
                 while let Some(message) = messages.next().await {
-                    let letter = Letter::of(message, number);
-                    if told.try_send(Told::Letter(letter)).is_err() {
-                        shared.counters.overruns.fetch_add(1, Ordering::Relaxed);
+                    if !is_for_group(&patterns, number, &message.subject) {
+                        continue;
                     }
+                    shared.counters.heard.fetch_add(1, Ordering::Relaxed);
+                    let Some(place) = room.enter_or_drop(message.length) else { continue };
+                    let _ = told.send(Told::Letter(Letter::of(message, place)));
                 }
-            });
+            }));
         }
         Ok(())
     }
@@ -338,21 +351,28 @@ impl Courier {
     fn too_long(&self, parcel: &Parcel) {
         self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
         let (bytes, max) = (parcel.content.len(), self.client.max_payload());
-        let _ = self.told.try_send(Told::TooLong { bytes, max });
+        let _ = self.told.send(Told::TooLong { bytes, max });
     }
 
     fn refused(&self, parcel: Parcel, why: &str) {
         self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
         let (subject, why) = (parcel.subject, why.to_owned());
-        let _ = self.told.try_send(Told::Refused { subject, why });
+        let _ = self.told.send(Told::Refused { subject, why });
     }
 
     fn trouble(&mut self, what: String) {
         if self.trouble != what {
             self.trouble.clone_from(&what);
-            let _ = self.told.try_send(Told::Trouble(what));
+            let _ = self.told.send(Told::Trouble(what));
         }
     }
+}
+
+/// Whether a message that came by the pattern of this number is for the group: of patterns that overlap the first
+/// one counts, and what NATS says to itself does not cross.
+pub(crate) fn is_for_group(patterns: &[Pattern], number: usize, subject: &str) -> bool {
+    let is_reserved = subject.starts_with('$') || subject.starts_with("_INBOX.");
+    !is_reserved && patterns.iter().position(|one| one.matches(subject)) == Some(number)
 }
 
 /// The options, with somebody who hears of servers that come and go.
@@ -360,7 +380,7 @@ fn watched(
     options: async_nats::ConnectOptions,
     state: watch::Sender<bool>,
     shared: Arc<Shared>,
-    told: SyncSender<Told>,
+    told: Sender<Told>,
     orders: &Orders,
 ) -> async_nats::ConnectOptions {
     let (servers, known) = (orders.login.servers.to_string(), AtomicBool::new(false));
@@ -371,21 +391,22 @@ fn watched(
                     shared.counters.reconnects.fetch_add(1, Ordering::Relaxed);
                 }
                 state.send_replace(true);
-                let _ = told.try_send(Told::Connected(true));
+                let _ = told.send(Told::Connected(true));
             }
             Event::Disconnected => {
                 state.send_replace(false);
-                let _ = told.try_send(Told::Connected(false));
+                let _ = told.send(Told::Connected(false));
             }
             Event::SlowConsumer(_) => {
+                shared.counters.heard.fetch_add(1, Ordering::Relaxed);
                 shared.counters.overruns.fetch_add(1, Ordering::Relaxed);
             }
             Event::ServerError(async_nats::ServerError::Other(what)) => {
-                let _ = told.try_send(Told::Trouble(what));
+                let _ = told.send(Told::Trouble(what));
             }
             // It does not come back after this.
             Event::Closed => {
-                let _ = told.try_send(Told::Ended(NatsError::Denied { servers: servers.clone() }));
+                let _ = told.send(Told::Ended(NatsError::Denied { servers: servers.clone() }));
             }
             _ => {}
         }

@@ -3,7 +3,8 @@
 use std::{
     sync::{
         Arc,
-        mpsc::{SyncSender, TrySendError},
+        atomic::Ordering,
+        mpsc::Sender,
     },
     time::Duration,
 };
@@ -14,11 +15,12 @@ use async_nats::jetstream::{
     context::GetStreamErrorKind,
     stream::{ConsumerError, Stream},
 };
+use fanfare_node::{QueuePlace, QueueRoom};
 use futures_util::StreamExt;
 use tokio::{sync::watch, time::sleep};
 
 use crate::{
-    connection::StreamOptions,
+    connection::{StreamOptions, is_for_group},
     error::{NatsError, innermost},
     letter::{Letter, Receipt, Told, age},
     shared::Shared,
@@ -41,10 +43,12 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 pub(crate) struct Intake {
     pub(crate) context: jetstream::Context,
     pub(crate) stream: StreamOptions,
-    pub(crate) pattern: Pattern,
+    pub(crate) patterns: Vec<Pattern>,
+    /// Which of them is fetched.
     pub(crate) number: usize,
+    pub(crate) room: QueueRoom,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) told: SyncSender<Told>,
+    pub(crate) told: Sender<Told>,
     pub(crate) states: watch::Receiver<bool>,
 }
 
@@ -74,14 +78,18 @@ impl Intake {
         }
     }
 
+    fn pattern(&self) -> &Pattern {
+        &self.patterns[self.number]
+    }
+
     /// The bridges' consumer, made if it is not there.
     async fn consumer(&self, stream: &Stream) -> Result<Consumer<pull::Config>, ConsumerError> {
         // One filter each: servers before 2.10 know no lists of them.
-        let hash = blake3::hash(self.pattern.as_str().as_bytes());
+        let hash = blake3::hash(self.pattern().as_str().as_bytes());
         let name = format!("{}-{}", self.stream.durable, &hash.to_hex()[..8]);
         let config = pull::Config {
             durable_name: Some(name.clone()),
-            filter_subject: self.pattern.as_str().to_owned(),
+            filter_subject: self.pattern().as_str().to_owned(),
             deliver_policy: DeliverPolicy::New,
             ack_wait: ACK_WAIT,
             max_ack_pending: PENDING_MAX,
@@ -104,7 +112,7 @@ impl Intake {
                 // It is gone: that is told already.
                 Err(_) if !*self.states.borrow() => {}
                 Err(why) if why != said => {
-                    let _ = self.told.try_send(Told::Trouble(why.clone()));
+                    let _ = self.told.send(Told::Trouble(why.clone()));
                     said = why;
                 }
                 Err(_) => {}
@@ -133,10 +141,17 @@ impl Intake {
                     let published =
                         message.info().map(|info| info.published.unix_timestamp_nanos());
                     let (message, receipt) = message.split();
-                    let mut letter = Letter::of(message, self.number);
+                    if !is_for_group(&self.patterns, self.number, &message.subject) {
+                        // Without it the message comes again.
+                        let _ = receipt.ack().await;
+                        continue;
+                    }
+                    let Some(place) = self.place(message.length).await else { return Ok(()) };
+                    self.shared.counters.heard.fetch_add(1, Ordering::Relaxed);
+                    let mut letter = Letter::of(message, place);
                     letter.age = published.map(age).unwrap_or_default();
                     letter.receipt = Some(Receipt(Box::new(receipt)));
-                    if !self.hand_over(Told::Letter(letter)).await {
+                    if self.told.send(Told::Letter(letter)).is_err() {
                         return Ok(());
                     }
                 }
@@ -146,16 +161,14 @@ impl Intake {
         }
     }
 
-    /// Waits until the bridge has room.
-    async fn hand_over(&self, mut told: Told) -> bool {
+    /// Waits until the bridge has room; `None` when it ends.
+    async fn place(&self, content: usize) -> Option<QueuePlace> {
         loop {
-            match self.told.try_send(told) {
-                Ok(()) => return true,
-                Err(TrySendError::Disconnected(_)) => return false,
-                Err(TrySendError::Full(back)) => told = back,
+            if let Some(place) = self.room.enter(content) {
+                return Some(place);
             }
             if self.shared.is_stopping() {
-                return false;
+                return None;
             }
             sleep(BUSY).await;
         }

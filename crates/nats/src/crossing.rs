@@ -10,15 +10,12 @@
 //!
 //! Who stands by leaves each message to others for a while, and drops it when one of them has carried it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use fanfare_node::proto::{Duration, Time};
 
 /// Marks remembered: 13,000 a second for the default window of 5 s, in about 8 MiB.
 const MARKS_MAX: usize = 65_536;
-/// Messages that wait while another bridge may carry them.
-const WAITING_MAX: usize = 1024;
-
 /// Where a message goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum To {
@@ -45,9 +42,44 @@ pub(crate) enum Often {
 #[derive(Debug)]
 struct Waiting<T> {
     due: Time,
-    to: To,
     mark: Mark,
     item: T,
+}
+
+/// What waits to go to one side, in its order.
+#[derive(Debug)]
+struct WaitingSide<T> {
+    items: BTreeMap<u64, Waiting<T>>,
+    marks: BTreeMap<Mark, BTreeSet<u64>>,
+    /// Not carried, since another bridge has, or since it came from there.
+    duplicates: u64,
+}
+
+impl<T> WaitingSide<T> {
+    fn new() -> Self {
+        Self { items: BTreeMap::new(), marks: BTreeMap::new(), duplicates: 0 }
+    }
+
+    fn put(&mut self, order: u64, waiting: Waiting<T>) {
+        self.marks.entry(waiting.mark.clone()).or_default().insert(order);
+        self.items.insert(order, waiting);
+    }
+
+    fn take(&mut self, order: u64) -> Option<T> {
+        let waiting = self.items.remove(&order)?;
+        if let Some(orders) = self.marks.get_mut(&waiting.mark) {
+            orders.remove(&order);
+            if orders.is_empty() {
+                self.marks.remove(&waiting.mark);
+            }
+        }
+        Some(waiting.item)
+    }
+
+    /// The first that bears this mark.
+    fn first_of(&self, mark: &Mark) -> Option<u64> {
+        self.marks.get(mark)?.first().copied()
+    }
 }
 
 /// What is remembered of a mark on its way to one side.
@@ -61,27 +93,52 @@ struct Seen {
     ahead: u32,
 }
 
-/// The machine.
+/// The machine. How much may wait, its owner says.
 #[derive(Debug)]
 pub(crate) struct Crossing<T> {
     window: Duration,
     standby: Duration,
     seen: BTreeMap<(To, Mark), Seen>,
     ages: VecDeque<(Time, (To, Mark))>,
-    waiting: VecDeque<Waiting<T>>,
-    /// Not carried, since another bridge has, or since it came from there.
-    pub(crate) duplicates: u64,
+    to_group: WaitingSide<T>,
+    to_nats: WaitingSide<T>,
+    arrivals: u64,
 }
 
 impl<T> Crossing<T> {
     /// Marks are remembered for `window`; nothing crosses before `standby`.
     pub(crate) fn new(window: Duration, standby: Duration) -> Self {
-        let (seen, ages, waiting) = (BTreeMap::new(), VecDeque::new(), VecDeque::new());
-        Self { window, standby, seen, ages, waiting, duplicates: 0 }
+        let (seen, ages) = (BTreeMap::new(), VecDeque::new());
+        let (to_group, to_nats) = (WaitingSide::new(), WaitingSide::new());
+        Self { window, standby, seen, ages, to_group, to_nats, arrivals: 0 }
     }
 
-    /// Something was heard that is to go `to` the other side. Gives back what there is no room for, and
-    /// what does not cross, as `Err`: room first.
+    fn side(&self, to: To) -> &WaitingSide<T> {
+        match to {
+            To::Group => &self.to_group,
+            To::Nats => &self.to_nats,
+        }
+    }
+
+    fn side_mut(&mut self, to: To) -> &mut WaitingSide<T> {
+        match to {
+            To::Group => &mut self.to_group,
+            To::Nats => &mut self.to_nats,
+        }
+    }
+
+    /// Not carried to a side, since another bridge has, or since it came from there.
+    pub(crate) fn duplicates(&self, to: To) -> u64 {
+        self.side(to).duplicates
+    }
+
+    /// One of these was told elsewhere.
+    pub(crate) fn count_duplicate(&mut self, to: To) {
+        self.side_mut(to).duplicates += 1;
+    }
+
+    /// Something was heard that is to go `to` the other side. Gives back what does not cross: another bridge
+    /// has carried it.
     pub(crate) fn on_heard(
         &mut self,
         now: Time,
@@ -89,36 +146,36 @@ impl<T> Crossing<T> {
         mark: Mark,
         often: Often,
         item: T,
-    ) -> Result<(), Kept<T>> {
+    ) -> Result<(), T> {
         self.forget(now);
-        if self.waiting.len() >= WAITING_MAX {
-            return Err(Kept::NoRoom(item));
-        }
         let seen = self.remember(now, (to, mark.clone()));
         let again = seen.heard && often == Often::Once;
         seen.heard = true;
         if seen.ahead > 0 || again {
             seen.ahead = seen.ahead.saturating_sub(1);
-            self.duplicates += 1;
-            return Err(Kept::Duplicate(item));
+            self.count_duplicate(to);
+            return Err(item);
         }
         seen.alone = seen.alone.saturating_add(1);
-        self.waiting.push_back(Waiting { due: now + self.standby, to, mark, item });
+        let (due, order) = (now + self.standby, self.arrivals);
+        self.arrivals += 1;
+        self.side_mut(to).put(order, Waiting { due, mark, item });
         Ok(())
     }
 
     /// Another bridge's copy was heard on side `to`. Gives what was to go there.
     pub(crate) fn on_carried(&mut self, now: Time, to: To, mark: Mark) -> Option<T> {
         self.forget(now);
-        self.duplicates += 1;
-        let place = self.waiting.iter().position(|one| one.to == to && one.mark == mark);
+        let place = self.side(to).first_of(&mark);
         let seen = self.remember(now, (to, mark));
         match (seen.alone, place) {
             (0, None) => seen.ahead = seen.ahead.saturating_add(1),
             // Also of one that was carried here, too.
             _ => seen.alone = seen.alone.saturating_sub(1),
         }
-        place.and_then(|place| self.waiting.remove(place)).map(|waiting| waiting.item)
+        let item = place.and_then(|place| self.side_mut(to).take(place))?;
+        self.count_duplicate(to);
+        Some(item)
     }
 
     fn remember(&mut self, now: Time, key: (To, Mark)) -> &mut Seen {
@@ -138,25 +195,21 @@ impl<T> Crossing<T> {
         }
     }
 
-    /// What crosses now, and to which side.
-    pub(crate) fn poll(&mut self, now: Time) -> Option<(To, T)> {
+    /// What crosses to a side now.
+    pub(crate) fn poll(&mut self, now: Time, to: To) -> Option<T> {
         // All wait equally long, so the first is due first.
-        if self.waiting.front().is_none_or(|first| first.due > now) {
+        let (order, first) = self.side(to).items.first_key_value()?;
+        if first.due > now {
             return None;
         }
-        self.waiting.pop_front().map(|waiting| (waiting.to, waiting.item))
+        let order = *order;
+        self.side_mut(to).take(order)
     }
 
-    pub(crate) fn next_timeout(&self) -> Option<Time> {
-        self.waiting.front().map(|first| first.due)
+    /// When something may go to a side.
+    pub(crate) fn next_timeout(&self, to: To) -> Option<Time> {
+        self.side(to).items.values().next().map(|first| first.due)
     }
-}
-
-/// What does not cross, and why.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Kept<T> {
-    Duplicate(T),
-    NoRoom(T),
 }
 
 #[cfg(test)]
@@ -170,7 +223,11 @@ mod tests {
         Crossing::new(Duration::from_secs(5), Duration::from_millis(standby))
     }
     fn crosses(crossing: &mut Crossing<&'static str>, ms: u64) -> Vec<(To, &'static str)> {
-        std::iter::from_fn(|| crossing.poll(at(ms))).collect()
+        let mut all = Vec::new();
+        for to in [To::Group, To::Nats] {
+            all.extend(std::iter::from_fn(|| crossing.poll(at(ms), to)).map(|item| (to, item)));
+        }
+        all
     }
     fn id(text: &str) -> Mark {
         Mark::Id(text.to_owned())
@@ -186,7 +243,7 @@ mod tests {
         assert_eq!(crosses(&mut bridge, 1), [(To::Group, "x"), (To::Group, "x")]);
         assert_eq!(bridge.on_heard(at(2), To::Group, id("a"), Often::Once, "a"), Ok(()));
         let again = bridge.on_heard(at(3), To::Group, id("a"), Often::Once, "a");
-        assert_eq!((again, bridge.duplicates), (Err(Kept::Duplicate("a")), 1));
+        assert_eq!((again, bridge.duplicates(To::Group)), (Err("a"), 1));
         // The other way it is another message.
         assert_eq!(bridge.on_heard(at(3), To::Nats, id("a"), Often::Once, "a"), Ok(()));
         assert_eq!(bridge.on_heard(at(5_002), To::Group, id("a"), Often::Once, "a"), Ok(()));
@@ -198,7 +255,7 @@ mod tests {
         bridge.on_heard(at(0), To::Nats, id("a"), Often::Once, "carried").unwrap();
         bridge.on_heard(at(10), To::Nats, id("b"), Often::Once, "left").unwrap();
         assert_eq!(bridge.on_carried(at(20), To::Nats, id("a")), Some("carried"));
-        assert_eq!(bridge.next_timeout(), Some(at(310)));
+        assert_eq!(bridge.next_timeout(To::Nats), Some(at(310)));
         assert_eq!(crosses(&mut bridge, 309), []);
         assert_eq!(crosses(&mut bridge, 310), [(To::Nats, "left")]);
     }
@@ -213,10 +270,10 @@ mod tests {
             (heard, bridge.on_carried(at(ms), To::Group, mark.clone()))
         };
         // The second copy is of the second message, and so on.
-        assert_eq!(hear(1, "first"), (Err(Kept::Duplicate("first")), None));
-        assert_eq!(hear(2, "second"), (Err(Kept::Duplicate("second")), None));
+        assert_eq!(hear(1, "first"), (Err("first"), None));
+        assert_eq!(hear(2, "second"), (Err("second"), None));
         let third = bridge.on_heard(at(3), To::Group, mark.clone(), Often::Always, "third");
-        assert_eq!(third, Err(Kept::Duplicate("third")));
+        assert_eq!(third, Err("third"));
         assert_eq!(bridge.on_heard(at(4), To::Group, mark, Often::Always, "fourth"), Ok(()));
         assert_eq!(crosses(&mut bridge, 304), [(To::Group, "fourth")]);
     }
@@ -232,16 +289,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_at_once_is_given_back_and_what_is_remembered_is_bounded() {
+    fn what_is_remembered_is_bounded_and_what_waits_is_counted_nowhere_else() {
         let mut bridge = crossing(300);
-        for n in 0..WAITING_MAX {
-            bridge.on_heard(at(0), To::Nats, Mark::Content(n as u64), Often::Always, "x").unwrap();
-        }
-        let more = bridge.on_heard(at(0), To::Nats, id("more"), Often::Once, "more");
-        assert_eq!(more, Err(Kept::NoRoom("more")));
         for n in 0..MARKS_MAX as u64 + 5 {
             bridge.on_carried(at(1), To::Group, Mark::Content(n));
         }
         assert!(bridge.seen.len() <= MARKS_MAX && bridge.ages.len() == bridge.seen.len());
+        assert_eq!(bridge.duplicates(To::Group), 0, "copies of what was not to go there");
+        for n in 0..10 {
+            bridge.on_heard(at(2), To::Nats, Mark::Content(n % 2), Often::Always, "x").unwrap();
+        }
+        for n in 0..10 {
+            bridge.on_carried(at(3), To::Nats, Mark::Content(n % 2)).unwrap();
+        }
+        assert_eq!((bridge.duplicates(To::Nats), crosses(&mut bridge, 400)), (10, vec![]));
+        assert!(bridge.to_nats.marks.is_empty());
     }
 }

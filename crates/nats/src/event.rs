@@ -2,31 +2,34 @@
 
 use std::fmt;
 
-use fanfare_node::group::{GroupError, GroupEvent};
+use fanfare_node::{
+    WayCounts,
+    group::{GroupError, GroupEvent, Losses},
+};
 
 use crate::error::NatsError;
 
 /// What has become of what was heard.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Crossed {
-    /// Messages of NATS that the group has taken.
-    pub to_group: u64,
-    /// Messages of the group that were given to NATS.
-    pub to_nats: u64,
-    /// Of these, acknowledged by the stream.
+    /// Messages of NATS, on their way to the group.
+    pub to_group: WayCounts,
+    /// Messages of the group, on their way to NATS.
+    pub to_nats: WayCounts,
+    /// Of those that NATS was given, acknowledged by the stream.
     pub acknowledged: u64,
     /// Attempts that were repeated.
     pub retried: u64,
-    /// What had been carried already, or came from there.
-    pub duplicates: u64,
-    /// What was too much at once, too long, refused, or has no topic.
-    pub dropped: u64,
-    /// What had waited until it was of no use.
-    pub expired: u64,
-    /// What waits for NATS.
-    pub waiting: u64,
     /// How often a server was found again.
     pub reconnects: u64,
+}
+
+impl Crossed {
+    /// With what the member could not give the bridge.
+    #[must_use]
+    pub fn with_losses(self, losses: Losses) -> Self {
+        Self { to_nats: self.to_nats.with_losses(losses), ..self }
+    }
 }
 
 /// Why something did not cross.

@@ -6,7 +6,10 @@ use std::{
 };
 
 use async_nats::{Message, jetstream};
-use fanfare_node::group::GroupEvent;
+use fanfare_node::{
+    QueuePlace,
+    group::{GroupError, GroupEvent},
+};
 
 use crate::{
     error::NatsError,
@@ -20,12 +23,12 @@ pub(crate) struct Letter {
     pub(crate) content: Vec<u8>,
     pub(crate) id: Option<String>,
     pub(crate) site: Option<String>,
-    /// Of which pattern, in the order given.
-    pub(crate) pattern: usize,
     /// How long ago the stream took it.
     pub(crate) age: Duration,
     /// To be told when the group has it.
     pub(crate) receipt: Option<Receipt>,
+    /// Its place among what waits for the group.
+    pub(crate) place: QueuePlace,
 }
 
 /// By which a stream knows that a message has arrived.
@@ -37,6 +40,14 @@ impl fmt::Debug for Receipt {
     }
 }
 
+/// What goes along with a message into the group.
+#[derive(Debug)]
+pub(crate) struct Passenger {
+    pub(crate) receipt: Option<Receipt>,
+    #[expect(dead_code, reason = "what counts is when it is dropped")]
+    pub(crate) place: QueuePlace,
+}
+
 /// What the bridge hears.
 #[derive(Debug)]
 pub(crate) enum Told {
@@ -44,6 +55,10 @@ pub(crate) enum Told {
     /// The member has ended.
     GroupEnded,
     Letter(Letter),
+    /// What was a letter was published, or was not.
+    Published(Passenger, Result<(), GroupError>),
+    /// There is room for what waits for NATS, again.
+    Room,
     /// Whether a server is there.
     Connected(bool),
     /// This has not been taken, and will not be.
@@ -64,7 +79,7 @@ pub(crate) enum Told {
 
 impl Letter {
     /// What is of use of a message.
-    pub(crate) fn of(message: Message, pattern: usize) -> Self {
+    pub(crate) fn of(message: Message, place: QueuePlace) -> Self {
         let header = |name: &str| {
             let value = message.headers.as_ref().and_then(|headers| headers.get(name));
             value.map(|value| value.as_str().to_owned())
@@ -74,9 +89,9 @@ impl Letter {
             site: header(SITE),
             subject: message.subject.to_string(),
             content: message.payload.to_vec(),
-            pattern,
             age: Duration::ZERO,
             receipt: None,
+            place,
         }
     }
 }

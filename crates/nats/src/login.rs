@@ -8,8 +8,11 @@ use crate::error::NatsError;
 
 /// Between attempts: as little as a server that restarts notices, as much as one that is gone needs.
 const RETRY_MAX: Duration = Duration::from_secs(5);
-/// Messages of a subscription that wait for this program.
-const SUBSCRIPTION_CAPACITY: usize = 4096;
+/// Messages of a subscription that wait in the client. It must never be full: what async-nats 0.51 drops then it tells
+/// by events of which 128 wait at most, so that nobody knows how many there were. It reads at most 128 times in a row
+/// before it lets others have their turn (tokio's budget of a task), 64 KiB at a time, and a message has 13 bytes at
+/// least (`MSG a 1 0` and two line ends): fewer than 650,000.
+const SUBSCRIPTION_CAPACITY: usize = 1 << 20;
 /// How often the server is asked whether it is there: after two of them without an answer the
 /// connection counts as lost.
 const PING: Duration = Duration::from_secs(10);

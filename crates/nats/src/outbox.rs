@@ -1,10 +1,11 @@
 //! What waits to go to NATS: while nobody is there, or more comes than goes.
 //!
-//! The oldest gives way: of what could not be told for long, the newest is worth most.
+//! The oldest gives way: of what could not be told for long, the newest is worth most. While a server is there, the
+//! bridge does not let it come so far: it takes no more of the group than fits here.
 
 use std::{collections::VecDeque, fmt};
 
-use fanfare_node::proto::Time;
+use fanfare_node::{QueueLimit, proto::Time};
 
 /// A message for NATS.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,13 +39,21 @@ impl fmt::Debug for Outbox {
 }
 
 impl Outbox {
-    pub(crate) fn new(messages_max: usize, bytes_max: usize) -> Self {
+    pub(crate) fn new(limit: QueueLimit) -> Self {
+        let messages_max = limit.messages;
+        let bytes_max = usize::try_from(limit.bytes).unwrap_or(usize::MAX);
         let queue = VecDeque::new();
         Self { messages_max, bytes_max, queue, bytes: 0, dropped: 0, expired: 0 }
     }
 
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.queue.len()
+    }
+
+    /// Whether one more would have others give way, or may.
+    pub(crate) fn is_full(&self) -> bool {
+        self.queue.len() >= self.messages_max || self.bytes >= self.bytes_max
     }
 
     /// Adds one behind the others.
@@ -103,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_oldest_give_way_by_number_and_by_bytes_and_are_counted() {
-        let mut outbox = Outbox::new(3, 1000);
+        let mut outbox = Outbox::new(QueueLimit { messages: 3, bytes: 1000 });
         ["a", "b", "c", "d"].into_iter().for_each(|id| outbox.push(parcel(id, 10, None)));
         assert_eq!((outbox.len(), outbox.dropped), (3, 1));
         outbox.push(parcel("e", 985, None));
@@ -115,7 +124,7 @@ mod tests {
 
     #[test]
     fn what_is_put_back_goes_first_in_its_order_and_what_has_expired_goes_nowhere() {
-        let mut outbox = Outbox::new(10, 1000);
+        let mut outbox = Outbox::new(QueueLimit { messages: 10, bytes: 1000 });
         ["a", "b"].into_iter().for_each(|id| outbox.push(parcel(id, 1, None)));
         outbox.push(parcel("late", 1, Some(5)));
         outbox.push(parcel("c", 1, Some(50)));

@@ -22,6 +22,8 @@ pub(crate) struct Counters {
     pub(crate) refused: AtomicU64,
     pub(crate) overruns: AtomicU64,
     pub(crate) reconnects: AtomicU64,
+    /// Messages of NATS that are for the group: those that have come, or that found no room in the client.
+    pub(crate) heard: AtomicU64,
 }
 
 /// What both threads have.
@@ -33,6 +35,10 @@ pub(crate) struct Shared {
     stopping: Notify,
     /// Bytes that the server takes in one message; 0 while it is not known.
     max_payload: AtomicU64,
+    /// A server is there.
+    there: AtomicBool,
+    /// Somebody waits for room in the outbox.
+    waited_for: AtomicBool,
     pub(crate) counters: Counters,
     zero: Instant,
 }
@@ -45,6 +51,8 @@ impl Shared {
             stop: AtomicBool::new(false),
             stopping: Notify::new(),
             max_payload: AtomicU64::new(0),
+            there: AtomicBool::new(false),
+            waited_for: AtomicBool::new(false),
             counters: Counters::default(),
             zero,
         }
@@ -57,6 +65,25 @@ impl Shared {
     pub(crate) fn push(&self, parcel: Parcel) {
         self.outbox().push(parcel);
         self.more.notify_one();
+    }
+
+    /// Whether what is for NATS has to wait where it is: more than may wait here would, of a server that is there
+    /// and takes it. Where none is there, the oldest gives way to the newest.
+    pub(crate) fn is_full(&self) -> bool {
+        let full = self.there.load(Ordering::SeqCst) && self.outbox().is_full();
+        if full {
+            self.waited_for.store(true, Ordering::SeqCst);
+        }
+        full
+    }
+
+    /// Some of the outbox was taken, or the server has gone. Gives whether somebody waited for that.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.waited_for.swap(false, Ordering::SeqCst)
+    }
+
+    pub(crate) fn set_there(&self, there: bool) {
+        self.there.store(there, Ordering::SeqCst);
     }
 
     pub(crate) fn now(&self) -> Time {

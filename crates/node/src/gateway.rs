@@ -9,11 +9,8 @@
 //! what these hear ([`Gateway::among`], [`Ear`]).
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
-    },
+    collections::BTreeMap,
+    sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     thread::JoinHandle,
     time::Duration,
 };
@@ -27,6 +24,7 @@ use fanfare_proto::NodeId;
 use crate::{
     clock::Clock,
     group::{Body, Group, GroupError, GroupEvent, GroupEvents, GroupHandle, Message, Watch},
+    group_writer::{GroupParcel, GroupWriter},
     join_error::JoinError,
 };
 
@@ -34,8 +32,6 @@ pub use fanfare_group::GatewayStats;
 
 /// Events that wait to be looked at.
 const HEARD: usize = 1024;
-/// Messages on their way into a group at once: what waits does so where the more urgent goes first.
-const AHEAD: usize = 4;
 
 /// What a gateway tells.
 #[derive(Debug)]
@@ -51,7 +47,7 @@ enum News {
     Event(GroupIndex, GroupEvent),
     Heard(GroupIndex, Box<Message>),
     /// A message was published, or was not.
-    Published(GroupIndex, Result<(), GroupError>),
+    Published(Way, Result<(), GroupError>),
     /// A member has ended, or the gateway is to.
     End,
 }
@@ -77,19 +73,14 @@ impl Ear {
     }
 }
 
-/// The thread that publishes in a group, as the caller's sees it.
-#[derive(Debug)]
-struct Writer {
-    crossings: SyncSender<ForwardedMessage<Body>>,
-    on_their_way: Arc<AtomicUsize>,
-    /// Its member has ended: what would go there waits, within the machine's bounds.
-    closed: bool,
-}
+/// From which group into which.
+type Way = (GroupIndex, GroupIndex);
 
-impl Writer {
-    fn has_room(&self) -> bool {
-        !self.closed && self.on_their_way.load(Ordering::Acquire) < AHEAD
-    }
+/// What the machine has let go, and the group has not taken.
+#[derive(Debug, Clone, Copy, Default)]
+struct Outcome {
+    on_their_way: u64,
+    refused: u64,
 }
 
 /// A gateway, running.
@@ -97,14 +88,14 @@ impl Writer {
 pub struct Gateway {
     machine: Machine<Body>,
     members: Vec<GroupHandle>,
-    writers: Vec<Writer>,
+    writers: Vec<GroupWriter<Way>>,
     clock: Clock,
     news: Receiver<News>,
     ears: Vec<Ear>,
     /// The members are its own, and end with it.
     owns: bool,
-    /// Messages that a group did not take.
-    refused: u64,
+    /// What has become of messages on their way into a group.
+    outcomes: BTreeMap<Way, Outcome>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -146,18 +137,17 @@ impl Gateway {
         for (number, member) in members.iter().enumerate() {
             let (side, news) = (GroupIndex(number as u8), sender.clone());
             ears.push(Ear { side, news: news.clone() });
-            let (crossings, to_publish) = sync_channel(AHEAD);
-            let on_their_way = Arc::new(AtomicUsize::new(0));
-            let (member, count) = (member.clone(), on_their_way.clone());
-            let publish = move || publish_all(side, &member, &to_publish, &count, &news);
-            threads.push(spawn("fanfare-gateway", publish)?);
-            writers.push(Writer { crossings, on_their_way, closed: false });
+            let told = move |way, published| news.send(News::Published(way, published)).is_ok();
+            // The more urgent must not wait for who lags behind.
+            let (writer, thread) = GroupWriter::start(member.clone(), Watch::Nothing, told)?;
+            threads.push(thread);
+            writers.push(writer);
         }
         let clock = Clock::start();
         let nodes: Vec<NodeId> = members.iter().map(GroupHandle::id).collect();
         let machine = Machine::new(clock.now(), &nodes, routes, config, seed);
-        let (owns, refused) = (false, 0);
-        Ok(Self { machine, members, writers, clock, news, ears, owns, refused, threads })
+        let (owns, outcomes) = (false, BTreeMap::new());
+        Ok(Self { machine, members, writers, clock, news, ears, owns, outcomes, threads })
     }
 
     /// What its member in a group has to subscribe to for it.
@@ -188,13 +178,20 @@ impl Gateway {
     /// What came of messages from one group into another.
     #[must_use]
     pub fn stats(&self, from: GroupIndex, to: GroupIndex) -> GatewayStats {
-        self.machine.stats(from, to)
+        let stats = self.machine.stats(from, to);
+        let outcome = self.outcomes.get(&(from, to)).copied().unwrap_or_default();
+        GatewayStats {
+            carried: stats.carried - outcome.on_their_way - outcome.refused,
+            dropped: stats.dropped + outcome.refused,
+            waiting: stats.waiting + outcome.on_their_way,
+            ..stats
+        }
     }
 
     /// Messages that a group did not take.
     #[must_use]
     pub fn refused(&self) -> u64 {
-        self.refused
+        self.outcomes.values().map(|outcome| outcome.refused).sum()
     }
 
     /// Works for up to `timeout`; gives what is to be told.
@@ -217,16 +214,21 @@ impl Gateway {
                     News::Event(side, GroupEvent::Message(message)) | News::Heard(side, message),
                 ) => self.on_message(side, &message),
                 Ok(News::Event(side, event)) => return Ok(GatewayEvent::Group(side, event)),
-                Ok(News::Published(_, Ok(()))) | Err(RecvTimeoutError::Timeout) => {}
-                Ok(News::Published(side, Err(error))) => {
-                    self.refused += 1;
+                Ok(News::Published(way, published)) => {
+                    let outcome = self.outcomes.entry(way).or_default();
+                    outcome.on_their_way -= 1;
+                    let Err(error) = published else { continue };
+                    outcome.refused += 1;
+                    let (_, side) = way;
                     if let (GroupError::Ended, Some(writer)) =
                         (&error, self.writers.get_mut(usize::from(side.0)))
                     {
-                        writer.closed = true;
+                        // What would go there waits, within the machine's bounds.
+                        writer.close();
                     }
                     return Ok(GatewayEvent::NotPublished(side, error));
                 }
+                Err(RecvTimeoutError::Timeout) => {}
                 Ok(News::End) | Err(RecvTimeoutError::Disconnected) => {
                     return Err(RecvTimeoutError::Disconnected);
                 }
@@ -242,14 +244,14 @@ impl Gateway {
     }
 
     fn carry(&mut self) {
-        let Self { machine, writers, clock, .. } = self;
+        let Self { machine, writers, clock, outcomes, .. } = self;
         let writer = |side: GroupIndex| writers.get(usize::from(side.0));
-        let has_room = |side: GroupIndex| writer(side).is_some_and(Writer::has_room);
+        let has_room = |side: GroupIndex| writer(side).is_some_and(GroupWriter::has_room);
         while let Some(crossing) = machine.poll(clock.now(), has_room) {
-            if let Some(writer) = writer(crossing.to) {
-                writer.on_their_way.fetch_add(1, Ordering::AcqRel);
-                // It has room for what was counted; without its thread the member has ended.
-                let _ = writer.crossings.try_send(crossing);
+            let ForwardedMessage { from, to, topic, options, body, .. } = crossing;
+            if let Some(writer) = writer(to) {
+                outcomes.entry((from, to)).or_default().on_their_way += 1;
+                writer.put(GroupParcel { topic, options, body, token: (from, to) });
             }
         }
     }
@@ -284,21 +286,4 @@ fn pass_on(side: GroupIndex, events: &GroupEvents, news: &SyncSender<News>) {
     }
     // Nobody needs to know who has gone.
     let _ = news.send(News::End);
-}
-
-/// Publishes in a group what comes from the others.
-fn publish_all(
-    side: GroupIndex,
-    member: &GroupHandle,
-    crossings: &Receiver<ForwardedMessage<Body>>,
-    on_their_way: &AtomicUsize,
-    news: &SyncSender<News>,
-) {
-    while let Ok(ForwardedMessage { topic, options, body, .. }) = crossings.recv() {
-        let published = member.publish(topic, body, options, Watch::Nothing).map(|_| ());
-        on_their_way.fetch_sub(1, Ordering::AcqRel);
-        if news.send(News::Published(side, published)).is_err() {
-            return;
-        }
-    }
 }

@@ -16,6 +16,7 @@
 //! - [`Network`]: where a node takes part and how it behaves there; [`JoinError`]: what stands
 //!   against it; `opening`: its interface and sockets; `segment`: how long segments are
 //! - [`group`]: topics and messages; [`gateway`]: between groups; [`bridge`]: to plain UDP multicast
+//! - [`QueueRoom`], [`GroupWriter`], [`WayCounts`]: what bridges and gateways share
 //! - [`stream`]: bytes without an end, written and read like a pipe's
 //! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `fanout`, `reach`, `waker`,
 //!   `moderation`, `reading`, `outbox`, `outgoing`, `chance`, `test_drop`: its parts; `sealed`: between
@@ -31,6 +32,7 @@ pub mod engine;
 mod fanout;
 pub mod gateway;
 pub mod group;
+mod group_writer;
 
 mod join_error;
 mod moderation;
@@ -38,6 +40,7 @@ mod network;
 mod outbox;
 mod outgoing;
 mod path_mtu;
+mod queue_room;
 mod reach;
 mod reading;
 mod sealed;
@@ -47,6 +50,7 @@ mod stopper;
 pub mod stream;
 mod test_drop;
 mod waker;
+mod way_counts;
 
 pub use chance::random;
 pub use chance::random_id;
@@ -63,9 +67,12 @@ pub use fanfare_udp::{
     GroupSpec, GroupSpecError, Interface, OpenError, has_only_ipv6, interfaces, scoped_host,
 };
 pub use fanfare_wire::FieldSize;
+pub use group_writer::{GroupParcel, GroupWriter};
 pub use join_error::JoinError;
 pub use network::Network;
 pub use outbox::Outbox;
+pub use queue_room::{QueueLimit, QueuePlace, QueueRoom};
 pub use sealed::{KeySource, Keys, Sealed};
 pub use stopper::Stopper;
 pub use waker::Waker;
+pub use way_counts::WayCounts;

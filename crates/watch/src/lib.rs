@@ -7,6 +7,7 @@
 //! - `transfer`: one transfer, made of the lines of `--json`: how far each receiver is, and why it is late
 //! - `group`: one group, as its monitor knows it
 //! - `page`: the server with a transfer behind it, as `fanfare send --watch` uses it
+//! - `crossing_page`: what bridges have carried, as metrics
 //! - `http`: the server: requests, who may ask, streams; `assets`: the page's files
 //! - `evidence`: what sensors tell, and advice made of it
 //! - `past`: documents of the last minutes, for replay; `history`: numbers of the last thirty days
@@ -16,6 +17,7 @@
 mod assets;
 mod board;
 pub mod client;
+mod crossing_page;
 pub mod evidence;
 mod exposition;
 pub mod group;
@@ -28,6 +30,7 @@ pub mod terminal;
 pub mod transfer;
 
 pub use board::Board;
+pub use crossing_page::CrossingPage;
 pub use http::{Access, ListenError, PageFile, Pages, Server};
 pub use page::TransferPage;
 pub use patch::{apply, patch};

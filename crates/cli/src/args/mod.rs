@@ -29,4 +29,4 @@ pub(crate) mod signing;
 pub(crate) mod socket;
 mod start;
 mod streams;
-mod watch;
+pub(crate) mod watch;

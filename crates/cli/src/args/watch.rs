@@ -50,7 +50,7 @@ impl WatchArgs {
 }
 
 /// Where a page is wanted, and whether there and nowhere else.
-pub(super) fn page_at(option: &str, text: &str) -> Result<(SocketAddr, bool), Failure> {
+pub(crate) fn page_at(option: &str, text: &str) -> Result<(SocketAddr, bool), Failure> {
     let is_given = !text.is_empty();
     let text = if is_given { text } else { ADDRESS };
     let address = text.parse().map_err(|_| {

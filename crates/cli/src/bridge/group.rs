@@ -9,17 +9,25 @@ use fanfare_local::topics;
 use fanfare_node::{
     gateway::{Gateway, GatewayEvent},
     group::{Group, GroupEvent},
-    messaging::{Filter, GroupIndex, Route},
+    QueueLimit,
+    messaging::{Filter, GatewayConfig, GroupIndex, Route},
     proto::Bitrate,
 };
 
-use super::times::{EXITS, POLL};
+use super::{
+    metrics::MetricsArgs,
+    queue::QueueArgs,
+    times::{EXITS, POLL},
+};
 use crate::{
     args::{
         group::MemberArgs,
         network::{GROUP, NetArgs},
     },
-    group::{events, gateway},
+    group::{
+        events,
+        gateway::{self, GatewayReporter},
+    },
 };
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, interrupt, units};
 
@@ -94,6 +102,10 @@ pub(crate) struct GroupArgs {
     /// How long to listen at first, to learn what the groups have already
     #[arg(long, default_value = gateway_options::LEARN, value_name = "TIME", help_heading = "Several gateways", hide_short_help = true)]
     learn: String,
+    #[command(flatten)]
+    queue: QueueArgs,
+    #[command(flatten)]
+    metrics: MetricsArgs,
     #[command(flatten)]
     member: MemberArgs,
     #[command(flatten)]
@@ -217,7 +229,10 @@ fn route((from, to): (GroupIndex, GroupIndex), filters: Vec<Filter>, rate: Bitra
 pub(super) fn bridge(args: &GroupArgs, output: &Output) -> Result<Exit, Failure> {
     let (there, routes) = (args.there()?, args.routes()?);
     let times = gateway_options::times(&args.standby, &args.learn)?;
+    let QueueLimit { messages: queue_messages, bytes: queue_bytes } = args.queue.limit()?;
+    let times = GatewayConfig { queue_messages, queue_bytes, ..times };
     let dirs = args.cache_dirs()?;
+    let metrics = args.metrics.open(output)?;
     gateway_options::remembers(args.net.node_id(), args.member.is_durable())?;
     let mut groups = Vec::new();
     for (net, dir) in [&args.net].into_iter().chain(&there).zip(dirs) {
@@ -232,17 +247,23 @@ pub(super) fn bridge(args: &GroupArgs, output: &Output) -> Result<Exit, Failure>
     gateway.subscribe()?;
     groups.iter().for_each(|group| interrupt::stop_on_interrupt(group.stopper()));
     groups.iter().for_each(|group| events::show_start(group, "gateway in", output));
+    let names: Vec<String> = groups.iter().map(|group| group.address().to_string()).collect();
+    let (mut reporter, mut missed) = (GatewayReporter::new(true, metrics), 0);
     loop {
         match gateway.next_event(POLL) {
-            Ok(event) => show(event, &groups, output),
+            Ok(event) => {
+                missed += gateway::missed(&event);
+                show(event, &groups, output);
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
+        reporter.look(|| gateway::line(&gateway, &names, missed), output);
     }
-    Ok(conclude(gateway, groups, output))
+    Ok(conclude(gateway, groups, missed, output))
 }
 
-fn conclude(gateway: Gateway, groups: Vec<Group>, output: &Output) -> Exit {
+fn conclude(gateway: Gateway, groups: Vec<Group>, missed: u64, output: &Output) -> Exit {
     let others = || (1..groups.len()).map(|other| GroupIndex(other as u8));
     let to = Way::from(gateway::total(&gateway, others().map(|other| (HERE, other))));
     let back = Way::from(gateway::total(&gateway, others().map(|other| (other, HERE))));
@@ -259,7 +280,8 @@ fn conclude(gateway: Gateway, groups: Vec<Group>, output: &Output) -> Exit {
         gateway::show(&format!("{} to {}", line.from, line.to), &line.way, output);
     }
     if output.is_json() {
-        output.event(&Line::gateway_result(Exit::Interrupted as u8, (to, back), ways, refused));
+        let exit = Exit::Interrupted as u8;
+        output.event(&Line::gateway_result(exit, (to, back), ways, refused, missed));
     }
     Exit::Interrupted
 }

@@ -1,14 +1,17 @@
 //! `fanfare bridge`: between a group and another, or what is not Fanfare.
 //!
 //! - `group`: another group; `udp`: plain UDP multicast; `nats`: NATS, `nats_login`: how to come in there
+//! - `queue`, `metrics`, `times`: what they share
 
 mod group;
+pub(crate) mod metrics;
 #[cfg(feature = "nats")]
 mod nats;
 #[cfg(feature = "nats")]
 mod nats_login;
 #[cfg(not(feature = "nats"))]
 mod nats_missing;
+mod queue;
 mod times;
 mod udp;
 

@@ -3,7 +3,7 @@
 use std::sync::mpsc::RecvTimeoutError;
 
 use clap::Args;
-use fanfare_json::{Broker, Line, ResultLine};
+use fanfare_json::{Broker, CrossingWay, Line, ResultLine};
 use fanfare_local::topics;
 use fanfare_nats::{
     Bridge, BridgeEvent, BridgeOptions, Crossed, NatsError, Pattern, Refusal, StreamOptions,
@@ -13,6 +13,8 @@ use fanfare_node::{group::GroupEvent, messaging::Filter};
 
 use super::{
     nats_login::LoginArgs,
+    metrics::MetricsArgs,
+    queue::{self, CrossingReporter, QueueArgs},
     times::{POLL, Times},
 };
 use crate::{
@@ -120,24 +122,10 @@ pub(crate) struct NatsArgs {
         hide_short_help = true
     )]
     expiry: String,
-    /// How many messages may wait for NATS; then the oldest are dropped
-    #[arg(
-        long,
-        default_value = "10000",
-        value_name = "N",
-        help_heading = "Subjects and streams",
-        hide_short_help = true
-    )]
-    queue: usize,
-    /// How many bytes may wait for NATS
-    #[arg(
-        long,
-        default_value = "64MiB",
-        value_name = "SIZE",
-        help_heading = "Subjects and streams",
-        hide_short_help = true
-    )]
-    queue_bytes: String,
+    #[command(flatten)]
+    queue: QueueArgs,
+    #[command(flatten)]
+    metrics: MetricsArgs,
     #[command(flatten)]
     times: Times,
     #[command(flatten)]
@@ -160,7 +148,6 @@ impl NatsArgs {
             None => self.net.group()?.group.to_string(),
         };
         let (window, standby) = self.times.read()?;
-        let queue_bytes = units::bytes("queue bytes", &self.queue_bytes)?;
         Ok(BridgeOptions {
             login: self.login.login()?,
             subjects,
@@ -172,7 +159,7 @@ impl NatsArgs {
             expiry: units::expiry(&self.expiry)?,
             window,
             standby,
-            queue: (self.queue, usize::try_from(queue_bytes).unwrap_or(usize::MAX)),
+            queue: self.queue.limit()?,
         })
     }
 
@@ -261,18 +248,22 @@ fn nats_failure(error: &NatsError) -> Failure {
 pub(super) fn bridge(args: &NatsArgs, output: &Output) -> Result<Exit, Failure> {
     let options = args.options()?;
     let servers = options.login.servers.to_string();
+    let is_stream = options.stream.is_some();
+    let metrics = args.metrics.open(output)?;
     let mut group = args.member.join(&args.net, |_| {})?;
     let mut bridge = Bridge::open(&mut group, options).map_err(|error| nats_failure(&error))?;
     bridge.subscribe()?;
     interrupt::stop_on_interrupt(group.stopper());
     events::show_start(&group, "bridging", output);
+    let mut reporter = CrossingReporter::new(metrics);
     let ended = loop {
         match bridge.next_event(POLL) {
             Ok(BridgeEvent::Ended(error)) => break Some(error),
-            Ok(event) => show(event, &servers, output),
+            Ok(event) => show(event, &servers, is_stream, output),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break None,
         }
+        reporter.look(|| ways(bridge.crossed().with_losses(bridge.losses())), output);
     };
     let exit = match ended {
         Some(error) => {
@@ -283,43 +274,46 @@ pub(super) fn bridge(args: &NatsArgs, output: &Output) -> Result<Exit, Failure> 
         None => Exit::Interrupted,
     };
     let crossed = bridge.close();
-    drop(group);
+    let crossed = crossed.with_losses(group.leave().losses);
     conclude(crossed, exit, output);
     Ok(exit)
 }
 
+fn ways(crossed: Crossed) -> [CrossingWay; 2] {
+    let (group, nats) = ("the group", "NATS");
+    [
+        CrossingWay::of(nats, group, crossed.to_group),
+        CrossingWay::of(group, nats, crossed.to_nats),
+    ]
+}
+
 fn conclude(crossed: Crossed, exit: Exit, output: &Output) {
-    output.text(&format!(
-        "{} messages to the group, {} to NATS, {} wait for it; {} duplicates, {} dropped, {} expired",
-        crossed.to_group,
-        crossed.to_nats,
-        crossed.waiting,
-        crossed.duplicates,
-        crossed.dropped,
-        crossed.expired
-    ));
+    ways(crossed).iter().for_each(|way| output.text(&queue::shown(way)));
     if output.is_json() {
         output.event(&result_line(exit as u8, crossed));
     }
 }
 
 fn result_line(exit: u8, crossed: Crossed) -> Line {
+    let Crossed { to_group, to_nats, acknowledged, retried, reconnects } = crossed;
+    let ways = ways(crossed);
     Line::Result(Box::new(ResultLine::Nats {
         ok: exit == 0,
         exit,
-        to_group: crossed.to_group,
-        to_nats: crossed.to_nats,
-        acknowledged: crossed.acknowledged,
-        retried: crossed.retried,
-        duplicates: crossed.duplicates,
-        dropped: crossed.dropped,
-        expired: crossed.expired,
-        waiting: crossed.waiting,
-        reconnects: crossed.reconnects,
+        to_group: to_group.carried,
+        to_nats: to_nats.carried,
+        acknowledged,
+        retried,
+        duplicates: to_group.duplicates + to_nats.duplicates,
+        dropped: ways.iter().map(CrossingWay::lost).sum(),
+        expired: to_group.expired + to_nats.expired,
+        waiting: to_nats.waiting,
+        reconnects,
+        ways: ways.into(),
     }))
 }
 
-fn show(event: BridgeEvent, servers: &str, output: &Output) {
+fn show(event: BridgeEvent, servers: &str, is_stream: bool, output: &Output) {
     match event {
         BridgeEvent::Group(GroupEvent::Sent { .. }) => {}
         BridgeEvent::Group(event) => {
@@ -328,7 +322,11 @@ fn show(event: BridgeEvent, servers: &str, output: &Output) {
         BridgeEvent::Connected(there) => {
             let (state, text) = match there {
                 true => ("connected", "is there"),
-                false => ("lost", "does not answer; messages wait for it"),
+                false if is_stream => ("lost", "does not answer; messages wait for it"),
+                false => (
+                    "lost",
+                    "does not answer; messages wait for it. What is published there now does not come",
+                ),
             };
             output.text(&format!("nats ({servers}): {text}"));
             let (servers, state) = (servers.to_owned(), state.to_owned());

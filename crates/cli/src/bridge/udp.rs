@@ -3,14 +3,18 @@
 use std::{net::SocketAddr, sync::mpsc::RecvTimeoutError};
 
 use clap::{Args, ValueEnum};
-use fanfare_json::Line;
+use fanfare_json::{CrossingWay, Line};
 use fanfare_local::topics;
 use fanfare_node::{
     bridge::{Bridge, BridgeEvent, BridgeOptions, Crossed},
     group::GroupEvent,
 };
 
-use super::times::{EXITS, POLL, Times};
+use super::{
+    metrics::MetricsArgs,
+    queue::{self, CrossingReporter, QueueArgs},
+    times::{EXITS, POLL, Times},
+};
 use crate::{
     args::{
         group::MemberArgs,
@@ -84,6 +88,10 @@ pub(crate) struct UdpArgs {
     )]
     datagram_max: String,
     #[command(flatten)]
+    queue: QueueArgs,
+    #[command(flatten)]
+    metrics: MetricsArgs,
+    #[command(flatten)]
     times: Times,
     #[command(flatten)]
     member: MemberArgs,
@@ -140,6 +148,7 @@ impl UdpArgs {
             datagram_max: datagram_max as usize,
             window,
             standby,
+            queue: self.queue.limit()?,
         })
     }
 }
@@ -158,33 +167,38 @@ fn plain_group(text: &str) -> Result<SocketAddr, Failure> {
 
 pub(super) fn bridge(args: &UdpArgs, output: &Output) -> Result<Exit, Failure> {
     let options = args.options()?;
+    let metrics = args.metrics.open(output)?;
     let mut group = args.member.join(&args.net, |_| {})?;
     let mut bridge = Bridge::open(&mut group, options.clone())?;
     bridge.subscribe()?;
     interrupt::stop_on_interrupt(group.stopper());
     events::show_start(&group, "bridging", output);
     output.text(&format!("with {} under topic {}", options.plain, options.topic));
+    let mut reporter = CrossingReporter::new(metrics);
     loop {
         match bridge.next_event(POLL) {
             Ok(event) => show(event, &options, output),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
+        reporter.look(|| ways(bridge.crossed().with_losses(bridge.losses())), output);
     }
     let crossed = bridge.crossed();
     drop(bridge);
-    drop(group);
-    conclude(crossed, output)
+    let losses = group.leave().losses;
+    conclude(ways(crossed.with_losses(losses)), output)
 }
 
-fn conclude(crossed: Crossed, output: &Output) -> Result<Exit, Failure> {
-    let Crossed { to_group, to_plain, duplicates, dropped } = crossed;
-    output.text(&format!(
-        "{to_group} datagrams to the group, {to_plain} messages to the plain side; {duplicates} \
-         duplicates, {dropped} dropped"
-    ));
+fn ways(crossed: Crossed) -> [CrossingWay; 2] {
+    let Crossed { to_group, to_plain } = crossed;
+    let (group, plain) = ("the group", "the plain side");
+    [CrossingWay::of(plain, group, to_group), CrossingWay::of(group, plain, to_plain)]
+}
+
+fn conclude(ways: [CrossingWay; 2], output: &Output) -> Result<Exit, Failure> {
+    ways.iter().for_each(|way| output.text(&queue::shown(way)));
     if output.is_json() {
-        output.event(&Line::bridge_result(Exit::Interrupted as u8, crossed));
+        output.event(&Line::bridge_result(Exit::Interrupted as u8, ways));
     }
     Ok(Exit::Interrupted)
 }

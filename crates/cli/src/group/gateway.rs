@@ -1,12 +1,89 @@
 //! What is said of gateways, those of `bridge group` and those of `node`.
 
-use fanfare_json::{Way, WayLine};
+use std::time::{Duration, Instant};
+
+use fanfare_json::{GatewayLine, Line, Way, WayLine};
 use fanfare_node::{
-    gateway::{Gateway, GatewayStats},
+    gateway::{Gateway, GatewayEvent, GatewayStats},
+    group::GroupEvent,
     messaging::GroupIndex,
+    proto::Time,
 };
 
+use super::drop_notice::DropNotice;
+use crate::bridge::metrics::CrossingMetrics;
 use fanfare_command::{Output, units};
+
+/// How often the counters are looked at: who drops is told of it within a second.
+const LOOK: Duration = Duration::from_millis(200);
+/// How often `--json` has them while they change.
+const TELL: Duration = Duration::from_secs(1);
+
+/// Tells what a gateway drops, and how far it is.
+pub(crate) struct GatewayReporter {
+    begun: Instant,
+    looked: Option<Instant>,
+    told: Option<Instant>,
+    notice: DropNotice,
+    /// `--json` has the counters while they change.
+    tells: bool,
+    last: Option<GatewayLine>,
+    metrics: CrossingMetrics,
+}
+
+impl GatewayReporter {
+    /// `tells`: `--json` has the counters while they change.
+    pub(crate) fn new(tells: bool, metrics: CrossingMetrics) -> Self {
+        let (notice, last) = (DropNotice::default(), None);
+        Self { begun: Instant::now(), looked: None, told: None, notice, tells, last, metrics }
+    }
+
+    /// Looks at the counters, if they were not looked at just now.
+    pub(crate) fn look(&mut self, line: impl FnOnce() -> GatewayLine, output: &Output) {
+        if self.looked.is_some_and(|at| at.elapsed() < LOOK) {
+            return;
+        }
+        self.looked = Some(Instant::now());
+        let line = line();
+        self.metrics.show(&line.ways);
+        // What a group did not take is told of by itself.
+        let dropped: u64 = line.ways.iter().map(|way| way.way.dropped).sum();
+        let dropped = dropped.saturating_sub(line.refused);
+        let new = self.notice.on_count(Time::ZERO + self.begun.elapsed(), dropped);
+        let most = line.ways.iter().max_by_key(|way| way.way.dropped);
+        if let (Some(new), Some(WayLine { from, to, way })) = (new, most) {
+            let Way { dropped, heard, waiting, .. } = way;
+            let text = format!(
+                "{new} messages were dropped on their way between groups. From {from} to {to}: {dropped} \
+                 of {heard} so far; {waiting} wait. Raise the rate into {to}, or the queue"
+            );
+            output.warn("messages.dropped", text);
+        }
+        let is_new = self.last.as_ref() != Some(&line);
+        if is_new && self.told.is_none_or(|at| at.elapsed() >= TELL) {
+            self.told = Some(Instant::now());
+            if self.tells && output.is_json() {
+                output.event(&Line::Gateway(line.clone()));
+            }
+            self.last = Some(line);
+        }
+    }
+}
+
+/// How far a gateway is, between sides that are called so.
+pub(crate) fn line(gateway: &Gateway, names: &[String], missed: u64) -> GatewayLine {
+    let (groups, ways) = (names.to_vec(), ways(gateway, names));
+    GatewayLine { groups, refused: gateway.refused(), missed, ways }
+}
+
+/// Messages that were gone from a group before the gateway could take them.
+pub(crate) fn missed(event: &GatewayEvent) -> u64 {
+    match event {
+        GatewayEvent::Group(_, GroupEvent::Dropped(gap)) => gap.messages,
+        GatewayEvent::Group(_, GroupEvent::Lost { .. }) => 1,
+        _ => 0,
+    }
+}
 
 /// What came of all that crossed between sides that are called so.
 pub(crate) fn ways(gateway: &Gateway, names: &[String]) -> Vec<WayLine> {
@@ -26,6 +103,7 @@ pub(crate) fn total(
 ) -> GatewayStats {
     ways.map(|(from, to)| gateway.stats(from, to)).fold(GatewayStats::default(), |all, one| {
         GatewayStats {
+            heard: all.heard + one.heard,
             carried: all.carried + one.carried,
             bytes: all.bytes + one.bytes,
             left: all.left + one.left,
@@ -43,8 +121,9 @@ pub(crate) fn total(
 /// What came of it, for people.
 pub(crate) fn show(name: &str, way: &Way, output: &Output) {
     output.text(&format!(
-        "{name}: {} messages ({}) carried, {} left to other gateways, {} carried twice; {} expired, {} \
+        "{name}: {} messages heard, {} ({}) carried, {} left to other gateways, {} carried twice; {} expired, {} \
          replaced, {} dropped, {} waited at the end",
+        way.heard,
         way.carried,
         units::size(way.bytes),
         way.left,

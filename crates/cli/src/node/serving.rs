@@ -2,9 +2,9 @@
 
 use std::{
     path::Path,
-    sync::mpsc::RecvTimeoutError,
+    sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     thread::{self, Scope, ScopedJoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use fanfare_config::{GatewayPlan, gateway_options};
@@ -14,11 +14,17 @@ use fanfare_node::{
     gateway::{Ear, Gateway, GatewayEvent},
     group::{Group, GroupEvent, GroupEvents, GroupHandle},
     messaging::{GroupIndex, Subscription},
+    proto::Time,
 };
 
 use super::plan::{GroupPlan, NodePlan, clashes, same};
 use crate::{
-    group::{events, gateway},
+    bridge::metrics::CrossingMetrics,
+    group::{
+        drop_notice::DropNotice,
+        events,
+        gateway::{self, GatewayReporter},
+    },
     monitor::ask::Answers,
     monitoring::{self, MonitorPlan},
 };
@@ -51,8 +57,7 @@ struct Carrier {
 
 impl Carrier {
     fn line(&self) -> GatewayLine {
-        let (groups, ways) = (self.names.clone(), gateway::ways(&self.gateway, &self.names));
-        GatewayLine { groups, refused: self.gateway.refused(), ways }
+        gateway::line(&self.gateway, &self.names, 0)
     }
 }
 
@@ -85,12 +90,17 @@ fn serve(plan: NodePlan, output: &Output) -> Result<Exit, Failure> {
                 scope.spawn(move || follow(place, answers, &events, server, output))
             })
             .collect();
+        let (running, ended) = sync_channel(0);
+        let looked_after: Vec<(GroupHandle, &Output)> =
+            members.iter().map(|member| (member.group.handle(), &member.output)).collect();
+        scope.spawn(move || watch_drops(&looked_after, &ended));
         let begun = begin(&socket, &gateways, &members, &server, output, scope);
         if begun.is_err() {
             members.iter().for_each(|member| member.group.stopper().stop());
         }
         // A panic in a thread has said so already; the other groups go on.
         followed.into_iter().for_each(|thread| drop(thread.join()));
+        drop::<SyncSender<()>>(running);
         begun.map(|ears| ears.iter().for_each(Ear::close))
     });
     server::close(&socket);
@@ -214,7 +224,8 @@ fn follow(
                 answers.on_question(&message);
             }
             GroupEvent::Message(message) => server.hand_out(place, message),
-            GroupEvent::Dropped(gap) if server.tell_gap(place, &gap) => {}
+            // Told to whom it concerns; what the node says of it, `watch_drops` says.
+            GroupEvent::Dropped(gap) => _ = server.tell_gap(place, &gap),
             // What says that there is room for more: to clients only what they asked for is said.
             GroupEvent::Sent { key } => output.event(&Line::Sent(Sent { id: key.object.0 })),
             event => {
@@ -228,8 +239,31 @@ fn follow(
     }
 }
 
+/// Says when messages of a group are gone before programs and gateways have taken them: a program that does not read
+/// is told of it no sooner than it reads again.
+fn watch_drops(members: &[(GroupHandle, &Output)], ended: &Receiver<()>) {
+    let begun = Instant::now();
+    let mut notices = vec![DropNotice::default(); members.len()];
+    while ended.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+        let now = Time::ZERO + begun.elapsed();
+        for ((group, output), notice) in members.iter().zip(&mut notices) {
+            // One that has ended has said so.
+            let Ok(status) = group.status() else { continue };
+            let dropped = status.losses.dropped;
+            if let Some(new) = notice.on_count(now, dropped) {
+                let text = format!(
+                    "{new} messages were gone from the cache before programs took them ({dropped} so \
+                     far). Let them read faster, or raise --cache and --keep"
+                );
+                output.warn("messages.dropped", text);
+            }
+        }
+    }
+}
+
 /// Carries between groups until it is told to end.
 fn carry(mut carrier: Carrier, server: &Server, output: &Output) {
+    let mut reporter = GatewayReporter::new(false, CrossingMetrics::none());
     loop {
         match carrier.gateway.next_event(POLL) {
             Ok(GatewayEvent::NotPublished(side, why)) => {
@@ -239,7 +273,9 @@ fn carry(mut carrier: Carrier, server: &Server, output: &Output) {
             Ok(GatewayEvent::Group(..)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        server.set_gateway(&carrier.line());
+        let mut line = None;
+        reporter.look(|| line.insert(carrier.line()).clone(), output);
+        line.iter().for_each(|line| server.set_gateway(line));
     }
     let line = carrier.line();
     for way in &line.ways {

@@ -3,6 +3,7 @@
 mod bridge;
 #[cfg(feature = "nats")]
 mod broker;
+mod bursts;
 mod clones;
 mod delivery;
 mod gateway;

@@ -1,7 +1,7 @@
 //! Forwarding from one group into another: which messages wait, and when each goes.
 
 use super::{
-    ForwardedMessage, GatewayStats, IncomingMessage, Route,
+    ForwardedMessage, GatewayConfig, GatewayStats, IncomingMessage, Route,
     election::{Election, PathRank},
     queue::{Queue, QueuedMessage},
 };
@@ -48,16 +48,17 @@ impl<B> Direction<B> {
         now: Time,
         route: Route,
         node: NodeId,
-        (standby, not_before): (Duration, Time),
+        config: GatewayConfig,
     ) -> Self {
+        let GatewayConfig { standby, learning, queue_messages, queue_bytes } = config;
         Self {
             budget: TokenBucket::new(now, route.rate),
             route,
             node,
             standby,
-            not_before,
+            not_before: now + learning,
             is_elected: BTreeMap::new(),
-            waiting: Queue::new(),
+            waiting: Queue::new(queue_messages, queue_bytes),
             arrivals: 0,
             carried: BTreeMap::new(),
             carried_order: VecDeque::new(),
@@ -88,6 +89,7 @@ impl<B> Direction<B> {
         if !self.route.filters.iter().any(|filter| filter.matches(&description.topic)) {
             return;
         }
+        self.stats.heard += 1;
         let hops = description.options.origin.map_or(0, |origin| origin.hops);
         if hops >= HOPS_MAX {
             self.stats.too_far += 1;
@@ -110,7 +112,7 @@ impl<B> Direction<B> {
             order: self.arrivals,
         };
         self.stats.replaced += self.waiting.replace(&waiting);
-        self.waiting.insert(identity, waiting);
+        self.stats.replaced += u64::from(self.waiting.insert(identity, waiting));
         while self.waiting.is_full() && self.waiting.drop_least() {
             self.stats.dropped += 1;
         }

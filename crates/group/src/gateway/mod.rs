@@ -48,7 +48,13 @@ pub struct Route {
     pub rate: Bitrate,
 }
 
-/// Times of a gateway.
+/// Messages that wait in one direction unless said otherwise: a burst of short ones goes at the rate, however
+/// long that takes.
+const QUEUE_MESSAGES: usize = 100_000;
+/// Their bytes: what a node keeps for others by default.
+const QUEUE_BYTES: u64 = 64 << 20;
+
+/// Times of a gateway, and how much may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GatewayConfig {
     /// How long to leave a message to another gateway between the same groups, at least; longer than a
@@ -59,17 +65,30 @@ pub struct GatewayConfig {
     /// known first. Default 20 s: in a quiet group it takes a few announcements and questions until a
     /// newcomer has what is there, of publishers that are gone 12 s where it was measured.
     pub learning: Duration,
+    /// Most messages that wait each way. Of more than that the lowest priority gives way, and of equals the
+    /// newest. Default 100,000.
+    pub queue_messages: usize,
+    /// Most bytes of messages that wait each way. Default 64 MiB.
+    pub queue_bytes: u64,
 }
 
 impl Default for GatewayConfig {
     fn default() -> Self {
-        Self { standby: Duration::from_secs(1), learning: Duration::from_secs(20) }
+        Self {
+            standby: Duration::from_secs(1),
+            learning: Duration::from_secs(20),
+            queue_messages: QUEUE_MESSAGES,
+            queue_bytes: QUEUE_BYTES,
+        }
     }
 }
 
 /// What has come of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct GatewayStats {
+    /// Messages that came for the other group, and were not there: the sum of those carried, left, expired,
+    /// replaced, dropped, too far and waiting.
+    pub heard: u64,
     /// Messages carried.
     pub carried: u64,
     /// Their bytes.
@@ -156,11 +175,10 @@ impl<B: Clone> Gateway<B> {
         seed: u64,
     ) -> Self {
         let learns_until = now + config.learning;
-        let times = (config.standby, learns_until);
         let node = |side: GroupIndex| nodes.get(usize::from(side.0)).copied();
         let directions = routes.into_iter().filter_map(|route| {
             node(route.from).filter(|_| route.from != route.to)?;
-            Some(Direction::new(now, route.clone(), node(route.to)?, times))
+            Some(Direction::new(now, route.clone(), node(route.to)?, config))
         });
         Self {
             directions: directions.collect(),

@@ -10,11 +10,6 @@ use alloc::{
 };
 use fanfare_proto::{Duration, InstanceId, NodeId, Time};
 
-/// Messages that wait in one direction: a burst of short ones goes at the rate, however long that takes.
-pub(super) const WAITING_MAX: usize = 65_536;
-/// Their bytes: what a node keeps for others by default.
-pub(super) const WAITING_BYTES_MAX: u64 = 64 << 20;
-
 /// A message that waits.
 #[derive(Debug)]
 pub(super) struct QueuedMessage<B> {
@@ -53,12 +48,15 @@ pub(super) struct Queue<B> {
     rows: BTreeMap<Row, BTreeMap<u64, Identity>>,
     marks: BTreeMap<Mark, BTreeSet<Identity>>,
     bytes: u64,
+    messages_max: usize,
+    bytes_max: u64,
 }
 
 impl<B> Queue<B> {
-    pub(super) fn new() -> Self {
+    /// For so many messages, and so many bytes.
+    pub(super) fn new(messages_max: usize, bytes_max: u64) -> Self {
         let (messages, rows, marks) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { messages, rows, marks, bytes: 0 }
+        Self { messages, rows, marks, bytes: 0, messages_max, bytes_max }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -67,17 +65,19 @@ impl<B> Queue<B> {
 
     /// Whether more waits than may.
     pub(super) fn is_full(&self) -> bool {
-        self.messages.len() > WAITING_MAX || self.bytes > WAITING_BYTES_MAX
+        self.messages.len() > self.messages_max || self.bytes > self.bytes_max
     }
 
-    pub(super) fn insert(&mut self, identity: &Identity, waiting: QueuedMessage<B>) {
-        self.take(identity);
+    /// True when it takes the place of what waits of the same identity.
+    pub(super) fn insert(&mut self, identity: &Identity, waiting: QueuedMessage<B>) -> bool {
+        let again = self.take(identity).is_some();
         self.rows.entry(waiting.row()).or_default().insert(waiting.order, identity.clone());
         if let Some(mark) = waiting.mark() {
             self.marks.entry(mark).or_default().insert(identity.clone());
         }
         self.bytes += waiting.size;
         self.messages.insert(identity.clone(), waiting);
+        again
     }
 
     pub(super) fn take(&mut self, identity: &Identity) -> Option<QueuedMessage<B>> {
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn the_first_of_each_way_and_priority_are_the_heads() {
-        let mut queue = Queue::new();
+        let mut queue = Queue::new(100, 1000);
         for (number, entry, priority) in [(0, None, 5), (1, None, 5), (2, Some(7), 5), (3, None, 9)]
         {
             put(&mut queue, number, entry, of(priority));
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_newest_message_of_the_lowest_priority_is_dropped_first() {
-        let mut queue = Queue::new();
+        let mut queue = Queue::new(100, 1000);
         for (number, entry, priority) in [(0, None, 5), (1, Some(7), 2), (2, None, 2), (3, None, 9)]
         {
             put(&mut queue, number, entry, of(priority));
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_same_message_again_counts_once_and_a_newer_one_of_its_tag_takes_its_place() {
-        let mut queue = Queue::new();
+        let mut queue = Queue::new(100, 1000);
         let tagged = Options { tag: Some(3), replaces: true, ..of(5) };
         put(&mut queue, 0, None, tagged);
         put(&mut queue, 0, None, tagged);

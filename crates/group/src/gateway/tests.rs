@@ -204,6 +204,51 @@ fn a_burst_of_tens_of_thousands_of_short_messages_is_queued_and_forwarded() {
     assert_eq!((carried, gate.stats(A, B).dropped), (30_000, 0));
 }
 
+#[test]
+fn whatever_is_heard_is_carried_or_counted_as_something_else_whatever_the_bounds() {
+    for seed in 0..200 {
+        let mut rng = Rng::new(seed);
+        let mut number = |below: u64| rng.next_u64() % below;
+        let config = GatewayConfig {
+            learning: Duration::ZERO,
+            queue_messages: 1 + number(20) as usize,
+            queue_bytes: 100 + number(5_000),
+            ..GatewayConfig::default()
+        };
+        let filters = vec![Filter::new("#").unwrap()];
+        let rate = Bitrate::bps(1_000 + number(100_000));
+        let route = |(from, to)| Route { from, to, filters: filters.clone(), rate };
+        let routes = [(A, B), (B, A)].map(route).to_vec();
+        let mut gate = Gateway::new(Time::ZERO, &[NodeId(101), NodeId(102)], routes, config, seed);
+        let mut carried = 0;
+        for step in 0..300 {
+            let options = Options {
+                priority: number(4) as u8,
+                expiry: (number(2) == 0).then_some(Duration::from_secs(3)),
+                tag: (number(2) == 0).then_some(number(3)),
+                ..Options::default()
+            };
+            let options = Options { replaces: options.tag.is_some() && number(2) == 0, ..options };
+            let what = message(1 + number(3) as u32, "a", number(200), options);
+            let what = match number(4) {
+                0 => copy(7, 1 + number(9) as u8, &what),
+                _ => what,
+            };
+            let side = if number(3) == 0 { B } else { A };
+            hear_long(&mut gate, step * 20, side, (&what, 1 + number(1_000)));
+            carried += crosses(&mut gate, step * 20).len() as u64;
+        }
+        let all = [gate.stats(A, B), gate.stats(B, A)];
+        for stats in all {
+            let GatewayStats { heard, carried, left, expired, replaced, dropped, .. } = stats;
+            let others = left + expired + replaced + dropped + stats.too_far + stats.waiting;
+            assert_eq!(heard, carried + others, "seed {seed}: {stats:?}");
+            assert!(stats.waiting <= config.queue_messages as u64);
+        }
+        assert_eq!(all.iter().map(|stats| stats.carried).sum::<u64>(), carried);
+    }
+}
+
 fn urgent() -> Options {
     Options { priority: 9, ..Options::default() }
 }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use fanfare_proto::{Duration, Time};
 
-/// Contents remembered: 13,000 a second for the default window of 5 s, in 5 MiB.
+use crate::queue_room::QueuePlace;
+
+/// Contents remembered beside those that wait: 13,000 a second for the default window of 5 s, in 5 MiB.
 const SEEN_MAX: usize = 65_536;
-/// Contents that wait while another bridge may carry them; at UDP's longest they are 64 MiB.
-const WAITING_MAX: usize = 1024;
 
 /// The two sides of a bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,63 +25,111 @@ impl Side {
     }
 }
 
-/// What has become of what was heard.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Crossed {
-    /// Datagrams that became messages.
-    pub to_group: u64,
-    /// Messages that became datagrams.
-    pub to_plain: u64,
-    /// Contents that were heard before, within the window.
-    pub duplicates: u64,
-    /// What was too long, or too much at once.
-    pub dropped: u64,
+/// A content on its way to a side.
+#[derive(Debug)]
+pub(super) struct CrossingContent {
+    pub(super) content: Vec<u8>,
+    /// Its place in the room of its direction.
+    pub(super) place: QueuePlace,
+    /// When it was heard.
+    pub(super) heard: Time,
 }
+
+type Hash = [u8; 32];
 
 #[derive(Debug)]
-struct Waiting {
+struct WaitingContent {
     due: Time,
-    to: Side,
-    hash: [u8; 32],
-    content: Vec<u8>,
+    hash: Hash,
+    what: CrossingContent,
 }
 
-/// The machine.
+/// What waits to go to one side, in its order.
+#[derive(Debug, Default)]
+struct WaitingSide {
+    contents: BTreeMap<u64, WaitingContent>,
+    orders: BTreeMap<Hash, u64>,
+}
+
+/// The machine. How much may wait, the places say that come with it.
 #[derive(Debug)]
 pub(super) struct Crossing {
     window: Duration,
     standby: Duration,
-    seen: BTreeMap<[u8; 32], Time>,
-    ages: VecDeque<(Time, [u8; 32])>,
-    waiting: VecDeque<Waiting>,
-    pub(super) crossed: Crossed,
+    seen: BTreeMap<Hash, Time>,
+    ages: VecDeque<(Time, Hash)>,
+    to_group: WaitingSide,
+    to_plain: WaitingSide,
+    arrivals: u64,
+    /// Not carried to a side, since they were heard before, or since another bridge has carried them.
+    pub(super) duplicates_to_group: u64,
+    pub(super) duplicates_to_plain: u64,
+}
+
+impl WaitingSide {
+    fn take(&mut self, order: u64) -> Option<WaitingContent> {
+        let waiting = self.contents.remove(&order)?;
+        self.orders.remove(&waiting.hash);
+        Some(waiting)
+    }
 }
 
 impl Crossing {
     /// A content crosses once within `window`, and not before `standby`.
     pub(super) fn new(window: Duration, standby: Duration) -> Self {
-        let (seen, ages, waiting) = (BTreeMap::new(), VecDeque::new(), VecDeque::new());
-        Self { window, standby, seen, ages, waiting, crossed: Crossed::default() }
+        Self {
+            window,
+            standby,
+            seen: BTreeMap::new(),
+            ages: VecDeque::new(),
+            to_group: WaitingSide::default(),
+            to_plain: WaitingSide::default(),
+            arrivals: 0,
+            duplicates_to_group: 0,
+            duplicates_to_plain: 0,
+        }
+    }
+
+    fn to(&mut self, side: Side) -> &mut WaitingSide {
+        match side {
+            Side::Group => &mut self.to_group,
+            Side::Plain => &mut self.to_plain,
+        }
+    }
+
+    fn count_duplicate(&mut self, to: Side) {
+        match to {
+            Side::Group => self.duplicates_to_group += 1,
+            Side::Plain => self.duplicates_to_plain += 1,
+        }
     }
 
     /// Something was heard on one side.
-    pub(super) fn on_heard(&mut self, now: Time, from: Side, content: Vec<u8>) {
+    pub(super) fn on_heard(&mut self, now: Time, from: Side, what: CrossingContent) {
         self.forget(now);
-        let hash: [u8; 32] = blake3::hash(&content).into();
-        if self.seen.contains_key(&hash) {
-            self.crossed.duplicates += 1;
+        let (hash, to): (Hash, Side) = (blake3::hash(&what.content).into(), from.other());
+        let was_to_come = self.to(from).orders.get(&hash).copied();
+        if let Some(order) = was_to_come {
             // Another bridge has carried it here.
-            self.waiting.retain(|waiting| waiting.hash != hash || waiting.to != from);
+            self.to(from).take(order);
+            self.count_duplicate(from);
+        }
+        let waits = was_to_come.is_some() || self.to(to).orders.contains_key(&hash);
+        if waits || self.seen.contains_key(&hash) {
+            self.count_duplicate(to);
             return;
         }
-        if self.waiting.len() >= WAITING_MAX {
-            self.crossed.dropped += 1;
-            return;
-        }
+        self.remember(now, hash);
+        let (due, order) = (now + self.standby, self.arrivals);
+        self.arrivals += 1;
+        let side = self.to(to);
+        side.orders.insert(hash, order);
+        side.contents.insert(order, WaitingContent { due, hash, what });
+    }
+
+    fn remember(&mut self, now: Time, hash: Hash) {
         self.seen.insert(hash, now);
         self.ages.push_back((now, hash));
-        let (due, to) = (now + self.standby, from.other());
-        self.waiting.push_back(Waiting { due, to, hash, content });
     }
 
     fn forget(&mut self, now: Time) {
@@ -90,27 +138,44 @@ impl Crossing {
                 break;
             }
             self.ages.pop_front();
-            self.seen.remove(&hash);
+            // It may have been remembered again since.
+            if self.seen.get(&hash) == Some(&at) {
+                self.seen.remove(&hash);
+            }
         }
     }
 
-    /// What crosses now, and to which side.
-    pub(super) fn poll(&mut self, now: Time) -> Option<(Side, Vec<u8>)> {
+    /// What crosses to a side now. From now on it is remembered for the window again: it may have waited
+    /// for longer than that, and it is heard of now from whoever has it next.
+    pub(super) fn poll(&mut self, now: Time, to: Side) -> Option<CrossingContent> {
         // All wait equally long, so the first is due first.
-        if self.waiting.front().is_none_or(|first| first.due > now) {
+        let (order, first) = self.to(to).contents.first_key_value()?;
+        if first.due > now {
             return None;
         }
-        self.waiting.pop_front().map(|waiting| (waiting.to, waiting.content))
+        let order = *order;
+        let waiting = self.to(to).take(order)?;
+        self.forget(now);
+        if self.seen.get(&waiting.hash) != Some(&now) {
+            self.remember(now, waiting.hash);
+        }
+        Some(waiting.what)
     }
 
-    pub(super) fn next_timeout(&self) -> Option<Time> {
-        self.waiting.front().map(|first| first.due)
+    /// When something may go to a side.
+    pub(super) fn next_timeout(&self, to: Side) -> Option<Time> {
+        let side = match to {
+            Side::Group => &self.to_group,
+            Side::Plain => &self.to_plain,
+        };
+        side.contents.values().next().map(|first| first.due)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue_room::{QueueLimit, QueueRoom};
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Duration::from_millis(ms)
@@ -119,11 +184,21 @@ mod tests {
         Crossing::new(Duration::from_secs(5), Duration::from_millis(standby))
     }
     fn hear(crossing: &mut Crossing, ms: u64, from: Side, text: &str) {
-        crossing.on_heard(at(ms), from, text.as_bytes().to_vec());
+        let content = text.as_bytes().to_vec();
+        let place = QueueRoom::new(QueueLimit::default()).enter(content.len()).unwrap();
+        crossing.on_heard(at(ms), from, CrossingContent { content, place, heard: at(ms) });
     }
     fn crosses(crossing: &mut Crossing, ms: u64) -> Vec<(Side, String)> {
-        let next = std::iter::from_fn(|| crossing.poll(at(ms)));
-        next.map(|(side, content)| (side, String::from_utf8(content).unwrap())).collect()
+        let mut all = Vec::new();
+        for side in [Side::Group, Side::Plain] {
+            let next = std::iter::from_fn(|| crossing.poll(at(ms), side));
+            let text = |what: CrossingContent| String::from_utf8(what.content).unwrap();
+            all.extend(next.map(|what| (side, text(what))));
+        }
+        all
+    }
+    fn duplicates(crossing: &Crossing) -> (u64, u64) {
+        (crossing.duplicates_to_group, crossing.duplicates_to_plain)
     }
 
     #[test]
@@ -134,7 +209,7 @@ mod tests {
         assert_eq!(crosses(&mut bridge, 1), [(Side::Group, "a".to_owned())]);
         hear(&mut bridge, 2, Side::Group, "a");
         assert_eq!(crosses(&mut bridge, 2), []);
-        assert_eq!(bridge.crossed.duplicates, 2);
+        assert_eq!(duplicates(&bridge), (1, 1));
         hear(&mut bridge, 5_000, Side::Group, "a");
         assert_eq!(crosses(&mut bridge, 5_000), [(Side::Plain, "a".to_owned())]);
     }
@@ -145,17 +220,38 @@ mod tests {
         hear(&mut bridge, 0, Side::Plain, "carried");
         hear(&mut bridge, 10, Side::Group, "left");
         hear(&mut bridge, 20, Side::Group, "carried");
-        assert_eq!(bridge.next_timeout(), Some(at(310)));
+        assert_eq!(bridge.next_timeout(Side::Plain), Some(at(310)));
         assert_eq!(crosses(&mut bridge, 309), []);
         assert_eq!(crosses(&mut bridge, 310), [(Side::Plain, "left".to_owned())]);
     }
 
     #[test]
-    fn what_is_too_much_at_once_is_dropped_and_counted() {
+    fn what_another_bridge_brought_first_counts_as_a_duplicate_each_way_it_was_heard() {
         let mut bridge = crossing(300);
-        (0..WAITING_MAX + 2).for_each(|n| hear(&mut bridge, 0, Side::Plain, &n.to_string()));
-        assert_eq!(bridge.crossed.dropped, 2);
-        assert_eq!(crosses(&mut bridge, 300).len(), WAITING_MAX);
-        assert!(bridge.seen.len() == WAITING_MAX && bridge.ages.len() == WAITING_MAX);
+        hear(&mut bridge, 0, Side::Plain, "a");
+        hear(&mut bridge, 10, Side::Group, "a");
+        assert_eq!((crosses(&mut bridge, 400), duplicates(&bridge)), (vec![], (1, 1)));
+    }
+
+    #[test]
+    fn what_has_waited_for_longer_than_the_window_does_not_come_back_either() {
+        let mut bridge = crossing(0);
+        hear(&mut bridge, 0, Side::Plain, "a");
+        hear(&mut bridge, 7_000, Side::Plain, "a");
+        assert_eq!(duplicates(&bridge), (1, 0), "it waits");
+        assert_eq!(crosses(&mut bridge, 8_000).len(), 1);
+        hear(&mut bridge, 9_000, Side::Group, "a");
+        assert_eq!((crosses(&mut bridge, 9_000), duplicates(&bridge)), (vec![], (1, 1)));
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded_and_what_waits_is_known_beside() {
+        let mut bridge = crossing(0);
+        (0..SEEN_MAX + 5).for_each(|n| hear(&mut bridge, 0, Side::Plain, &n.to_string()));
+        assert!(bridge.seen.len() <= SEEN_MAX && bridge.ages.len() <= SEEN_MAX);
+        hear(&mut bridge, 0, Side::Plain, "0");
+        assert_eq!(duplicates(&bridge), (1, 0), "it was forgotten, and waits");
+        assert_eq!(crosses(&mut bridge, 0).len(), SEEN_MAX + 5);
+        assert!(bridge.seen.len() <= SEEN_MAX && bridge.ages.len() <= SEEN_MAX);
     }
 }

@@ -7,31 +7,40 @@
 mod crossing;
 
 use std::{
+    collections::VecDeque,
+    io::ErrorKind,
     net::SocketAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
-        mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
+        mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel},
     },
     thread::JoinHandle,
     time::Duration,
 };
 
-pub use crossing::Crossed;
-use crossing::{Crossing, Side};
+use crossing::{Crossing, CrossingContent, Side};
 use fanfare_group::{Filter, Options, Subscription, Topic};
+use fanfare_proto::Time;
 use fanfare_udp::{Endpoint, EndpointConfig, Role, choose_interface};
 
 use crate::{
     clock::Clock,
-    group::{Body, Group, GroupError, GroupEvent, GroupEvents, GroupHandle, Watch},
+    group::{Body, Group, GroupError, GroupEvent, GroupEvents, GroupHandle, Losses, Message, Watch},
+    group_writer::{GroupParcel, GroupWriter},
     join_error::JoinError,
+    queue_room::{QueueLimit, QueuePlace, QueueRoom},
+    way_counts::WayCounts,
 };
 
-/// Datagrams and events that wait to be looked at.
-const HEARD: usize = 1024;
+/// Events of the member that wait to be looked at. Messages among them hold their places in the member's gate.
+const EVENTS_MAX: usize = 1024;
 /// How often the thread that hears datagrams looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(200);
+/// How often the member is asked what it could not give.
+const ASK: Duration = Duration::from_millis(500);
+/// How long a datagram that the system has no room for is waited with, at a time.
+const SPACE: Duration = Duration::from_millis(100);
 
 /// What a bridge is told.
 #[derive(Debug, Clone)]
@@ -52,6 +61,25 @@ pub struct BridgeOptions {
     pub window: Duration,
     /// How long to leave a content to another bridge.
     pub standby: Duration,
+    /// Most that waits, each way. Datagrams beyond it are dropped; messages stay where the member keeps them.
+    pub queue: QueueLimit,
+}
+
+/// What has become of what was heard.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Crossed {
+    /// Datagrams, on their way to the group.
+    pub to_group: WayCounts,
+    /// Messages, on their way to the plain side.
+    pub to_plain: WayCounts,
+}
+
+impl Crossed {
+    /// With what the member could not give the bridge.
+    #[must_use]
+    pub fn with_losses(self, losses: Losses) -> Self {
+        Self { to_plain: self.to_plain.with_losses(losses), ..self }
+    }
 }
 
 /// What a bridge tells.
@@ -69,10 +97,24 @@ pub enum BridgeEvent {
 
 #[derive(Debug)]
 enum Heard {
-    Datagram(Vec<u8>),
+    Datagram(CrossingContent),
+    TooLong(u64, #[expect(dead_code, reason = "what counts is when it is dropped")] QueuePlace),
     Event(GroupEvent),
+    /// A datagram was published, or was not.
+    Published(QueuePlace, Result<(), GroupError>),
     /// The member has ended.
     End,
+}
+
+/// Counters of the thread that hears datagrams.
+#[derive(Debug, Default)]
+struct ListenerCounts {
+    /// Datagrams of others.
+    heard: AtomicU64,
+    /// The bridge's own.
+    own: AtomicU64,
+    /// The system had no room for them before they could be read, of either kind.
+    overruns: AtomicU64,
 }
 
 /// A bridge, running.
@@ -83,8 +125,20 @@ pub struct Bridge {
     clock: Clock,
     crossing: Crossing,
     outlet: Endpoint,
+    /// On its way out, while the system has no room for it.
+    unsent: Option<CrossingContent>,
     heard: Receiver<Heard>,
-    overruns: Arc<AtomicU64>,
+    events: Receiver<()>,
+    writer: GroupWriter<QueuePlace>,
+    room_to_group: QueueRoom,
+    room_to_plain: QueueRoom,
+    /// Messages for which there is no room: as long as they are here, the member keeps what follows.
+    held: VecDeque<Box<Message>>,
+    listened: Arc<ListenerCounts>,
+    to_group: WayCounts,
+    to_plain: WayCounts,
+    losses: Losses,
+    ask_at: Time,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -101,6 +155,8 @@ impl Bridge {
             group: group_address,
             interface: Some(interface),
             ttl,
+            // What the system drops is counted in datagrams.
+            gro: false,
             ..EndpointConfig::default()
         };
         let outlet = Endpoint::open(&EndpointConfig { role: Role::Sender, ..inner.clone() })?;
@@ -108,22 +164,56 @@ impl Bridge {
         outlet.let_fragment()?;
         let inlet = Endpoint::open(&inner)?;
         let own = outlet.local_addr()?;
-        let (sender, heard) = sync_channel(HEARD);
-        let (stop, overruns) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (sender, heard) = channel();
+        let clock = Clock::start();
+        let (stop, listened) = (Arc::new(AtomicBool::new(false)), Arc::default());
+        let rooms = [0, 1].map(|_| QueueRoom::new(options.queue));
+        let [room_to_group, room_to_plain] = rooms;
         let listener = Listener {
             inlet,
             own,
+            datagram_max: options.datagram_max,
+            room: room_to_group.clone(),
             sender: sender.clone(),
+            clock,
             stop: stop.clone(),
-            overruns: overruns.clone(),
+            counts: Arc::clone(&listened),
         };
         let mut threads = vec![spawn("fanfare-bridge", move || listener.run())?];
+        let told = sender.clone();
+        let told =
+            move |place, published| told.send(Heard::Published(place, published)).is_ok();
+        // What is of use for a minute must not wait for who lags behind.
+        let (writer, thread) = GroupWriter::start(group.handle(), Watch::Nothing, told)?;
+        threads.push(thread);
+        let (places, events) = sync_channel(EVENTS_MAX);
         if let Some(events) = group.take_events() {
-            threads.push(spawn("fanfare-events", move || pass_on(&events, &sender))?);
+            let tell = move || pass_on(&events, &places, &sender);
+            threads.push(spawn("fanfare-events", tell)?);
         }
         let crossing = Crossing::new(options.window, options.standby);
-        let (clock, group) = (Clock::start(), group.handle());
-        Ok(Self { options, group, clock, crossing, outlet, heard, overruns, stop, threads })
+        let group = group.handle();
+        Ok(Self {
+            options,
+            group,
+            ask_at: clock.now(),
+            clock,
+            crossing,
+            outlet,
+            unsent: None,
+            heard,
+            events,
+            writer,
+            room_to_group,
+            room_to_plain,
+            held: VecDeque::new(),
+            listened,
+            to_group: WayCounts::default(),
+            to_plain: WayCounts::default(),
+            losses: Losses::default(),
+            stop,
+            threads,
+        })
     }
 
     /// Begins to hear the group: what is published from now on.
@@ -141,12 +231,34 @@ impl Bridge {
         self.group.subscribe(subscription).map(|_| ())
     }
 
-    /// What has crossed.
+    /// What has crossed, without what the member could not give.
     #[must_use]
     pub fn crossed(&self) -> Crossed {
-        let overruns = self.overruns.load(Ordering::Relaxed);
-        let crossed = self.crossing.crossed;
-        Crossed { dropped: crossed.dropped + overruns, ..crossed }
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let (own, overruns) = (count(&self.listened.own), count(&self.listened.overruns));
+        // The bridge's own are among what the system dropped, where they come back at all.
+        let own_lost = if own == 0 { 0 } else { self.to_plain.carried.saturating_sub(own) };
+        let overruns = overruns.saturating_sub(own_lost);
+        Crossed {
+            to_group: WayCounts {
+                heard: count(&self.listened.heard) + overruns,
+                duplicates: self.crossing.duplicates_to_group,
+                dropped: self.room_to_group.dropped() + overruns,
+                waiting: self.room_to_group.waiting(),
+                ..self.to_group
+            },
+            to_plain: WayCounts {
+                duplicates: self.crossing.duplicates_to_plain,
+                waiting: self.room_to_plain.waiting() + self.held.len() as u64,
+                ..self.to_plain
+            },
+        }
+    }
+
+    /// What the member could not give, as of half a second ago.
+    #[must_use]
+    pub fn losses(&self) -> Losses {
+        self.losses
     }
 
     /// Works for up to `timeout`; gives what is to be told.
@@ -157,89 +269,157 @@ impl Bridge {
         let end = self.clock.now() + timeout;
         loop {
             let now = self.clock.now();
-            if let Some((to, content)) = self.crossing.poll(now) {
-                if let Some(event) = self.carry(to, content) {
-                    return Ok(event);
-                }
-                continue;
+            if let Some(event) = self.carry(now) {
+                return Ok(event);
+            }
+            if now >= self.ask_at {
+                self.ask_at = now + ASK;
+                // When the member has ended, that is told by the way of events.
+                self.losses = self.group.status().map_or(self.losses, |status| status.losses);
             }
             if now >= end {
                 return Err(RecvTimeoutError::Timeout);
             }
-            let next = self.crossing.next_timeout().map_or(end, |due| due.min(end));
-            match self.heard.recv_timeout(next.since(now)) {
-                Ok(Heard::Datagram(content)) => {
-                    if let Some(event) = self.on_datagram(content) {
-                        return Ok(event);
-                    }
-                }
-                Ok(Heard::Event(event)) => {
-                    if let Some(event) = self.on_group(event) {
-                        return Ok(event);
-                    }
-                }
-                Ok(Heard::End) | Err(RecvTimeoutError::Disconnected) => {
-                    return Err(RecvTimeoutError::Disconnected);
-                }
-                Err(RecvTimeoutError::Timeout) => {}
+            let heard = match self.heard.recv_timeout(self.next_timeout(end).since(now)) {
+                Ok(heard) => heard,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
+            };
+            if let Some(event) = self.on_heard(heard)? {
+                return Ok(event);
             }
         }
     }
 
-    fn on_datagram(&mut self, content: Vec<u8>) -> Option<BridgeEvent> {
-        if content.len() > self.options.datagram_max {
-            return Some(self.too_long(content.len() as u64));
-        }
-        self.crossing.on_heard(self.clock.now(), Side::Plain, content);
-        None
+    fn next_timeout(&self, end: Time) -> Time {
+        // What is due, but has no room in the group, waits for word of it.
+        let to_group = self.crossing.next_timeout(Side::Group);
+        let to_group = to_group.filter(|_| self.writer.has_room());
+        let to_plain = self.crossing.next_timeout(Side::Plain);
+        let due = [to_group, to_plain, Some(self.ask_at)];
+        due.into_iter().flatten().fold(end, |end, due| end.min(due))
     }
 
-    fn on_group(&mut self, event: GroupEvent) -> Option<BridgeEvent> {
-        let GroupEvent::Message(message) = event else { return Some(BridgeEvent::Group(event)) };
-        if message.body.len() > self.options.datagram_max as u64 {
-            return Some(self.too_long(message.body.len()));
+    fn on_heard(&mut self, heard: Heard) -> Result<Option<BridgeEvent>, RecvTimeoutError> {
+        Ok(match heard {
+            Heard::Datagram(what) => {
+                self.crossing.on_heard(self.clock.now(), Side::Plain, what);
+                None
+            }
+            Heard::TooLong(bytes, _) => {
+                self.to_group.refused += 1;
+                Some(BridgeEvent::TooLong(bytes))
+            }
+            Heard::Event(event) => {
+                let _ = self.events.try_recv();
+                match event {
+                    GroupEvent::Message(message) => {
+                        self.to_plain.heard += 1;
+                        match self.held.is_empty() && !self.room_to_plain.is_full() {
+                            true => self.on_message(&message),
+                            false => {
+                                self.held.push_back(message);
+                                None
+                            }
+                        }
+                    }
+                    // Counted where the member counts them.
+                    GroupEvent::Dropped(_) => None,
+                    event => Some(BridgeEvent::Group(event)),
+                }
+            }
+            Heard::Published(place, published) => {
+                drop(place);
+                match published {
+                    Ok(()) => {
+                        self.to_group.carried += 1;
+                        None
+                    }
+                    Err(error) => {
+                        self.to_group.refused += 1;
+                        Some(BridgeEvent::NotPublished(error))
+                    }
+                }
+            }
+            Heard::End => return Err(RecvTimeoutError::Disconnected),
+        })
+    }
+
+    /// A message of the group; there is room for it.
+    fn on_message(&mut self, message: &Message) -> Option<BridgeEvent> {
+        let bytes = message.body.len();
+        if bytes > self.options.datagram_max as u64 {
+            self.to_plain.refused += 1;
+            return Some(BridgeEvent::TooLong(bytes));
         }
         let mut content = Vec::new();
-        if message.body.copy_to(&mut content).is_err() {
-            // A file of ours that cannot be read back.
-            self.crossing.crossed.dropped += 1;
-            return None;
+        // Else a file of ours that cannot be read back, or more than all room there is.
+        let is_read = message.body.copy_to(&mut content).is_ok();
+        let heard = self.clock.now();
+        match self.room_to_plain.enter(content.len()).filter(|_| is_read) {
+            Some(place) => {
+                let what = CrossingContent { content, place, heard };
+                self.crossing.on_heard(heard, Side::Group, what);
+            }
+            None => self.to_plain.refused += 1,
         }
-        self.crossing.on_heard(self.clock.now(), Side::Group, content);
         None
     }
 
-    fn too_long(&mut self, bytes: u64) -> BridgeEvent {
-        self.crossing.crossed.dropped += 1;
-        BridgeEvent::TooLong(bytes)
-    }
-
-    fn carry(&mut self, to: Side, content: Vec<u8>) -> Option<BridgeEvent> {
-        let size = content.len();
-        let crossed = &mut self.crossing.crossed;
-        match to {
-            Side::Plain => {
-                match self.outlet.send(self.options.plain, size.max(1), None, &content) {
-                    Ok(_) => crossed.to_plain += 1,
-                    Err(error) => {
-                        crossed.dropped += 1;
-                        return Some(BridgeEvent::NotSent(size, error));
-                    }
+    /// Carries what may go now; gives what is to be told.
+    fn carry(&mut self, now: Time) -> Option<BridgeEvent> {
+        while self.writer.has_room()
+            && let Some(CrossingContent { content, place, heard }) =
+                self.crossing.poll(now, Side::Group)
+        {
+            let left = self.options.expiry.checked_sub(now.since(heard));
+            let Some(expiry) = left.filter(|left| !left.is_zero()) else {
+                self.to_group.expired += 1;
+                continue;
+            };
+            let options = Options { expiry: Some(expiry), ..Options::default() };
+            let (topic, body) = (self.options.topic.clone(), Body::new(content));
+            self.writer.put(GroupParcel { topic, options, body, token: place });
+        }
+        loop {
+            while !self.room_to_plain.is_full()
+                && let Some(message) = self.held.pop_front()
+            {
+                if let Some(event) = self.on_message(&message) {
+                    return Some(event);
                 }
             }
-            Side::Group => {
-                let options = Options { expiry: Some(self.options.expiry), ..Options::default() };
-                let topic = self.options.topic.clone();
-                match self.group.publish(topic, Body::new(content), options, Watch::Nothing) {
-                    Ok(_) => crossed.to_group += 1,
-                    Err(error) => {
-                        crossed.dropped += 1;
-                        return Some(BridgeEvent::NotPublished(error));
-                    }
+            let next = self.unsent.take().or_else(|| self.crossing.poll(now, Side::Plain));
+            match self.send(next?) {
+                Ok(None) => {}
+                Ok(waits) => {
+                    self.unsent = waits;
+                    return None;
                 }
+                Err(event) => return Some(event),
             }
         }
-        None
+    }
+
+    /// Sends a datagram; gives it back while the system has no room for it.
+    fn send(&mut self, what: CrossingContent) -> Result<Option<CrossingContent>, BridgeEvent> {
+        let size = what.content.len();
+        match self.outlet.send(self.options.plain, size.max(1), None, &what.content) {
+            Ok(_) => {
+                self.to_plain.carried += 1;
+                Ok(None)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                // What somebody answers to where it comes from is of no concern, and must not end the wait.
+                let _ = self.outlet.receive(|_, _| {});
+                let _ = self.outlet.wait_for_space(Some(SPACE), None);
+                Ok(Some(what))
+            }
+            Err(error) => {
+                self.to_plain.refused += 1;
+                Err(BridgeEvent::NotSent(size, error))
+            }
+        }
     }
 }
 
@@ -247,8 +427,10 @@ impl Drop for Bridge {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.group.stopper().stop();
-        // Whoever waits for room in the channel is let go first.
-        drop(std::mem::replace(&mut self.heard, sync_channel(0).1));
+        // Whoever waits for room in a channel, or for more, is let go first.
+        self.writer.close();
+        drop(std::mem::replace(&mut self.heard, channel().1));
+        drop(std::mem::replace(&mut self.events, sync_channel(0).1));
         for thread in self.threads.drain(..) {
             // A panic in the thread has said so already.
             let _ = thread.join();
@@ -265,38 +447,49 @@ struct Listener {
     inlet: Endpoint,
     /// Where the bridge's own come from.
     own: SocketAddr,
-    sender: SyncSender<Heard>,
+    datagram_max: usize,
+    room: QueueRoom,
+    sender: Sender<Heard>,
+    clock: Clock,
     stop: Arc<AtomicBool>,
-    overruns: Arc<AtomicU64>,
+    counts: Arc<ListenerCounts>,
 }
 
 impl Listener {
     fn run(mut self) {
-        let Self { inlet, own, sender, stop, overruns } = &mut self;
+        let Self { inlet, own, datagram_max, room, sender, clock, stop, counts } = &mut self;
         while !stop.load(Ordering::Relaxed) {
+            counts.overruns.store(inlet.overruns(), Ordering::Relaxed);
             if !inlet.wait(Some(LOOK), None).is_ok_and(|ready| ready.readable()) {
                 continue;
             }
             // An error of one datagram, such as an ICMP report, is none of the next.
             let _ = inlet.receive(|meta, datagram| {
                 if meta.source == *own {
+                    counts.own.fetch_add(1, Ordering::Relaxed);
                     return;
                 }
-                match sender.try_send(Heard::Datagram(datagram.to_vec())) {
-                    Err(TrySendError::Full(_)) => {
-                        overruns.fetch_add(1, Ordering::Relaxed);
+                counts.heard.fetch_add(1, Ordering::Relaxed);
+                let is_long = datagram.len() > *datagram_max;
+                let taken = if is_long { 0 } else { datagram.len() };
+                let Some(place) = room.enter_or_drop(taken) else { return };
+                // Where the bridge has ended, nobody wants it.
+                let _ = sender.send(match is_long {
+                    true => Heard::TooLong(datagram.len() as u64, place),
+                    false => {
+                        let (content, heard) = (datagram.to_vec(), clock.now());
+                        Heard::Datagram(CrossingContent { content, place, heard })
                     }
-                    Ok(()) | Err(TrySendError::Disconnected(_)) => {}
-                }
+                });
             });
         }
     }
 }
 
-/// Gives the member's events to who hears the datagrams, too.
-fn pass_on(events: &GroupEvents, sender: &SyncSender<Heard>) {
+/// Gives the member's events to who hears the datagrams, too; waits while many of them are not looked at.
+fn pass_on(events: &GroupEvents, places: &SyncSender<()>, sender: &Sender<Heard>) {
     while let Ok(event) = events.recv() {
-        if sender.send(Heard::Event(event)).is_err() {
+        if places.send(()).is_err() || sender.send(Heard::Event(event)).is_err() {
             return;
         }
     }

@@ -30,8 +30,9 @@ use crate::{
 
 /// Longest for the good-bye.
 const FAREWELL: Duration = Duration::from_millis(300);
-/// Publications that wait for room in the session; their publishers wait as well.
-const WAITING_MAX: usize = 64;
+/// Publications that wait for room in the session; their publishers wait as well. More than a node has clients (256)
+/// and gateways: each of them has one at a time, and none is to be refused for others.
+const WAITING_MAX: usize = 512;
 
 /// The engine.
 #[derive(Debug)]
@@ -95,7 +96,7 @@ impl GroupEngine {
             return;
         }
         while let Some(publication) = self.waiting.pop_front() {
-            if publication.watch == Watch::Holders && !self.publishing.flow.has_room(now) {
+            if publication.watch.is_paced() && !self.publishing.flow.has_room(now) {
                 return self.waiting.push_front(publication);
             }
             let result = self.publish(now, &publication);
@@ -148,10 +149,10 @@ impl GroupEngine {
 
     /// Follows messages of one object as far as their publisher wants.
     pub(super) fn follow(&mut self, now: Time, key: ObjectKey, watch: Watch, messages: (u32, u64)) {
-        if watch != Watch::Nothing {
+        if watch.is_told() {
             self.fates.begin(key, messages);
         }
-        if watch == Watch::Holders {
+        if watch.is_paced() {
             self.node.watch(key);
             self.publishing.flow.on_published(now, key, messages.1);
         }

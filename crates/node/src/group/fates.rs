@@ -15,10 +15,25 @@ pub enum Watch {
     /// It is not: what is said of it is [`crate::group::GroupEvent::Sent`].
     #[default]
     Nothing,
+    /// Nor is it told of; but it waits while members that say what they hold are further behind than can be
+    /// repaired: what goes on publishing meanwhile would be lost on them.
+    Pace,
     /// Until it has been sent once.
     Sending,
     /// Who holds it, too: others are asked to say so.
     Holders,
+}
+
+impl Watch {
+    /// Whether something is told of it.
+    pub(crate) fn is_told(self) -> bool {
+        matches!(self, Self::Sending | Self::Holders)
+    }
+
+    /// Whether it waits for members to follow.
+    pub(crate) fn is_paced(self) -> bool {
+        matches!(self, Self::Pace | Self::Holders)
+    }
 }
 
 /// What is new of a message of this node's own since it was asked last.

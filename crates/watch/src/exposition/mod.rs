@@ -1,9 +1,10 @@
 //! The document as metrics, in the text format of Prometheus.
 //!
-//! - `sensors`: what sensors told; `proxy`: links and proxies; `page`: lines
+//! - `sensors`: what sensors told; `proxy`: links and proxies; `crossing`: bridges; `page`: lines
 
 use serde_json::{Value, json};
 
+mod crossing;
 mod page;
 mod proxy;
 mod sensors;
@@ -26,6 +27,7 @@ pub(crate) fn text(document: &Value) -> String {
     nodes(document, &mut page);
     sensors::lines(document, &mut page);
     proxy::lines(document, &mut page);
+    crossing::lines(document, &mut page);
     page.text
 }
 

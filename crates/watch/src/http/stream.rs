@@ -78,6 +78,46 @@ mod tests {
         assert_eq!(events, expected);
     }
 
+    /// Takes one change while there are many more: the next that it takes is the last of them.
+    struct SlowSink<'b> {
+        board: &'b Board,
+        burst: u64,
+        text: Vec<u8>,
+    }
+
+    impl Write for SlowSink<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.text.extend_from_slice(bytes);
+            if bytes.windows(7).any(|part| part == b"history") {
+                let long = "x".repeat(1000);
+                (1..=self.burst).for_each(|n| {
+                    self.board.publish(json!({"n": n, "long": format!("{long}{n}")}));
+                });
+            }
+            if bytes.windows(5).any(|part| part == b"patch") {
+                self.board.end(Duration::ZERO);
+            }
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn of_a_burst_a_slow_reader_gets_the_last_and_nothing_waits_for_it() {
+        for burst in [1_000, 10_000, 100_000] {
+            let board = Board::new(json!({"n": 0}));
+            let mut sink = SlowSink { board: &board, burst, text: Vec::new() };
+            send(&mut sink, &board).unwrap();
+            let text = String::from_utf8(sink.text).unwrap();
+            assert_eq!(text.matches("event: patch").count(), 1, "one for all of them");
+            assert!(text.contains(&format!("\"n\":{burst}")), "the last");
+            assert!(text.len() < 3_000, "{} bytes", text.len());
+        }
+    }
+
     /// Changes the document once the history has been written, and ends when the change has been.
     struct Sink<'b> {
         board: &'b Board,

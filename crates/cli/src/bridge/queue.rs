@@ -1,0 +1,117 @@
+//! How much may wait in a bridge, and what is said of what does not fit.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use fanfare_command::{Failure, Output};
+use fanfare_config::gateway_options;
+use fanfare_json::{CrossingLine, CrossingWay, Line};
+use fanfare_node::{QueueLimit, proto::Time};
+
+use super::metrics::CrossingMetrics;
+use crate::group::drop_notice::DropNotice;
+
+/// How often the counters are looked at: who drops is told of it within a second.
+const LOOK: Duration = Duration::from_millis(200);
+/// How often `--json` has them while they change.
+const TELL: Duration = Duration::from_secs(1);
+
+/// Options of the queue.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Queue")]
+pub(super) struct QueueArgs {
+    /// How many messages may wait, each way
+    ///
+    /// What does not fit stays where it is, if it can. Else it is dropped, counted and told.
+    #[arg(long, default_value = gateway_options::QUEUE, value_name = "N", hide_short_help = true)]
+    queue: String,
+    /// How many bytes may wait, each way
+    #[arg(
+        long,
+        default_value = gateway_options::QUEUE_BYTES,
+        value_name = "SIZE",
+        hide_short_help = true
+    )]
+    queue_bytes: String,
+}
+
+impl QueueArgs {
+    /// The options, understood.
+    pub(super) fn limit(&self) -> Result<QueueLimit, Failure> {
+        gateway_options::queue(&self.queue, &self.queue_bytes)
+    }
+}
+
+/// Tells what a bridge drops, and how far it is.
+pub(super) struct CrossingReporter {
+    begun: Instant,
+    looked: Option<Instant>,
+    told: Option<Instant>,
+    notices: [DropNotice; 2],
+    last: Vec<CrossingWay>,
+    metrics: CrossingMetrics,
+}
+
+impl CrossingReporter {
+    pub(super) fn new(metrics: CrossingMetrics) -> Self {
+        let (notices, last) = ([DropNotice::default(); 2], Vec::new());
+        Self { begun: Instant::now(), looked: None, told: None, notices, last, metrics }
+    }
+
+    /// Looks at the counters, if they were not looked at just now.
+    pub(super) fn look(&mut self, ways: impl FnOnce() -> [CrossingWay; 2], output: &Output) {
+        if self.looked.is_some_and(|at| at.elapsed() < LOOK) {
+            return;
+        }
+        self.looked = Some(Instant::now());
+        let ways = ways();
+        self.metrics.show(&ways);
+        let now = Time::ZERO + self.begun.elapsed();
+        for (notice, way) in self.notices.iter_mut().zip(&ways) {
+            if let Some(new) = notice.on_count(now, way.dropped) {
+                output.warn("messages.dropped", dropped(new, way));
+            }
+        }
+        if ways != *self.last && self.told.is_none_or(|at| at.elapsed() >= TELL) {
+            self.told = Some(Instant::now());
+            self.last = ways.to_vec();
+            if output.is_json() {
+                output.event(&Line::Crossing(CrossingLine { ways: ways.into() }));
+            }
+        }
+    }
+}
+
+fn dropped(new: u64, way: &CrossingWay) -> String {
+    let CrossingWay { from, to, heard, dropped, waiting, .. } = way;
+    format!(
+        "{new} messages from {from} were dropped on their way to {to} ({dropped} of {heard} so far; \
+         {waiting} wait). Raise --queue and --queue-bytes, or let {to} take them faster"
+    )
+}
+
+/// What has crossed one way, for people.
+pub(super) fn shown(way: &CrossingWay) -> String {
+    let CrossingWay { from, to, heard, carried, duplicates, expired, .. } = way;
+    let CrossingWay { dropped, refused, waiting, .. } = way;
+    format!(
+        "from {from} to {to}: {heard} messages heard, {carried} carried, {duplicates} duplicates, \
+         {expired} expired, {dropped} dropped, {refused} refused, {waiting} waited at the end"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use fanfare_node::WayCounts;
+
+    use super::*;
+
+    #[test]
+    fn people_are_told_how_many_were_dropped_and_what_helps() {
+        let counts = WayCounts { heard: 9, carried: 2, dropped: 4, waiting: 3, ..Default::default() };
+        let way = CrossingWay::of("NATS", "the group", counts);
+        let text = dropped(1, &way);
+        assert!(text.starts_with("1 messages from NATS were dropped on their way to the group (4 of 9"));
+        assert!(shown(&way).ends_with("4 dropped, 0 refused, 3 waited at the end"), "{}", shown(&way));
+    }
+}
