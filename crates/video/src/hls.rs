@@ -17,6 +17,9 @@ const HEAD: &str = "#EXTM3U\n#EXT-X-VERSION:8\n#EXT-X-INDEPENDENT-SEGMENTS\n";
 pub enum Part {
     /// The newest.
     Live,
+    /// The newest, for players that cannot begin files anew (VLC 3): all renditions of a life behind one beginning,
+    /// that of the best. Each segment has its parameter sets.
+    Plain,
     /// All that is here, from the beginning on.
     All,
 }
@@ -57,7 +60,7 @@ pub fn media<P>(
     part: Part,
 ) -> String {
     let mut all: Vec<ListedPlace<'_, P>> = Vec::new();
-    for life in before.iter().filter(|_| part == Part::Live && rendition.is_none()).chain([shelf]) {
+    for life in before.iter().filter(|_| part != Part::All && rendition.is_none()).chain([shelf]) {
         let places = life.places(rendition);
         // A life begins with 0, and numbers of a list have no holes.
         let first = places.first().map_or(0, |place| place.number);
@@ -65,7 +68,7 @@ pub fn media<P>(
         let gaps = missing.map(|number| Place { number, held: None });
         all.extend(gaps.chain(places).map(|place| ListedPlace { shelf: life, place }));
     }
-    let from = if part == Part::Live { all.len().saturating_sub(WINDOW) } else { 0 };
+    let from = if part == Part::All { 0 } else { all.len().saturating_sub(WINDOW) };
     let listed = &all[from..];
     let longest = listed.iter().filter_map(|one| one.place.held).map(|(_, s)| s.duration_ms).max();
     let target = longest.unwrap_or(0).max(shelf.about().segment_ms).div_ceil(1000).max(1);
@@ -73,14 +76,19 @@ pub fn media<P>(
     let begins = listed.first().map_or(shelf, |one| one.shelf);
     let first = begins.sequence(listed.first().map_or(0, |one| one.place.number));
     let _ = writeln!(out, "#EXT-X-MEDIA-SEQUENCE:{first}");
-    let gone = begins.changes_gone(&places_before(&all[..(from + 1).min(all.len())], rendition));
+    let gone = match part {
+        Part::Plain => begins.lives_gone(),
+        Part::Live | Part::All => {
+            begins.changes_gone(&places_before(&all[..(from + 1).min(all.len())], rendition))
+        }
+    };
     if gone > 0 {
         let _ = writeln!(out, "#EXT-X-DISCONTINUITY-SEQUENCE:{gone}");
     }
     if part == Part::All && !shelf.has_ended() {
         out += "#EXT-X-PLAYLIST-TYPE:EVENT\n";
     }
-    let mut writer = EntryWriter::new(&all, from);
+    let mut writer = EntryWriter::new(&all, from, part == Part::Plain);
     for one in listed {
         writer.entry(&mut out, one);
     }
@@ -103,19 +111,21 @@ struct EntryWriter {
     shown: Option<(u64, Option<usize>)>,
     /// Those whose beginning of files is named.
     mapped: Option<(u64, usize)>,
+    /// All renditions of a life count as the best.
+    plain: bool,
 }
 
 impl EntryWriter {
     /// For the places of `all` from this one on. A change to the first of them is counted as gone; one behind a gap
     /// is still to be told.
-    fn new<P>(all: &[ListedPlace<'_, P>], from: usize) -> Self {
+    fn new<P>(all: &[ListedPlace<'_, P>], from: usize, plain: bool) -> Self {
         let first = all.get(from);
         let life = first.map(|one| one.shelf.about().life);
         let is_held = first.is_some_and(|one| one.place.held.is_some());
         let known = if is_held { from + 1 } else { from };
         let same = all.iter().take(known).filter(|one| Some(one.shelf.about().life) == life);
         let rendition = same.rev().find_map(|one| one.place.held).map(|(rendition, _)| rendition);
-        Self { shown: life.map(|life| (life, rendition)), mapped: None }
+        Self { shown: life.map(|life| (life, rendition)), mapped: None, plain }
     }
 
     /// A segment, or a gap. Where the rendition or the life changes, files begin anew.
@@ -134,15 +144,17 @@ impl EntryWriter {
             let _ = write!(out, "#EXT-X-GAP\n#EXTINF:{seconds:.3},\n{name}/{life}/{number}.m4s\n");
             return;
         };
-        if begins || before.is_some_and(|before| before != rendition) {
+        if begins || (!self.plain && before.is_some_and(|before| before != rendition)) {
             out.push_str("#EXT-X-DISCONTINUITY\n");
         }
         self.shown = Some((life, Some(rendition)));
         let name = &about.renditions[rendition].0.name;
-        if self.mapped != Some((life, rendition)) {
-            let _ = writeln!(out, "#EXT-X-MAP:URI=\"{name}/init-{life}.mp4\"");
+        let of = if self.plain { about.renditions.len().saturating_sub(1) } else { rendition };
+        if self.mapped != Some((life, of)) {
+            let of_name = &about.renditions[of].0.name;
+            let _ = writeln!(out, "#EXT-X-MAP:URI=\"{of_name}/init-{life}.mp4\"");
             let _ = writeln!(out, "#EXT-X-PROGRAM-DATE-TIME:{}", date(segment.begun_ms));
-            self.mapped = Some((life, rendition));
+            self.mapped = Some((life, of));
         }
         let seconds = f64::from(segment.duration_ms) / 1000.0;
         let _ = write!(out, "#EXTINF:{seconds:.3},\n{name}/{life}/{number}.m4s\n");
@@ -254,16 +266,30 @@ mod tests {
         }
     }
 
-    /// Senders that are started anew, lose segments and change the rendition: what a player reads after each segment
-    /// never says of one that it has another number, file, gap or place among the changes.
+    /// What lists have said of each number: its file, a gap, and changes before it.
+    #[derive(Default)]
+    struct ToldEntries(std::collections::BTreeMap<u64, (String, bool, u64)>);
+
+    impl ToldEntries {
+        /// The list says of no number something else than those before it.
+        fn read(&mut self, text: &str, seed: u64) {
+            let rows = rows(text);
+            assert!(rows.len() <= WINDOW && (self.0.is_empty() || !rows.is_empty()), "{text}");
+            for (number, file, gap, changes) in rows {
+                let known = self.0.entry(number).or_insert((file.clone(), gap, changes));
+                assert_eq!(*known, (file, gap, changes), "seed {seed}, {number}: {text}");
+            }
+        }
+    }
+
+    /// Senders that are started anew, lose segments and change the rendition; lists after each segment.
     #[test]
     fn no_list_says_something_else_of_a_segment_than_lists_before_it() {
         for seed in 0..200 {
             let mut random = Chance(seed);
             let mut current = shelf(&[]);
             let mut before: Vec<Shelf<u32>> = Vec::new();
-            let mut seen: std::collections::BTreeMap<u64, (String, bool, u64)> =
-                std::collections::BTreeMap::new();
+            let (mut live, mut plain) = (ToldEntries::default(), ToldEntries::default());
             for life in 7..7 + 1 + random.below(4) {
                 let about = About { life, ..current.about().clone() };
                 before.extend(current.on_about(about));
@@ -278,22 +304,26 @@ mod tests {
                     if random.below(7) > 0 {
                         assert!(current.put(rendition, one, 1, number));
                     }
-                    let text = media(&before, &current, None, Part::Live);
-                    let rows = rows(&text);
-                    assert!(
-                        rows.len() <= WINDOW && (seen.is_empty() || !rows.is_empty()),
-                        "{text}"
-                    );
-                    for (number, file, gap, changes) in rows {
-                        let known = seen.entry(number).or_insert((file.clone(), gap, changes));
-                        assert_eq!(
-                            *known,
-                            (file, gap, changes),
-                            "seed {seed}: {life} {number}: {text}"
-                        );
-                    }
+                    live.read(&media(&before, &current, None, Part::Live), seed);
+                    plain.read(&media(&before, &current, None, Part::Plain), seed);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_plain_list_has_one_beginning_of_files_for_each_life_and_changes_with_lives_alone() {
+        let mut current = shelf(&[(0, 0), (1, 1), (0, 2)]);
+        let about = About { life: 8, ..current.about().clone() };
+        let before = [current.on_about(about).unwrap()];
+        let one = crate::Segment { life: 8, ..crate::shelf::tests::segment(0) };
+        assert!(current.put(0, one, 1, 0));
+        let text = media(&before, &current, None, Part::Plain);
+        let counted = ["EXT-X-MAP", "#EXT-X-DISCONTINUITY\n"].map(|tag| text.matches(tag).count());
+        assert_eq!(counted, [2, 1], "{text}");
+        for part in ["URI=\"400k/init-7.mp4\"", "400k/7/1.m4s", "64k/7/2.m4s\n#EXT-X-DISCONTINUITY"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
         }
     }
 

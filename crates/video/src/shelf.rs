@@ -26,6 +26,8 @@ struct GoneSegments {
     base: u64,
     /// Changes of rendition, and of life, that have left the list.
     changes: u64,
+    /// Lives that were over before this one and had anything.
+    lives: u64,
     /// Number at which the oldest segments' rendition began, and what was shown then.
     run: Option<u32>,
     /// Time at which this life's number 0 began, milliseconds since 1970, as its first segment says.
@@ -72,9 +74,11 @@ impl<P> Shelf<P> {
         }
         let mut next = Self::new(about, self.bytes_max);
         (next.gone.base, next.gone.changes) = (self.gone.base, self.gone.changes);
+        next.gone.lives = self.gone.lives;
         let shown = self.places(None);
         // What came behind one that was still waited for was never listed.
         if let Some(last) = shown.last() {
+            next.gone.lives += 1;
             next.gone.changes += changes(&shown) + 1;
             next.gone.base += u64::from(last.number) + 1;
         }
@@ -100,6 +104,12 @@ impl<P> Shelf<P> {
     #[must_use]
     pub fn changes_gone(&self, before: &[Place]) -> u64 {
         self.gone.changes + changes(before)
+    }
+
+    /// Lives of the sender before this one that had anything.
+    #[must_use]
+    pub fn lives_gone(&self) -> u64 {
+        self.gone.lives
     }
 
     /// Number at which the rendition of the oldest segments began: those before are gone.

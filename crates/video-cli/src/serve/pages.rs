@@ -48,6 +48,7 @@ impl Site {
                 text(LIST, self.streams.read(name, |shelf| hls::master(shelf, "all.m3u8"))?)
             }
             ["live.m3u8"] => text(LIST, self.streams.list(name, None, Part::Live)?),
+            ["plain.m3u8"] => text(LIST, self.streams.list(name, None, Part::Plain)?),
             ["all.m3u8"] => text(LIST, self.streams.list(name, None, Part::All)?),
             ["manifest.mpd"] => {
                 text("application/dash+xml", self.streams.read(name, dash::manifest)?)
