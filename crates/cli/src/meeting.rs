@@ -88,8 +88,8 @@ impl Hosting {
             }
         }
         let keys = Keys::new(vec![key], Form::Long);
-        // Who is reached by multicast gets no copies.
-        Ok(self.network.sealed(keys).hosts(hosts, true))
+        // Who is reached by multicast gets no copies; who cannot be called knocks.
+        Ok(self.network.sealed(keys).hosts(hosts, true).let_in())
     }
 
     fn announce(&self, code: &Code, output: &Output) {
@@ -162,8 +162,12 @@ impl Hosting {
                 )
             }
             _ => {
-                let time = units::about(self.terms.time);
-                format!("for ({time}): no receiver came with the code. Send again, for a new code")
+                let (time, port) = (units::about(self.terms.time), self.place.port());
+                format!(
+                    "for ({time}): no receiver came with the code. Send again, for a new code. Where receivers \
+                     see no sender, let UDP port {port} in by this machine's firewall, and name it to them with \
+                     'fanfare recv CODE --at HOST'"
+                )
             }
         };
         Err(Failure::new(exit, code, text))
@@ -192,6 +196,7 @@ impl Visiting {
         output.text(&format!("looking for the sender of code {}", self.code));
         let begun = Instant::now();
         let refusal: Cell<Option<HostRefusal>> = Cell::new(None);
+        let heard: Cell<Option<IpAddr>> = Cell::new(None);
         let limit = timeout.unwrap_or(UNUSED_WAIT);
         let go_on = || {
             let waits = refusal.get().is_none_or(|refusal| refusal.at.elapsed() < WRONG_WAIT);
@@ -214,7 +219,8 @@ impl Visiting {
                 refuse(host, true);
                 output.warn("code.closed", format!("the sender at {} lets nobody in any more: all receivers have come", host.ip()));
             }
-            GuestEvent::Found(_) | GuestEvent::Granted { .. } | GuestEvent::GaveUp => {}
+            GuestEvent::Found(host) => heard.set(Some(host.ip())),
+            GuestEvent::Granted { .. } | GuestEvent::GaveUp => {}
         });
         match found.map_err(refused)? {
             Some(GuestEvent::Granted { grant, host }) => {
@@ -223,16 +229,25 @@ impl Visiting {
                 output.event(&Line::Met(MetLine { address: host.to_string(), name }));
                 let keys = vec![Key::from_secret(grant.secret, EPOCH)];
                 let group = GroupSpec { group: grant.group, interface: None, node_id: None };
-                Ok(network.group(group).sealed(Keys::new(keys, Form::Long)))
+                let named = self.others.iter().any(|other| other.ip() == host.ip());
+                let knocks = SocketAddr::new(host.ip(), grant.group.port());
+                let network = network.group(group).sealed(Keys::new(keys, Form::Long));
+                Ok(network.knock(if named { vec![knocks] } else { Vec::new() }))
             }
             _ if interrupt::is_asked() => {
                 Err(Failure::new(Exit::Interrupted, "interrupted", "interrupted"))
             }
-            _ => Err(self.not_found(refusal.get(), timeout)),
+            _ => Err(self.not_found(refusal.get(), heard.get(), timeout)),
         }
     }
 
-    fn not_found(&self, refusal: Option<HostRefusal>, timeout: Option<Duration>) -> Failure {
+    /// `heard`: a sender with this number said that it is there.
+    fn not_found(
+        &self,
+        refusal: Option<HostRefusal>,
+        heard: Option<IpAddr>,
+        timeout: Option<Duration>,
+    ) -> Failure {
         let slot = self.code.slot();
         match refusal {
             Some(HostRefusal { ip, over: true, .. }) => {
@@ -250,10 +265,24 @@ impl Visiting {
             }
             None => {
                 let time = units::about(timeout.unwrap_or(UNUSED_WAIT));
-                let text = format!(
-                    "code ({slot}-...): no sender with it answered in {time}. If it is used or too old, \
-                     ask for a new one. If the sender is in another network, name it with --at HOST"
-                );
+                let port = self.place.port();
+                let advice = match (heard, self.others.first()) {
+                    (Some(ip), _) => format!(
+                        "The sender at {ip} is heard, and does not hear this machine: its firewall must let \
+                         in UDP port {port}"
+                    ),
+                    (None, Some(at)) => format!(
+                        "If it is used or too old, ask for a new one. Firewalls and routers before {} must \
+                         let in UDP port {}",
+                        at.ip(),
+                        at.port()
+                    ),
+                    (None, None) => "If it is used or too old, ask for a new one. If the sender is in \
+                         another network, or a firewall here lets in answers alone, name it with --at HOST"
+                        .to_owned(),
+                };
+                let text =
+                    format!("code ({slot}-...): no sender with it answered in {time}. {advice}");
                 // Who names a time is told that it is over, as by every other command.
                 let exit = if timeout.is_some() { Exit::Nobody } else { Exit::Permission };
                 Failure::new(exit, "code.unknown", text)

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fanfare_udp::{Endpoint, EndpointConfig, OpenError, choose_interface};
+use fanfare_udp::{Endpoint, EndpointConfig, OpenError, Via, choose_interface};
 
 use crate::{
     code::Code,
@@ -52,6 +52,32 @@ impl Meeting {
         let _ = self.endpoint.send(to, LONGEST, None, bytes);
     }
 
+    /// Gives `each` the messages that have come. Whoever asks by the port of the meeting place is answered from
+    /// there: a firewall on the way lets in nothing else.
+    fn receive(&mut self, mut each: impl FnMut(SocketAddr, &[u8])) -> io::Result<()> {
+        let mut asked = Vec::new();
+        self.endpoint.receive(|meta, bytes| {
+            if !matches!(meta.via, Via::Group(_) | Via::Layers) && Message::parse(bytes).is_some() {
+                asked.push((meta.source, meta.via == Via::Direct));
+            }
+            each(meta.source, bytes);
+        })?;
+        for (source, by_machine) in asked {
+            self.endpoint.speak_by_machine(source, by_machine);
+        }
+        Ok(())
+    }
+
+    /// Says it to a host that was found, where it speaks from and at the port of the meeting place: a firewall
+    /// may have let out what it says, and let in only what comes to that port.
+    fn say(&self, to: SocketAddr, bytes: &[u8]) {
+        self.send(to, bytes);
+        let place = SocketAddr::new(to.ip(), self.endpoint.group().port());
+        if place != to {
+            self.send(place, bytes);
+        }
+    }
+
     /// Waits for messages, and follows the interface where it changes.
     fn wait(&mut self, time: Option<Duration>) -> io::Result<()> {
         if self.endpoint.wait(time, None)?.changed {
@@ -71,7 +97,7 @@ impl Meeting {
         let mut taken = false;
         while !taken && Instant::now() < until {
             self.wait(Some(until.saturating_duration_since(Instant::now())))?;
-            self.endpoint.receive(|_, bytes| {
+            self.receive(|_, bytes| {
                 taken |= matches!(Message::parse(bytes), Some((of, Message::Beacon { .. })) if of == slot);
             })?;
         }
@@ -98,10 +124,8 @@ impl Meeting {
                 }
                 let wait = host.next_timeout().map(|at| at.saturating_sub(now));
                 let begun = self.begun;
-                let taken = self.wait(wait).and_then(|_| {
-                    self.endpoint.receive(|meta, bytes| {
-                        host.on_datagram(begun.elapsed(), meta.source, bytes);
-                    })
+                let taken = self.wait(wait).and_then(|()| {
+                    self.receive(|source, bytes| host.on_datagram(begun.elapsed(), source, bytes))
                 });
                 if taken.is_err() {
                     std::thread::sleep(LOOK);
@@ -129,7 +153,7 @@ impl Meeting {
             guest.handle_timeout(begun.elapsed());
             while let Some((to, bytes)) = guest.poll_transmit() {
                 match to {
-                    Some(to) => self.send(to, &bytes),
+                    Some(to) => self.say(to, &bytes),
                     None => {
                         self.send(self.endpoint.group(), &bytes);
                         others.iter().for_each(|to| self.send(*to, &bytes));
@@ -144,9 +168,7 @@ impl Meeting {
             }
             let due = guest.next_timeout().map_or(LOOK, |at| at.saturating_sub(begun.elapsed()));
             self.wait(Some(due.min(LOOK)))?;
-            self.endpoint.receive(|meta, bytes| {
-                guest.on_datagram(begun.elapsed(), meta.source, bytes);
-            })?;
+            self.receive(|source, bytes| guest.on_datagram(begun.elapsed(), source, bytes))?;
         }
         Ok(None)
     }

@@ -108,6 +108,9 @@ impl TransferBuilder {
                 true => self.network.unanswered(),
                 false => self.network.find_deaf(),
             };
+            if !options.one_way && self.receive.is_none() {
+                self.network = self.network.let_in();
+            }
         }
         if let Some((_, options)) = &self.receive {
             self.network = match options.from {

@@ -8,7 +8,7 @@ mod setup;
 use std::{io, sync::mpsc::Receiver, time::Duration};
 
 use fanfare_proto::{Destination, RecvMeta, Time};
-use fanfare_serve::peek::mark;
+use fanfare_serve::{AdmittedPath, SocketDoor, peek::mark};
 use fanfare_udp::{Change, Endpoint, Ready, Via};
 
 use crate::{
@@ -120,6 +120,11 @@ impl<E: Engine> Driver<E> {
     /// Passes on to other receivers, and takes what they have passed on.
     fn serve(&mut self, now: Time) {
         let Self { engine, endpoint, sealed, serving, outgoing, outbox, .. } = self;
+        while let Some(AdmittedPath { address, door }) =
+            serving.poll_door().or_else(|| outgoing.fanout.poll_door())
+        {
+            endpoint.speak_by_machine(address, door == SocketDoor::Machine);
+        }
         while let Some((to, message)) = outgoing.fanout.poll_message(now) {
             serving::say(now, endpoint, sealed, to, &message);
         }
@@ -218,7 +223,9 @@ impl<E: Engine> Driver<E> {
             test_drop.leave(run, stride, |bytes| {
                 sealed.open_for(whom, now, told.source, bytes, stride, |bytes, stride| {
                     heard = true;
-                    let told_here = outgoing.fanout.take(now, told.source, bytes, stride);
+                    let path =
+                        AdmittedPath { address: told.source, door: serving::door_of(told.via) };
+                    let told_here = outgoing.fanout.take(now, path, bytes, stride);
                     let taken = serving.take(now, told.via, meta, bytes, stride, engine);
                     if taken == RunFate::Yes || told_here {
                         return;
@@ -321,7 +328,7 @@ impl<E: Engine> Driver<E> {
                         return false;
                     }
                     // To the protocol it is a loss like another. The user hears of it once.
-                    Err(error) => self.complain(&error, Trouble::SendRefused),
+                    Err(error) => self.complain(&explained(error), Trouble::SendRefused),
                 }
                 self.outgoing.fanout.on_sent();
                 // Whoever is next gets it sealed anew: no number is used twice.
@@ -383,6 +390,16 @@ impl<E: Engine> Driver<E> {
             self.engine.report(SocketReport { overruns, test_dropped: self.test_drop.dropped });
         self.outbox.close();
         report
+    }
+}
+
+/// What the system says when it lets nothing out, in words: on Linux a packet filter refuses so.
+fn explained(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            io::Error::other(format!("{error}. A firewall on this machine lets no such packet out"))
+        }
+        _ => error,
     }
 }
 

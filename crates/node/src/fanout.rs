@@ -4,12 +4,15 @@
 //! the group. A host is sent copies at the port that it has answered from, when it has joined the session.
 
 use std::{
+    collections::VecDeque,
     net::{IpAddr, SocketAddr},
     time::Duration,
 };
 
 use fanfare_proto::{Bitrate, Time};
-use fanfare_serve::{Caller, FoundHost, News, Source, peek::peek};
+use fanfare_serve::{
+    AdmittedPath, Caller, FoundHost, Message, News, SocketDoor, Source, peek::peek,
+};
 
 use crate::{chance::random, reach::Reach};
 
@@ -91,6 +94,9 @@ pub(crate) struct Fanout {
     refused: (Option<SocketAddr>, u64),
     /// When the engine is next asked about hosts on probation.
     next_look: Time,
+    /// Hosts that knock are let in; by which door they are to be answered. Only the newest are kept.
+    lets_in: bool,
+    doors: VecDeque<AdmittedPath>,
 }
 
 impl Fanout {
@@ -110,6 +116,8 @@ impl Fanout {
             sender,
             refused: (None, 0),
             next_look: Time::ZERO,
+            lets_in: false,
+            doors: VecDeque::new(),
         }
     }
 
@@ -133,6 +141,32 @@ impl Fanout {
         let group = self.group;
         let caller = self.caller.get_or_insert_with(|| Caller::new(group, &[], most, secret()));
         caller.call_all(everybody);
+    }
+
+    /// Lets in hosts that knock: nobody may be able to call them. `most`: the rate that may be used.
+    pub(crate) fn let_in(&mut self, most: Bitrate) {
+        let group = self.group;
+        let caller = self.caller.get_or_insert_with(|| Caller::new(group, &[], most, secret()));
+        caller.let_in();
+        self.lets_in = true;
+    }
+
+    /// The next host that is to be answered by this door from now on.
+    pub(crate) fn poll_door(&mut self) -> Option<AdmittedPath> {
+        self.doors.pop_front()
+    }
+
+    /// A host that has knocked at this door is answered there, unless it is served by another and shows
+    /// nothing (`is_found`): anybody can write its address on a datagram.
+    fn on_door(&mut self, path: AdmittedPath, is_found: bool) {
+        let known = self.hosts.iter().any(|host| host.address == path.address);
+        if path.door == SocketDoor::Group || (known && !is_found) {
+            return;
+        }
+        if self.doors.len() >= FOUND_MAX {
+            self.doors.pop_front();
+        }
+        self.doors.push_back(path);
     }
 
     /// Time until which [`Self::waits`] may say so.
@@ -195,14 +229,17 @@ impl Fanout {
     pub(crate) fn take(
         &mut self,
         now: Time,
-        source: SocketAddr,
+        path: AdmittedPath,
         run: &[u8],
         stride: usize,
     ) -> bool {
-        let mut found = false;
+        let (source, mut found) = (path.address, false);
         for datagram in run.chunks(stride.max(1)) {
             let caller = self.caller.as_mut();
             let host = caller.and_then(|one| one.on_datagram(self.sender, source, datagram));
+            if self.lets_in && Message::is_one(datagram) {
+                self.on_door(path, host.is_some());
+            }
             found |= host.is_some();
             host.into_iter().for_each(|host| self.on_found(now, host));
         }
@@ -507,7 +544,14 @@ mod tests {
             let (nonce, host, port) = (1, u16::MAX, 0);
             fanfare_serve::Message::Here { nonce, cookie, host, port }.encode(7)
         };
-        let hear = |fanout: &mut Fanout, said: &[u8]| fanout.take(at(1), from, said, said.len());
+        let hear = |fanout: &mut Fanout, said: &[u8]| {
+            fanout.take(
+                at(1),
+                AdmittedPath { address: from, door: SocketDoor::Own },
+                said,
+                said.len(),
+            )
+        };
         hear(&mut fanout, &say(0));
         assert_eq!(data(&mut fanout, at(1)), [group()], "it has shown nothing");
         let (to, answer) = fanout.poll_message(at(1)).unwrap();
@@ -556,6 +600,28 @@ mod tests {
         assert_eq!(fanout.poll_news(at(2)), Some(Reach::Deaf(address(250))));
         fanout.admit(at(12), |_| false);
         assert_eq!(fanout.hosts.len(), 1, "the others are let go");
+    }
+
+    #[test]
+    fn who_knocks_is_answered_by_the_door_that_it_has_knocked_at_and_nobody_moves_another_host_by_its_address()
+     {
+        let mut fanout = to(&[2], true);
+        let knock = Message::Knock { nonce: 5, session: group().into() }.encode(0);
+        let at_door = |address, door| AdmittedPath { address, door };
+        let path = at_door(address(3), SocketDoor::Machine);
+        assert!(!fanout.take(at(1), path, &knock, knock.len()));
+        assert_eq!(fanout.poll_door(), None, "nobody is to be let in");
+        fanout.let_in(Bitrate::mbps(100));
+        fanout.take(at(1), path, &knock, knock.len());
+        assert_eq!((fanout.poll_door(), fanout.poll_door()), (Some(path), None));
+        let served = at_door(address(2), SocketDoor::Machine);
+        fanout.take(at(1), served, &knock, knock.len());
+        assert_eq!(fanout.poll_door(), None, "it has shown nothing");
+        for port in 0..1000 {
+            let path = at_door(SocketAddr::from(([10, 0, 1, 1], port)), SocketDoor::Own);
+            fanout.take(at(1), path, &knock, knock.len());
+        }
+        assert_eq!(fanout.doors.len(), FOUND_MAX);
     }
 
     #[test]

@@ -75,6 +75,9 @@ pub struct Network {
     only_sender: Option<NodeId>,
     /// Datagrams to this machine alone count by whichever interface they come.
     direct_anywhere: bool,
+    /// A sender lets in hosts that knock, and a receiver knocks at these.
+    lets_in: bool,
+    knocks: Vec<SocketAddr>,
     only_address: Option<IpAddr>,
 }
 
@@ -103,6 +106,8 @@ impl Default for Network {
             multicast_only: false,
             only_sender: None,
             direct_anywhere: false,
+            lets_in: false,
+            knocks: Vec::new(),
             only_address: None,
         }
     }
@@ -170,6 +175,26 @@ impl Network {
         self
     }
 
+    /// Let in receivers that knock at this machine's address and the group's port: those that know where it is
+    /// ([`Self::knock`]), and those that it has called and does not hear, as a firewall here may let in that
+    /// port and not the one that calls leave from. For senders that receive nothing. Without effect after
+    /// [`Self::multicast_only`].
+    #[must_use]
+    pub fn let_in(mut self) -> Self {
+        self.lets_in = !self.multicast_only;
+        self.endpoint.hears_direct |= self.lets_in;
+        self
+    }
+
+    /// Knock at these addresses of senders: where a firewall or a router keeps out what was not asked for, no
+    /// call of theirs reaches this host. The port is that of the group, unless a router leads there from
+    /// another. For receivers with [`Self::hear_direct`].
+    #[must_use]
+    pub fn knock(mut self, senders: Vec<SocketAddr>) -> Self {
+        self.knocks = senders;
+        self
+    }
+
     /// What a driver has from here, whatever its engine is. The loss on purpose has another sequence
     /// than the session's, from the same `seed`.
     ///
@@ -185,9 +210,10 @@ impl Network {
             sender: self.only_sender.map(|id| id.0),
             address: self.only_address,
         };
-        let serving = Serving::new(serves, self.endpoint.hears_direct.then_some(joined));
+        let joined = Some(joined).filter(|_| self.endpoint.hears_direct && !self.lets_in);
+        let serving = Serving::new(serves, joined, &self.knocks);
         let copies_only = self.copies_only;
-        let finds_deaf = self.finds_deaf;
+        let (finds_deaf, lets_in) = (self.finds_deaf, self.lets_in);
         let (node, most) = (self.node_id.map_or(0, |id| id.0), self.sender.rate);
         let one_way = self.one_way;
         let wiring = Wiring {
@@ -196,6 +222,7 @@ impl Network {
             copies_only,
             one_way,
             finds_deaf,
+            lets_in,
             node,
             most,
             serving,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use fanfare_proto::{RecvMeta, Time};
-use fanfare_serve::{IncomingRun, JoinedSession, Member, Settings, SocketDoor, Way};
+use fanfare_serve::{AdmittedPath, IncomingRun, JoinedSession, Member, Settings, SocketDoor, Way};
 use fanfare_udp::{ChosenInterface, Endpoint, Via};
 
 use crate::{chance::random, engine::Engine, sealed::Sealed};
@@ -45,13 +45,18 @@ pub(crate) enum RunFate {
 impl Serving {
     /// `settings`: how a receiver takes part in what is sent to hosts alone. `joined`: in which session, if
     /// it does.
-    pub(crate) fn new(settings: Settings, joined: Option<JoinedSession>) -> Self {
+    /// `knocks`: senders that are knocked at.
+    pub(crate) fn new(
+        settings: Settings,
+        joined: Option<JoinedSession>,
+        knocks: &[SocketAddr],
+    ) -> Self {
         let member = joined.map(|joined| {
             let mut secret = [0; 32];
             for part in secret.chunks_exact_mut(8) {
                 part.copy_from_slice(&random().to_ne_bytes());
             }
-            Member::new(settings, joined, secret, random())
+            Member::new(settings, joined, secret, random()).knocking_at(knocks)
         });
         Self {
             member,
@@ -84,19 +89,20 @@ impl Serving {
         stride: usize,
         engine: &mut E,
     ) -> RunFate {
-        let door = match via {
-            // Calls by broadcast come here, too, where layers share the port: they say nothing of it.
-            Via::Layers => return RunFate::No,
-            Via::Group(_) => SocketDoor::Group,
-            Via::Unicast => SocketDoor::Own,
-            Via::Direct => SocketDoor::Machine,
-        };
-        let Some(member) = &mut self.member else {
-            if self.multicast && door == SocketDoor::Own && is_of_sender(run) {
-                self.refuse(meta.source.ip());
-                return RunFate::Yes;
-            }
+        // Calls by broadcast come here, too, where layers share the port: they say nothing of it.
+        if via == Via::Layers {
             return RunFate::No;
+        }
+        let door = door_of(via);
+        let Some(member) = &mut self.member else {
+            if !self.multicast || door == SocketDoor::Group || !is_of_sender(run) {
+                return RunFate::No;
+            }
+            // What others send to this machine is for its receivers.
+            if door == SocketDoor::Own {
+                self.refuse(meta.source.ip());
+            }
+            return RunFate::Yes;
         };
         let chosen = &self.chosen;
         let arrived = now.before(meta.waited);
@@ -129,6 +135,11 @@ impl Serving {
     /// A host that sends to this one alone what nobody asked for: each once.
     pub(crate) fn poll_stranger(&mut self) -> Option<IpAddr> {
         self.stranger.take()
+    }
+
+    /// The next sender that is to be answered by this door from now on, feedback and all.
+    pub(crate) fn poll_door(&mut self) -> Option<AdmittedPath> {
+        self.member.as_mut()?.poll_door()
     }
 
     /// Host that calls this one by its name, and is not answered since this receiver is silent: once.
@@ -204,6 +215,15 @@ fn pass(
         }
     }
     false
+}
+
+/// The door that a socket is.
+pub(crate) fn door_of(via: Via) -> SocketDoor {
+    match via {
+        Via::Group(_) | Via::Layers => SocketDoor::Group,
+        Via::Unicast => SocketDoor::Own,
+        Via::Direct => SocketDoor::Machine,
+    }
 }
 
 /// Sends one message of those that pass on. A lost one is said again.

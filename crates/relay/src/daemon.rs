@@ -142,6 +142,7 @@ impl Daemon {
                 continue;
             }
             let sealed = &mut leg.sealed;
+            let mut doors = BTreeMap::new();
             leg.endpoint.receive_runs(ready, |told, run, stride| {
                 if own.contains(&told.source) {
                     return;
@@ -154,6 +155,9 @@ impl Daemon {
                     Via::Direct => SocketDoor::Machine,
                 };
                 let now = clock.now();
+                if door != SocketDoor::Group && relay.may_send(from) {
+                    doors.insert(told.source, door);
+                }
                 sealed.open(now, told.source, run, stride, |run, stride| {
                     for datagram in run.chunks(stride.max(1)) {
                         let may_call = !multicast && serve::Message::is_one(datagram);
@@ -165,6 +169,11 @@ impl Daemon {
                     }
                 });
             })?;
+            // Who speaks to the port of the machine is answered from there: what is between may let in nothing
+            // else.
+            for (address, door) in doors {
+                leg.endpoint.speak_by_machine(address, door == SocketDoor::Machine);
+            }
         }
         let now = clock.now();
         for call in calls {

@@ -74,6 +74,8 @@ pub struct Caller {
     named: Vec<NamedHost>,
     /// Nobody answers: named hosts are told that they are sent to.
     one_way: bool,
+    /// Hosts that knock are let in.
+    lets_in: bool,
     budget: Budget,
     /// Messages that have gone to the group, and those of them before the last call.
     messages: u32,
@@ -104,6 +106,7 @@ impl Caller {
             everybody: None,
             named: named.collect(),
             one_way: false,
+            lets_in: false,
             budget: Budget::new(most),
             messages: 0,
             called: 0,
@@ -127,6 +130,11 @@ impl Caller {
         self
     }
 
+    /// Lets in hosts that knock, as it would have called them.
+    pub fn let_in(&mut self) {
+        self.lets_in = true;
+    }
+
     /// The group has another address now.
     pub fn set_group(&mut self, group: SocketAddr) {
         self.group = group;
@@ -145,11 +153,20 @@ impl Caller {
         from: SocketAddr,
         datagram: &[u8],
     ) -> Option<FoundHost> {
-        let (about, Message::Here { nonce, cookie, host, port }) = Message::parse(datagram)? else {
-            return None;
+        let (about, message) = Message::parse(datagram)?;
+        let (nonce, cookie, host, port) = match message {
+            Message::Here { nonce, cookie, host, port } => (nonce, cookie, host, port),
+            Message::Knock { nonce, session } => {
+                if self.lets_in && session == SessionName::from(self.group) {
+                    self.show(sender, from, nonce);
+                }
+                return None;
+            }
+            _ => return None,
         };
+        let may_be_unnamed = (self.everybody.is_some() || self.lets_in) && host == ALL_HOSTS;
         let named = self.named.get_mut(usize::from(host));
-        if about != sender || (named.is_none() && (self.everybody.is_none() || host != ALL_HOSTS)) {
+        if about != sender || (named.is_none() && !may_be_unnamed) {
             return None;
         }
         let mut to = from;

@@ -2,7 +2,10 @@
 //! hears nothing of it, or that it is the host that was named. Whose call it has answered may send to it
 //! alone. Calls of sessions that it has not joined are not answered. It has no time of its own.
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    collections::VecDeque,
+    net::{IpAddr, SocketAddr},
+};
 
 use fanfare_units::time::{Duration, Time};
 
@@ -25,6 +28,9 @@ const FORGET: Duration = Duration::from_secs(60);
 /// nothing has come for so long, as the sender may have forgotten it. The roll is called every two
 /// seconds at the latest, and a message may be lost.
 const UNSERVED: Duration = Duration::from_secs(5);
+
+/// So many answers to calls may be lost, or cross the cookie on its way: then the host knocks.
+const KNOCK_AFTER: u32 = 3;
 
 /// The session that a receiver has joined, and whom it listens to there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,9 +85,11 @@ pub(crate) struct Called {
 
 /// Address that somebody sends from, and the door by which it comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct AdmittedPath {
-    pub(crate) address: SocketAddr,
-    pub(crate) door: SocketDoor,
+pub struct AdmittedPath {
+    /// The address.
+    pub address: SocketAddr,
+    /// The socket by which it comes, and by which it is answered.
+    pub door: SocketDoor,
 }
 
 /// A sender that calls.
@@ -97,6 +105,8 @@ struct CallingSender {
     called: Time,
     nonce: u64,
     cookie: u64,
+    /// Answers to calls of all hosts since the last cookie.
+    unheard: u32,
     /// The number of this host in the last call.
     host: u16,
     /// Address that it sends from to this host alone, and the door, once it has given a cookie; and the time
@@ -112,11 +122,13 @@ pub(crate) struct Ear {
     callers: Vec<CallingSender>,
     /// Calls of sessions that were not joined, or of senders that are not listened to.
     foreign: u64,
+    /// Senders that speak by another door from now on. Only the newest are worth telling.
+    doors: VecDeque<AdmittedPath>,
 }
 
 impl Ear {
     pub(crate) fn new(joined: JoinedSession) -> Self {
-        Self { joined, callers: Vec::new(), foreign: 0 }
+        Self { joined, callers: Vec::new(), foreign: 0, doors: VecDeque::new() }
     }
 
     /// True if everybody may send it something, and pass it on: no one source was chosen.
@@ -182,19 +194,7 @@ impl Ear {
         let at = match known {
             Some(at) => at,
             None if self.callers.len() < SENDERS_MAX => {
-                self.callers.push(CallingSender {
-                    speaker,
-                    since: now,
-                    messages: call.messages,
-                    heard: false,
-                    ever: false,
-                    called: now,
-                    nonce,
-                    cookie: 0,
-                    host: call.host,
-                    admitted: None,
-                    served: None,
-                });
+                self.callers.push(CallingSender::new(now, speaker, call, nonce));
                 self.callers.len() - 1
             }
             None => return None,
@@ -215,7 +215,32 @@ impl Ear {
         let patience = if caller.ever { SILENT_SINCE_HEARD } else { SILENT };
         let missed = call.messages.wrapping_sub(caller.messages);
         let deaf = now.since(caller.since) >= patience && missed >= MISSED;
+        caller.unheard = caller.unheard.saturating_add(u32::from(deaf));
         deaf.then(|| caller.answer())
+    }
+
+    /// True if a sender that calls all hosts does not hear the answers: a firewall before it lets in nothing
+    /// that goes to the port it calls from. It may hear what goes to the port that it calls.
+    pub(crate) fn is_unheard(&self, speaker: SenderIdentity) -> bool {
+        let unheard = |caller: &CallingSender| caller.unheard >= KNOCK_AFTER;
+        self.callers.iter().any(|caller| caller.speaker == speaker && unheard(caller))
+    }
+
+    /// A sender has opened to a knock with this nonce: it is as one that has called all.
+    pub(crate) fn on_opened(&mut self, now: Time, speaker: SenderIdentity, nonce: u64) {
+        let known =
+            |caller: &CallingSender| caller.speaker.id == speaker.id && caller.nonce == nonce;
+        if !self.callers.iter().any(known) && self.callers.len() < SENDERS_MAX {
+            let call = Called { messages: 0, host: ALL_HOSTS, port: 0 };
+            self.callers.push(CallingSender::new(now, speaker, call, nonce));
+        }
+    }
+
+    /// True if something came lately from a sender at this host, or ever by the group.
+    pub(crate) fn is_heard(&self, now: Time, host: IpAddr) -> bool {
+        let serves = |at: Time| now.since(at) < UNSERVED;
+        let mut there = self.callers.iter().filter(|caller| caller.speaker.address.ip() == host);
+        there.any(|caller| caller.ever || caller.served.is_some_and(serves))
     }
 
     /// A sender sends to this host alone in this session, and hears no answer: what comes by this door is
@@ -266,14 +291,41 @@ impl Ear {
         {
             return None;
         }
-        caller.cookie = cookie;
+        (caller.cookie, caller.unheard) = (cookie, 0);
         let admitted = AdmittedPath { address: speaker.address, door };
         (caller.admitted, caller.served) = (Some(admitted), Some(now));
-        Some(caller.answer())
+        let answer = caller.answer();
+        if self.doors.len() >= SENDERS_MAX {
+            self.doors.pop_front();
+        }
+        self.doors.push_back(admitted);
+        Some(answer)
+    }
+
+    /// The next sender that has shown by which door it is to be answered, feedback and all.
+    pub(crate) fn poll_door(&mut self) -> Option<AdmittedPath> {
+        self.doors.pop_front()
     }
 }
 
 impl CallingSender {
+    fn new(now: Time, speaker: SenderIdentity, call: Called, nonce: u64) -> Self {
+        Self {
+            speaker,
+            since: now,
+            messages: call.messages,
+            heard: false,
+            ever: false,
+            called: now,
+            nonce,
+            cookie: 0,
+            unheard: 0,
+            host: call.host,
+            admitted: None,
+            served: None,
+        }
+    }
+
     fn answer(&self) -> Message {
         Message::Here { nonce: self.nonce, cookie: self.cookie, host: self.host, port: 0 }
     }

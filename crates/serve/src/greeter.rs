@@ -6,8 +6,8 @@ use fanfare_units::time::Time;
 
 use crate::{
     door::SocketDoor,
-    ear::{Called, Ear, JoinedSession, SenderIdentity},
-    message::{Message, NO_HOST},
+    ear::{AdmittedPath, Called, Ear, JoinedSession, SenderIdentity},
+    message::{ALL_HOSTS, Message, NO_HOST},
 };
 
 /// Answers to calls that wait to be sent; a lost one is asked for again by the next call.
@@ -84,7 +84,14 @@ impl CallGreeter {
                         let port = self.port;
                         self.reply(speaker, Message::Here { nonce, cookie, host, port }, true);
                     }
+                    let knocks = host == ALL_HOSTS && self.ear.is_unheard(speaker);
+                    let nonce = answer.nonce();
                     self.reply(speaker, answer, false);
+                    if let Some(nonce) = nonce.filter(|_| knocks) {
+                        let address = SocketAddr::new(speaker.address.ip(), called);
+                        let knock = Message::Knock { nonce, session };
+                        self.reply(SenderIdentity { address, ..speaker }, knock, false);
+                    }
                 }
             }
             Message::Cookie { host: NO_HOST, nonce, cookie } if door != SocketDoor::Group => {
@@ -109,6 +116,11 @@ impl CallGreeter {
     /// The next answer.
     pub fn poll_reply(&mut self) -> Option<MemberReply> {
         self.replies.pop_front()
+    }
+
+    /// The next sender that is to be answered by this door from now on, feedback and all.
+    pub fn poll_door(&mut self) -> Option<AdmittedPath> {
+        self.ear.poll_door()
     }
 
     /// Answers that there was no room for.

@@ -14,7 +14,7 @@
 //! - [`Member`]: a receiver's side: whom it asks, whom it serves. A [`Circle`](member) for each sender.
 //! - [`Caller`]: hosts that were named, or do not hear a group, are found by calls; `budget`: what that may
 //!   take of the rate; `ear` and [`CallGreeter`]: a receiver's answer, if it has joined the session
-//!   ([`SessionName`]).
+//!   ([`SessionName`]); `knock`: it asks first, where no call reaches it.
 //! - [`Order`]: what comes by many ways is put in order again; `delays`: what of its delay is a queue.
 //! - [`Blame`]: who has passed on wrong bytes; `passing`: runs on their way to others.
 //!
@@ -28,6 +28,7 @@ mod delays;
 mod door;
 mod ear;
 mod greeter;
+mod knock;
 pub mod member;
 mod message;
 mod order;
@@ -38,7 +39,7 @@ mod source;
 pub use blame::{Blame, Chunk};
 pub use caller::{Caller, FoundHost};
 pub use door::SocketDoor;
-pub use ear::JoinedSession;
+pub use ear::{AdmittedPath, JoinedSession};
 pub use greeter::{CallGreeter, MemberReply};
 pub use member::{Accusation, IncomingRun, Member, Settings, Way};
 pub use message::{HOSTS_MAX, Message, Roster, SessionName, Set, Status};

@@ -18,7 +18,8 @@ use crate::{
     door::SocketDoor,
     ear::{AdmittedPath, Called, JoinedSession, SenderIdentity},
     greeter::{CallGreeter, MemberReply},
-    message::{Message, NO_HOST},
+    knock::Knocker,
+    message::{Message, NO_HOST, SessionName},
     order::{Arrival, Held},
     passing::Passing,
     peek::peek,
@@ -86,6 +87,8 @@ pub struct Member<M> {
     rng: Rng,
     circles: Vec<Circle<M>>,
     greeter: CallGreeter,
+    knocker: Option<Knocker>,
+    session: SessionName,
     passing: Passing,
     out: VecDeque<(SocketAddr, Vec<u8>)>,
     accusations: VecDeque<Accusation>,
@@ -107,6 +110,8 @@ impl<M: Copy> Member<M> {
             rng: Rng::new(seed),
             circles: Vec::new(),
             greeter: CallGreeter::new(joined),
+            knocker: None,
+            session: joined.session,
             passing: Passing::new(settings.limit.map(|limit| limit as f64)),
             out: VecDeque::new(),
             accusations: VecDeque::new(),
@@ -114,6 +119,16 @@ impl<M: Copy> Member<M> {
             unanswered: None,
             told_unanswered: false,
         }
+    }
+
+    /// Knocks at these senders, too: no call of theirs may reach this host. Without effect where it is silent.
+    #[must_use]
+    pub fn knocking_at(mut self, senders: &[SocketAddr]) -> Self {
+        if !senders.is_empty() && !self.settings.silent {
+            let (session, rng) = (self.session, &mut self.rng);
+            self.knocker = Some(Knocker::new(session, senders, || rng.next_u64()));
+        }
+        self
     }
 
     /// The port that it speaks from, for those that hear another.
@@ -217,7 +232,13 @@ impl<M: Copy> Member<M> {
                 }
             }
             Message::Call { .. } | Message::Push { .. } | Message::Cookie { host: NO_HOST, .. } => {
-                let nonce = self.rng.next_u64();
+                if let Message::Cookie { nonce, .. } = message
+                    && self.knocker.as_ref().is_some_and(|one| one.is_answer(from.ip(), nonce))
+                {
+                    self.greeter.ear.on_opened(now, speaker, nonce);
+                }
+                let knocked = self.knocker.as_ref().and_then(|one| one.nonce_of(from.ip()));
+                let nonce = knocked.unwrap_or_else(|| self.rng.next_u64());
                 self.greeter.on_message(now, speaker, door, &message, nonce);
             }
             Message::Cookie { host, nonce, cookie } => {
@@ -225,8 +246,13 @@ impl<M: Copy> Member<M> {
                     circle.on_cookie(now, (host, from), nonce, cookie);
                 }
             }
-            Message::Status(_) | Message::Here { .. } => {}
+            Message::Status(_) | Message::Here { .. } | Message::Knock { .. } => {}
         }
+    }
+
+    /// The next sender that is to be answered by this door from now on, feedback and all.
+    pub fn poll_door(&mut self) -> Option<AdmittedPath> {
+        self.greeter.poll_door()
     }
 
     /// The next run for the protocol.
@@ -238,6 +264,12 @@ impl<M: Copy> Member<M> {
     pub fn poll_message(&mut self, now: Time) -> Option<MemberReply> {
         if let Some(reply) = self.greeter.poll_reply() {
             return Some(reply);
+        }
+        let ear = &self.greeter.ear;
+        let knocker = self.knocker.as_mut();
+        if let Some((to, bytes)) = knocker.and_then(|one| one.poll(now, |ip| ear.is_heard(now, ip)))
+        {
+            return Some(MemberReply { to, bytes, by_machine: false });
         }
         self.circles.retain(|circle| now.since(circle.heard) < FORGET);
         for circle in &mut self.circles {
@@ -303,7 +335,8 @@ impl<M: Copy> Member<M> {
     #[must_use]
     pub fn next_timeout(&self) -> Option<Time> {
         let circles = self.circles.iter().filter_map(Circle::next_timeout);
-        circles.chain(self.passing.next_timeout()).min()
+        let knock = self.knocker.as_ref().and_then(Knocker::next_timeout);
+        circles.chain(self.passing.next_timeout()).chain(knock).min()
     }
 }
 

@@ -13,6 +13,7 @@
 //!           everything is to be sent (2; 0: the one that this came from)
 //! 9 push:   255, port that is called (2), the session as in the call. The sender sends to this host alone,
 //!           and hears no answer
+//! 10 knock: 255, nonce (8), the session as in the call. The sender's node id is 0: it is not known yet
 //! ```
 //! The flags of a status: 1, it passes on; 2, it has had wrong bytes and does not know from whom. Kinds 5
 //! and 6 were a call and its answer without the session's name, up to version 0.1.0: nobody answers them.
@@ -156,6 +157,14 @@ pub enum Message {
         /// The session.
         session: SessionName,
     },
+    /// A receiver that nobody can call, behind a firewall or a router that lets in answers alone, knocks at a
+    /// sender whose address it knows: send to me, in this session.
+    Knock {
+        /// To be echoed in a cookie.
+        nonce: u64,
+        /// The session.
+        session: SessionName,
+    },
     /// Answer to the one that has called: send to me.
     Here {
         /// To be echoed in a cookie.
@@ -181,6 +190,17 @@ impl Message {
         content(bytes).is_some()
     }
 
+    /// The number that an answer is to echo, where there is one.
+    pub(crate) fn nonce(&self) -> Option<u64> {
+        match self {
+            Self::Ask { nonce, .. }
+            | Self::Cookie { nonce, .. }
+            | Self::Knock { nonce, .. }
+            | Self::Here { nonce, .. } => Some(*nonce),
+            Self::Roster(_) | Self::Status(_) | Self::Call { .. } | Self::Push { .. } => None,
+        }
+    }
+
     /// As bytes, about the transfer of `sender`.
     #[must_use]
     pub fn encode(&self, sender: u32) -> Vec<u8> {
@@ -194,6 +214,7 @@ impl Message {
             Self::Call { .. } => 7,
             Self::Here { .. } => 8,
             Self::Push { .. } => 9,
+            Self::Knock { .. } => 10,
         });
         out.extend(sender.to_be_bytes());
         match self {
@@ -225,6 +246,11 @@ impl Message {
             Self::Push { called, session } => {
                 out.push(NO_HOST);
                 out.extend(called.to_be_bytes());
+                session.encode(&mut out);
+            }
+            Self::Knock { nonce, session } => {
+                out.push(NO_HOST);
+                out.extend(nonce.to_be_bytes());
                 session.encode(&mut out);
             }
             Self::Here { nonce, cookie, host, port } => {
@@ -285,6 +311,10 @@ impl Message {
             9 => {
                 let called = u16::from_be_bytes(read.take()?);
                 Self::Push { called, session: SessionName(read.address()?) }
+            }
+            10 => {
+                let nonce = u64::from_be_bytes(read.take()?);
+                Self::Knock { nonce, session: SessionName(read.address()?) }
             }
             _ => return None,
         };
@@ -348,6 +378,7 @@ mod tests {
             Message::Call { messages: 9, host: 2, called: 6004, session: six.into() },
             Message::Here { nonce: 6, cookie: 3, host: 2, port: 50_000 },
             Message::Push { called: 6004, session: six.into() },
+            Message::Knock { nonce: 6, session: four.into() },
         ];
         for message in all {
             let bytes = message.encode(77);

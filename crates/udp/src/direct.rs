@@ -3,6 +3,7 @@
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    time::Duration,
 };
 
 use crate::{
@@ -11,7 +12,12 @@ use crate::{
     interface::Interface,
     local_bus::{self, LocalBus, PassedOn},
     receive::{Buffers, ReceiveSocket, RecvMeta, TURN, Via, cut, is_one_host},
+    wait,
 };
+use rustix::fd::AsFd as _;
+
+/// Time for which a full socket is waited for: a millisecond at 10 Mbit/s takes a full packet away.
+const ROOM_WAIT: Duration = Duration::from_millis(2);
 
 /// The sockets that hear what is sent to this machine's own addresses, at the group's port, and what other
 /// programs of the machine have heard there.
@@ -50,6 +56,34 @@ impl DirectSocket {
         Some(Self { receive_socket, bus, interface, source: config.source })
     }
 
+    /// Sends segments from the port that it hears at, one call for each; how many bytes went out.
+    pub(crate) fn send(
+        &self,
+        to: SocketAddr,
+        segment_size: usize,
+        bytes: &[u8],
+    ) -> io::Result<usize> {
+        let mut sent = 0;
+        for segment in bytes.chunks(segment_size.max(1)) {
+            let socket = &self.receive_socket.socket;
+            let result = match socket.send_to(segment, &to.into()) {
+                // Nobody else waits for room in this socket.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    wait::wait_for_room(socket.as_fd(), ROOM_WAIT)?;
+                    socket.send_to(segment, &to.into())
+                }
+                result => result,
+            };
+            match result {
+                Ok(length) => sent += length,
+                // What went out is reported first, the error by the next call.
+                Err(_) if sent > 0 => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(sent)
+    }
+
     /// Gives `each` what has come and is to be heard; how many datagrams there were.
     pub(crate) fn drain(
         &mut self,
@@ -84,7 +118,7 @@ impl DirectSocket {
                     interface: Some(passed.interface),
                     ecn: None,
                     via: Via::Direct,
-                    waited: std::time::Duration::ZERO,
+                    waited: Duration::ZERO,
                     received: None,
                 };
                 if takes(&meta) {
@@ -168,6 +202,39 @@ mod tests {
         let mut sender = Endpoint::open(&config(24, port)).unwrap();
         sender.send(SocketAddr::from(([127, 0, 0, 1], port)), 100, None, &[7; 100]).unwrap();
         assert_eq!((heard(&mut receiver).len(), heard(&mut sender).len()), (1, 0));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_peer_is_spoken_to_from_the_port_that_it_has_asked_and_others_from_the_endpoints_own() {
+        let port = free_port();
+        let mut endpoint = hears(config(31, port));
+        let own = endpoint.local_addr().unwrap().port();
+        let peers = [0, 1].map(|_| std::net::UdpSocket::bind(("127.0.0.1", 0)).unwrap());
+        let [asked, other] = [&peers[0], &peers[1]].map(|peer| peer.local_addr().unwrap());
+        endpoint.speak_by_machine(asked, true);
+        endpoint.speak_by_machine(asked, true);
+        let from = |peer: &std::net::UdpSocket| {
+            let mut bytes = [0; 100];
+            let (len, source) = peer.recv_from(&mut bytes).unwrap();
+            (source.port(), len)
+        };
+        for (peer, to, port) in [(&peers[0], asked, port), (&peers[1], other, own)] {
+            assert_eq!(endpoint.send(to, 30, None, &[7; 70]).unwrap(), 70);
+            assert_eq!([(); 3].map(|()| from(peer)), [(port, 30), (port, 30), (port, 10)]);
+        }
+        endpoint.speak_by_machine(asked, false);
+        endpoint.send(asked, 30, None, &[7; 9]).unwrap();
+        assert_eq!(from(&peers[0]), (own, 9));
+    }
+
+    #[test]
+    fn of_too_many_peers_of_the_machines_port_the_oldest_gives_way() {
+        let mut endpoint = hears(config(32, free_port()));
+        let peer = |number: u16| SocketAddr::from(([127, 0, 0, 1], number));
+        (1..=65).for_each(|number| endpoint.speak_by_machine(peer(number), true));
+        assert_eq!(endpoint.by_machine.len(), 64);
+        assert!(!endpoint.by_machine.contains(&peer(1)) && endpoint.by_machine.contains(&peer(2)));
     }
 
     #[cfg(target_os = "linux")]

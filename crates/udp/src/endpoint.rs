@@ -1,6 +1,7 @@
 //! An endpoint: the sockets of one node in one group.
 
 use rustix::fd::{AsFd, BorrowedFd};
+use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -21,6 +22,9 @@ use crate::{
     wait::{self, Ready},
 };
 
+/// Peers that are spoken to from the machine's port: as many as senders whose calls a receiver attends to.
+const SPOKEN_MAX: usize = 64;
+
 /// The sockets of one node in one group.
 ///
 /// One socket per group, bound to the group's address, only receives. Another is bound to the
@@ -39,6 +43,8 @@ pub struct Endpoint {
     pub(crate) layers: Layers,
     /// Hears what is sent to this machine alone, where that is wanted.
     pub(crate) direct: Option<DirectSocket>,
+    /// Peers that are spoken to from the machine's port, the oldest first.
+    pub(crate) by_machine: VecDeque<SocketAddr>,
     buffers: Buffers,
     /// Drops counted on groups that have been left since.
     pub(crate) past_overruns: u64,
@@ -73,6 +79,7 @@ impl Endpoint {
             && config.group.ip().is_multicast();
         Ok(Self {
             direct: hears_direct.then(|| DirectSocket::open(config, interface.as_ref())).flatten(),
+            by_machine: VecDeque::new(),
             transmitter,
             buffers: Buffers::new(config.gro),
             config: config.clone(),
@@ -104,7 +111,29 @@ impl Endpoint {
         ecn: Option<Ecn>,
         bytes: &[u8],
     ) -> io::Result<usize> {
-        self.transmitter.send(to, segment_size, ecn, bytes)
+        match self.direct.as_ref().filter(|_| self.by_machine.contains(&to)) {
+            Some(direct) => direct.send(to, segment_size, bytes),
+            None => self.transmitter.send(to, segment_size, ecn, bytes),
+        }
+    }
+
+    /// Whether everything to this peer leaves from the machine's port at the group, where its questions come
+    /// to, instead of this endpoint's own. Firewalls and routers that translate addresses let in what leaves
+    /// from the port that was asked. At most 64 peers; the oldest gives way. Costs one system call for each
+    /// datagram, and has no ECN mark. Without effect where no such socket is open
+    /// ([`crate::EndpointConfig::hears_direct`]).
+    pub fn speak_by_machine(&mut self, to: SocketAddr, by_machine: bool) {
+        let known = self.by_machine.iter().position(|peer| *peer == to);
+        match (known, by_machine) {
+            (Some(at), false) => drop(self.by_machine.remove(at)),
+            (None, true) => {
+                if self.by_machine.len() >= SPOKEN_MAX {
+                    self.by_machine.pop_front();
+                }
+                self.by_machine.push_back(to);
+            }
+            (Some(_), true) | (None, false) => {}
+        }
     }
 
     /// Sends one datagram from the socket that hears what is sent to this machine alone, from the port that

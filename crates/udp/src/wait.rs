@@ -75,6 +75,14 @@ pub(crate) fn pause(waker: Option<BorrowedFd<'_>>, time: Duration) -> io::Result
     }
 }
 
+/// Waits until this socket takes datagrams, for so long at most.
+pub(crate) fn wait_for_room(socket: BorrowedFd<'_>, time: Duration) -> io::Result<()> {
+    match poll(&mut [PollFd::from_borrowed_fd(socket, PollFlags::OUT)], Some(&timespec(time))) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
 /// A time beyond what the system can count is as good as for ever, some hundred years of it.
 fn timespec(timeout: Duration) -> Timespec {
     const LONGEST_SECONDS: u64 = u32::MAX as u64;

@@ -167,7 +167,7 @@ mod tests {
         let mut shelf = shelf(held);
         let mut about = About { last, ..shelf.about().clone() };
         about.renditions.iter_mut().for_each(|(_, init)| *init = beginning());
-        shelf.on_about(about);
+        assert!(shelf.on_about(about).is_none());
         shelf
     }
 

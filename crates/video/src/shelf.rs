@@ -26,6 +26,8 @@ struct GoneSegments {
     base: u64,
     /// Changes of rendition, and of life, that have left the list.
     changes: u64,
+    /// Lives that were over before this one and had anything.
+    lives: u64,
     /// Number at which the oldest segments' rendition began, and what was shown then.
     run: Option<u32>,
     /// Time at which this life's number 0 began, milliseconds since 1970, as its first segment says.
@@ -60,27 +62,35 @@ impl<P> Shelf<P> {
     pub fn about(&self) -> &About {
         &self.about
     }
-    /// The sender says again what the stream is. Another life empties the shelf.
-    pub fn on_about(&mut self, about: About) {
+    /// The sender says again what the stream is. Another life begins with an empty shelf, whose lists go on behind
+    /// what this one said last; gives this one, if it had anything.
+    pub fn on_about(&mut self, about: About) -> Option<Self> {
         if about.life < self.about.life {
-            return;
+            return None;
         }
-        if about.life > self.about.life {
-            self.begin_anew();
+        if about.life == self.about.life {
+            self.about = about;
+            return None;
         }
-        self.about = about;
+        let mut next = Self::new(about, self.bytes_max);
+        (next.gone.base, next.gone.changes) = (self.gone.base, self.gone.changes);
+        next.gone.lives = self.gone.lives;
+        let shown = self.places(None);
+        // What came behind one that was still waited for was never listed.
+        if let Some(last) = shown.last() {
+            next.gone.lives += 1;
+            next.gone.changes += changes(&shown) + 1;
+            next.gone.base += u64::from(last.number) + 1;
+        }
+        let before = std::mem::replace(self, next);
+        (!shown.is_empty()).then_some(before)
     }
 
-    /// Another life: a list goes on behind what it said last.
-    fn begin_anew(&mut self) {
-        if let Some(newest) = self.newest() {
-            let seen = self.places(None);
-            self.gone.changes += changes(&seen) + 1;
-            self.gone.base += u64::from(newest) + 1;
+    /// Lets all go but the newest so many numbers.
+    pub fn keep_newest(&mut self, count: usize) {
+        while self.segments.len() > count.max(1) {
+            self.drop_oldest();
         }
-        self.segments.clear();
-        self.bytes = 0;
-        (self.gone.run, self.gone.epoch_ms) = (None, None);
     }
 
     /// Number that a list gives to a segment.
@@ -94,6 +104,12 @@ impl<P> Shelf<P> {
     #[must_use]
     pub fn changes_gone(&self, before: &[Place]) -> u64 {
         self.gone.changes + changes(before)
+    }
+
+    /// Lives of the sender before this one that had anything.
+    #[must_use]
+    pub fn lives_gone(&self) -> u64 {
+        self.gone.lives
     }
 
     /// Number at which the rendition of the oldest segments began: those before are gone.
@@ -238,9 +254,9 @@ pub(crate) mod tests {
         (0..5).for_each(|n| assert!(shelf.put(0, segment(n), 100, n)));
         assert_eq!((shelf.held(), shown(&shelf, None)[0].0), ((2, 200), 3));
         assert!(!shelf.put(0, Segment { life: 6, ..segment(9) }, 1, 9));
-        shelf.on_about(About { life: 8, ..about() });
-        assert_eq!(shelf.held(), (0, 0));
-        shelf.on_about(about());
+        let before = shelf.on_about(About { life: 8, ..about() }).unwrap();
+        assert_eq!((shelf.held(), before.held()), ((0, 0), (2, 200)));
+        assert!(shelf.on_about(about()).is_none());
         assert_eq!(shelf.about().life, 8);
     }
 
@@ -248,10 +264,12 @@ pub(crate) mod tests {
     fn numbers_go_on_and_changes_are_counted_when_the_sender_begins_anew() {
         let mut shelf = shelf(&[(0, 4), (1, 5), (1, 6)]);
         assert_eq!((shelf.sequence(4), shelf.changes_gone(&[])), (4, 0));
-        shelf.on_about(About { life: 8, ..about() });
+        assert!(shelf.on_about(About { life: 8, ..about() }).is_some());
         assert_eq!((shelf.sequence(0), shelf.changes_gone(&[])), (7, 2));
         assert!(shelf.put(0, Segment { life: 8, ..segment(0) }, 100, 0));
-        shelf.on_about(About { life: 9, ..about() });
+        assert!(shelf.on_about(About { life: 9, ..about() }).is_some());
+        assert_eq!((shelf.sequence(0), shelf.changes_gone(&[])), (8, 3));
+        assert!(shelf.on_about(About { life: 10, ..about() }).is_none(), "it had nothing");
         assert_eq!((shelf.sequence(0), shelf.changes_gone(&[])), (8, 3));
     }
 

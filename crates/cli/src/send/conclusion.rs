@@ -13,13 +13,23 @@ use fanfare_node::proto::congestion::Reason;
 /// Transfers of this length and longer are told what limited their rate.
 const LIMIT_TOLD: Duration = Duration::from_secs(2);
 
+/// Words for a sending that nobody answered.
+pub(super) struct Hints<'a> {
+    /// Where answers were waited for, and how long.
+    pub(super) waited: &'a str,
+    /// The command that looks for the cause.
+    pub(super) doctor: &'a str,
+    /// The group's port.
+    pub(super) port: u16,
+}
+
 /// The last words, and the exit code.
 pub(super) fn conclude(
     output: &Output,
     finished: Finished,
     explain: impl FnOnce(Option<Failure>) -> Option<Failure>,
     expect: &Expect,
-    hints: (&str, &str),
+    hints: &Hints<'_>,
 ) -> Exit {
     let Some(report) = finished.sent else { return Exit::Failed };
     table(output, &report);
@@ -38,11 +48,7 @@ pub(super) fn conclude(
     exit
 }
 
-fn failure_of(
-    report: &SendReport,
-    expect: &Expect,
-    (waited, doctor): (&str, &str),
-) -> Option<Failure> {
+fn failure_of(report: &SendReport, expect: &Expect, hints: &Hints<'_>) -> Option<Failure> {
     if report.end == SendEnd::Interrupted {
         return Some(Failure::new(Exit::Interrupted, "interrupted", "interrupted"));
     }
@@ -61,15 +67,18 @@ fn failure_of(
     match report.end {
         SendEnd::Complete | SendEnd::Interrupted => None,
         SendEnd::NobodyAnswered => {
-            let other = match expect {
-                Expect::Hosts(_) => {
-                    "without --silent: one that answers nothing cannot be reached with --to"
-                }
-                _ => "or send to whoever listens with --one-way",
+            let Hints { waited, doctor, port } = hints;
+            let (other, firewalls) = match expect {
+                Expect::Hosts(_) => (
+                    "without --silent: one that answers nothing cannot be reached with --to",
+                    "Their firewalls",
+                ),
+                _ => ("or send to whoever listens with --one-way", "Firewalls of both sides"),
             };
             let text = format!(
                 "receivers (0): no receiver answered on {waited}. Start receivers with 'fanfare \
-                 recv', {other}. To find the cause, run '{doctor}'"
+                 recv', {other}. {firewalls} must let in UDP port {port}. To find the cause, run \
+                 '{doctor}'"
             );
             Some(Failure::new(Exit::Nobody, "nobody", text))
         }

@@ -17,8 +17,14 @@ use fanfare_node::proto::{Bitrate, CongestionControl};
 use fanfare_shims::chain;
 
 use super::{
-    choice, conclusion::conclude, plain_receivers::PlainReceivers, plan::SendPlan,
-    progress::Progress, receipts::Receipts, roster::Roster, skipped::Skipped,
+    choice,
+    conclusion::{Hints, conclude},
+    plain_receivers::PlainReceivers,
+    plan::SendPlan,
+    progress::Progress,
+    receipts::Receipts,
+    roster::Roster,
+    skipped::Skipped,
 };
 use crate::warnings::{self, KeyMistake};
 
@@ -120,7 +126,8 @@ pub(super) fn send(
     };
     let doctor = format!("fanfare doctor --group {group}{on_interface}");
     let explain = |failure| watched.keys.explain(failure);
-    let exit = conclude(output, finished, explain, &expect, (&waited, &doctor));
+    let hints = Hints { waited: &waited, doctor: &doctor, port: group.port() };
+    let exit = conclude(output, finished, explain, &expect, &hints);
     if let Some(record) = &record {
         chain::note_sent(record);
     }

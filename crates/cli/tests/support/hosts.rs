@@ -1,6 +1,6 @@
 //! Hosts as network namespaces, which only root may make.
 
-use std::{ffi::OsStr, process::Command};
+use std::{ffi::OsStr, path::Path, process::Command};
 
 use super::Running;
 
@@ -87,11 +87,15 @@ impl Hosts {
 
     /// This host passes on packets of others.
     pub(crate) fn forward(&self, n: u8) {
+        self.sysctl(n, "net.ipv4.ip_forward=1");
+    }
+
+    /// A setting of a host's kernel.
+    pub(crate) fn sysctl(&self, n: u8, setting: &str) {
         let host = self.host(n);
-        let done = Command::new("ip")
-            .args(["netns", "exec", &host, "sysctl", "-qw", "net.ipv4.ip_forward=1"])
-            .status();
-        assert!(done.is_ok_and(|status| status.success()), "{host}: sysctl");
+        let set = ["netns", "exec", &host, "sysctl", "-qw", setting];
+        let done = Command::new("ip").args(set).status();
+        assert!(done.is_ok_and(|status| status.success()), "{host}: {setting}");
     }
 
     fn flood(&self, n: u8, flood: &str) {
@@ -115,10 +119,18 @@ impl Hosts {
 
     /// The same by whichever interface it finds.
     pub(crate) fn start_anywhere(&self, n: u8, args: &[&OsStr]) -> Running {
-        let host = self.host(n);
-        let inside = ["netns", "exec", &host, crate::PROGRAM].map(OsStr::new);
+        self.start_program(n, Path::new(crate::PROGRAM), args)
+    }
+
+    /// Another program of ours on a host, speaking JSON.
+    pub(crate) fn start_program(
+        &self,
+        n: u8,
+        program: &Path,
+        args: &[impl AsRef<OsStr>],
+    ) -> Running {
         let mut command = Command::new("ip");
-        command.args(inside).args(args).arg("--json");
+        command.args(["netns", "exec", &self.host(n)]).arg(program).args(args).arg("--json");
         Running::run(&mut command, None)
     }
 }

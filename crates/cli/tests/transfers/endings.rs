@@ -98,10 +98,11 @@ fn a_directory_that_cannot_be_used_is_refused_before_anything_is_joined() {
 fn with_nobody_there_it_says_so_and_never_ends_with_success() {
     let stage = Stage::new();
     let sent = stage.send(&["/etc/hostname", "--wait", "300ms"]).expect(6);
+    let port = stage.group.rsplit_once(':').unwrap().1;
     let expected = format!(
         "error: receivers (0): no receiver answered on {} in 0.3 s. Start receivers with 'fanfare \
-         recv', or send to whoever listens with --one-way. To find the cause, run 'fanfare doctor \
-         --group {} --interface lo'",
+         recv', or send to whoever listens with --one-way. Firewalls of both sides must let in UDP \
+         port {port}. To find the cause, run 'fanfare doctor --group {} --interface lo'",
         stage.group, stage.group
     );
     assert_eq!(sent.error(), expected);

@@ -45,6 +45,8 @@ pub struct Wiring {
     pub(crate) one_way: bool,
     /// Hosts that do not hear the group are looked for.
     pub(crate) finds_deaf: bool,
+    /// Hosts that knock are let in.
+    pub(crate) lets_in: bool,
     /// The sender's node id, and the rate that it may use at most.
     pub(crate) node: u32,
     pub(crate) most: Bitrate,
@@ -67,7 +69,7 @@ where
         let now = self.clock.now();
         let is_multicast = self.endpoint.group().ip().is_multicast();
         let Wiring { sealed, hosts, copies_only, one_way, .. } = self.wiring;
-        let Wiring { finds_deaf, node, most, serving, test_drop, .. } = self.wiring;
+        let Wiring { finds_deaf, lets_in, node, most, serving, test_drop, .. } = self.wiring;
         let mut serving = serving;
         serving.on_open(&self.endpoint);
         let segment_size = self.message_size + sealed.overhead();
@@ -85,6 +87,9 @@ where
         }
         if let Some(everybody) = self.endpoint.broadcast().filter(|_| finds_deaf) {
             outgoing.fanout.call(everybody, most);
+        }
+        if lets_in && is_multicast {
+            outgoing.fanout.let_in(most);
         }
         let driver = Driver {
             clock: self.clock,

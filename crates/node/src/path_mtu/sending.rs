@@ -49,6 +49,8 @@ struct SentDatagrams {
 #[derive(Debug, Clone, Copy)]
 struct PathLimit {
     bytes: usize,
+    /// The longest that was heard, also where it is shorter than any limit.
+    heard: usize,
     until: Time,
     /// People know of it.
     told: bool,
@@ -79,6 +81,14 @@ impl std::fmt::Display for ShortPath {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { host, heard, sent } = self;
         let header = if host.is_ipv4() { 28 } else { 48 };
+        if *heard < ALWAYS {
+            let least = ALWAYS + 48;
+            return write!(
+                f,
+                "host {host} gets nothing: packets of {least} bytes do not arrive there, and none are sent \
+                 shorter than that. Give its path an MTU of {least} or more"
+            );
+        }
         let (heard, sent) = (heard + header, sent + header);
         write!(
             f,
@@ -173,7 +183,7 @@ impl SendingSide {
         let Some(bytes) = shorter else { return false };
         let told = self.limits.get(&to.ip()).is_some_and(|limit| limit.told);
         let until = now + LAPSES;
-        self.set(now, to.ip(), PathLimit { bytes, until, told, series: None })
+        self.set(now, to.ip(), PathLimit { bytes, heard: bytes, until, told, series: None })
     }
 
     fn set(&mut self, now: Time, host: IpAddr, limit: PathLimit) -> bool {
@@ -233,16 +243,15 @@ impl SendingSide {
         if self.clear.get(&host) == Some(&base) {
             return;
         }
-        let bytes = heard.max(ALWAYS.saturating_sub(self.overhead));
-        let bytes = before.filter(|_| is_second).map_or(bytes, |old| old.bytes.max(bytes));
+        let least = ALWAYS.saturating_sub(self.overhead);
+        let heard = before.filter(|_| is_second).map_or(heard, |old| old.heard.max(heard));
+        let (bytes, until) = (heard.max(least), now + LAPSES);
         let told = before.is_some_and(|limit| limit.told);
-        if self.set(
-            now,
-            host,
-            PathLimit { bytes, until: now + LAPSES, told: true, series: Some(base) },
-        ) && !told
-        {
-            let (heard, sent) = (bytes + self.overhead, wanted + self.overhead);
+        // That nothing long enough comes is a hard word: both series must say so.
+        let tells = heard >= least || is_second;
+        let limit = PathLimit { bytes, heard, until, told: told || tells, series: Some(base) };
+        if self.set(now, host, limit) && tells && !told {
+            let (heard, sent) = (heard + self.overhead, wanted + self.overhead);
             // Who does not fetch them does not want them.
             self.news.truncate(HOSTS_MAX - 1);
             self.news.push_back(ShortPath { host, heard, sent });

@@ -137,6 +137,30 @@ fn every_mtu_from_576_to_9216_at_one_receiver_of_three_is_found_within_two_secon
 }
 
 #[test]
+fn a_host_whose_path_carries_less_than_any_fragment_is_told_once_with_what_to_do() {
+    for path in [30, 200, 400, 527] {
+        let mut paths = Paths::new(&[9_188, path], 0.0);
+        paths.run(15 * SECOND, 1_440, 2);
+        let news: Vec<String> =
+            std::iter::from_fn(|| paths.sender.poll_news()).map(|news| news.to_string()).collect();
+        let words = "host 10.0.0.3 gets nothing: packets of 576 bytes do not arrive there, and none are \
+                     sent shorter than that. Give its path an MTU of 576 or more";
+        assert_eq!(news, [words], "{path}");
+    }
+}
+
+#[test]
+fn no_loss_by_chance_is_told_as_a_path_that_carries_nothing() {
+    for loss in [0.1, 0.3] {
+        let mut paths = Paths::new(&[1_422, 1_252, 9_000], loss);
+        paths.run(60 * SECOND, 1_440, 2);
+        let news: Vec<String> =
+            std::iter::from_fn(|| paths.sender.poll_news()).map(|news| news.to_string()).collect();
+        assert!(!news.is_empty() && news.iter().all(|one| one.contains("smaller MTU")), "{news:?}");
+    }
+}
+
+#[test]
 fn with_loss_it_takes_a_little_longer() {
     for loss in [0.02, 0.1, 0.3] {
         let mut paths = Paths::new(&[1_422, 1_252, 9_000], loss);

@@ -282,3 +282,119 @@ fn a_roster_of_a_stranger_and_hosts_behind_another_interface_are_passed_over() {
     take(&mut member, address(9), SocketDoor::Own, &roster);
     assert!(!member.take_joined());
 }
+
+/// A receiver that knocks at a sender's machine, and the sender. What passes between them is let in only from
+/// where something was sent to before.
+#[test]
+fn a_receiver_that_nobody_can_call_knocks_and_is_sent_to_where_it_has_knocked_from() {
+    use crate::caller::Caller;
+    use fanfare_units::rate::Bitrate;
+    let (group, sender, own) = (
+        SocketAddr::from(([239, 255, 42, 1], 6003)),
+        address(9),
+        SocketAddr::from(([10, 0, 0, 2], 50_000)),
+    );
+    let mut caller = Caller::new(group, &[], Bitrate::mbps(100), [3; 32]);
+    let mut member: Member<SocketAddr> =
+        Member::new(Settings::default(), joined(), [1; 32], 1).knocking_at(&[sender]);
+    let (mut found, mut knocked) = (None, None);
+    for time in (0..1000).step_by(10) {
+        if time == 600 {
+            assert_eq!((found, knocked), (None, Some(400)), "nobody is let in who was not to be");
+            caller.let_in();
+        }
+        while let Some(MemberReply { to, bytes, by_machine }) = member.poll_message(at(time)) {
+            assert_eq!((to, by_machine), (sender, false));
+            knocked = knocked.or(Some(time));
+            let here = caller.on_datagram(SENDER, own, &bytes).map(|host| (time, host.address));
+            found = found.or(here);
+        }
+        while let Some((to, bytes)) = caller.poll_message(at(time), SENDER) {
+            assert_eq!(to, own);
+            let run = incoming(at(time), sender, SocketDoor::Own, &bytes);
+            member.on_run(at(time), run, |from| from, |_| true);
+        }
+    }
+    assert_eq!(found, Some((660, own)));
+    let path = AdmittedPath { address: sender, door: SocketDoor::Own };
+    assert_eq!(member.poll_door(), Some(path));
+    assert_eq!(
+        take(&mut member, sender, SocketDoor::Own, &data(1, 0, 0)),
+        Way::Other,
+        "it may send"
+    );
+    let stranger = take(&mut member, address(8), SocketDoor::Own, &data(1, 0, 0));
+    assert_eq!(stranger, Way::Refused);
+}
+
+#[test]
+fn a_receiver_that_is_called_and_knocks_too_is_one_to_the_sender_and_is_sent_to_its_own_port() {
+    let (call_from, machine) = (SocketAddr::from(([10, 0, 0, 9], 40_000)), address(9));
+    let mut member: Member<SocketAddr> =
+        Member::new(Settings::default(), joined(), [1; 32], 1).knocking_at(&[machine]);
+    let call = Message::Call { messages: 0, host: 0, called: 6003, session: joined().session };
+    take(&mut member, call_from, SocketDoor::Machine, &call.encode(SENDER));
+    let mut nonces = Vec::new();
+    for time in [0, 400] {
+        while let Some(reply) = member.poll_message(at(time)) {
+            nonces.extend(Message::parse(&reply.bytes).and_then(|(_, message)| message.nonce()));
+        }
+    }
+    assert!(nonces.len() == 2 && nonces[0] == nonces[1], "{nonces:?}");
+    let mut show = |member: &mut Member<SocketAddr>, from, door, cookie| {
+        let message = Message::Cookie { host: NO_HOST, nonce: nonces[0], cookie };
+        take(member, from, door, &message.encode(SENDER));
+        member.poll_door()
+    };
+    let path = |address, door| Some(AdmittedPath { address, door });
+    let by_machine = path(call_from, SocketDoor::Machine);
+    assert_eq!(show(&mut member, call_from, SocketDoor::Machine, 98), by_machine);
+    let by_own = path(machine, SocketDoor::Own);
+    assert_eq!(show(&mut member, machine, SocketDoor::Own, 99), by_own);
+    assert_eq!(
+        show(&mut member, call_from, SocketDoor::Machine, 97),
+        None,
+        "its own port is better"
+    );
+}
+
+#[test]
+fn an_answer_to_another_knock_or_of_another_host_opens_nothing_and_a_silent_receiver_does_not_knock()
+ {
+    let sender = address(9);
+    let mut member: Member<SocketAddr> =
+        Member::new(Settings::default(), joined(), [1; 32], 1).knocking_at(&[sender]);
+    assert!(member.poll_message(at(0)).is_none());
+    let knock = member.poll_message(at(400)).unwrap();
+    let Some((0, Message::Knock { nonce, session })) = Message::parse(&knock.bytes) else {
+        panic!()
+    };
+    assert_eq!(session, joined().session);
+    for (from, nonce) in [(sender, nonce + 1), (address(8), nonce)] {
+        let cookie = Message::Cookie { host: NO_HOST, nonce, cookie: 99 }.encode(SENDER);
+        take(&mut member, from, SocketDoor::Own, &cookie);
+        assert!(member.poll_message(at(401)).is_none());
+        assert_eq!(member.poll_door(), None);
+    }
+    let silent = Settings { silent: true, ..Settings::default() };
+    let mut silent: Member<SocketAddr> =
+        Member::new(silent, joined(), [1; 32], 1).knocking_at(&[sender]);
+    assert!((0..9000).step_by(50).all(|time| silent.poll_message(at(time)).is_none()));
+}
+
+#[test]
+fn a_sender_that_was_admitted_at_the_port_of_the_machine_is_answered_from_there() {
+    let mut member: Member<SocketAddr> = Member::new(Settings::default(), joined(), [1; 32], 1);
+    admit(&mut member, address(9));
+    let door = |door| Some(AdmittedPath { address: address(9), door });
+    assert_eq!((member.poll_door(), member.poll_door()), (door(SocketDoor::Own), None));
+    let mut member: Member<SocketAddr> = Member::new(Settings::default(), joined(), [1; 32], 1);
+    let call = Message::Call { messages: 0, host: 0, called: 6003, session: joined().session };
+    take(&mut member, address(9), SocketDoor::Machine, &call.encode(SENDER));
+    let Some(reply) = member.poll_message(at(0)) else { panic!("no answer") };
+    let Some((_, Message::Here { nonce, .. })) = Message::parse(&reply.bytes) else { panic!() };
+    let cookie = Message::Cookie { host: NO_HOST, nonce, cookie: 99 }.encode(SENDER);
+    take(&mut member, address(9), SocketDoor::Machine, &cookie);
+    assert_eq!(member.poll_door(), door(SocketDoor::Machine));
+    assert_eq!(take(&mut member, address(9), SocketDoor::Machine, &data(1, 0, 0)), Way::Other);
+}

@@ -7,11 +7,18 @@ use std::{
 };
 
 use fanfare_node::group::Body;
-use fanfare_video::{About, Segment, Shelf, dash::AHEAD, hls::Part, segment::HEAD};
+use fanfare_video::{
+    About, Segment, Shelf,
+    dash::AHEAD,
+    hls::{Part, WINDOW},
+    segment::HEAD,
+};
 use serde::Serialize;
 
 /// Streams of a group: beyond that somebody makes names up.
 const STREAMS_MAX: usize = 64;
+/// Lives that a list may show: a sender that is started anew each few seconds is seldom.
+const LIVES_MAX: usize = 8;
 
 /// All streams.
 #[derive(Debug)]
@@ -25,6 +32,8 @@ pub(crate) struct Library {
 #[derive(Debug)]
 struct Stream {
     shelf: Shelf<Body>,
+    /// Lives of the sender that are over, and still in the list of what is live.
+    before: Vec<Shelf<Body>>,
     /// Somebody wants what was before this node came.
     wants_all: bool,
     chosen: String,
@@ -54,7 +63,13 @@ impl Library {
         let mut streams = self.streams();
         if let Some(stream) = streams.get_mut(&about.name) {
             let is_new = about.life > stream.shelf.about().life;
-            stream.shelf.on_about(about);
+            if let Some(mut over) = stream.shelf.on_about(about) {
+                over.keep_newest(WINDOW);
+                stream.before.push(over);
+                if stream.before.len() > LIVES_MAX {
+                    stream.before.remove(0);
+                }
+            }
             return is_new;
         }
         if streams.len() >= STREAMS_MAX {
@@ -62,7 +77,8 @@ impl Library {
         }
         let name = about.name.clone();
         let shelf = Shelf::new(about, self.bytes_max);
-        streams.insert(name, Stream { shelf, wants_all: false, chosen: String::new() });
+        let (before, chosen) = (Vec::new(), String::new());
+        streams.insert(name, Stream { shelf, before, wants_all: false, chosen });
         true
     }
     /// A segment came; true when it is new.
@@ -72,6 +88,10 @@ impl Library {
         let Some(place) = stream.shelf.about().find(rendition) else { return false };
         let bytes = body.len();
         let is_new = stream.shelf.put(place, segment, bytes, body);
+        if stream.shelf.places(None).len() >= 2 * WINDOW {
+            // No list shows them any more, and no player that has seen one asks for them.
+            stream.before.clear();
+        }
         self.came.notify_all();
         is_new
     }
@@ -109,12 +129,34 @@ impl Library {
             Some(rendition) => Some(stream.shelf.about().find(rendition)?),
             None => None,
         };
-        Some(fanfare_video::hls::media(&stream.shelf, place, part))
+        Some(fanfare_video::hls::media(&stream.before, &stream.shelf, place, part))
     }
-    /// The file of a segment.
-    pub(crate) fn file(&self, name: &str, rendition: &str, number: u32) -> Option<Vec<u8>> {
-        let body =
-            self.read(name, |shelf| shelf.get(shelf.about().find(rendition)?, number).cloned())??;
+    /// What the shelf of one life of a stream says, where it is still known.
+    fn read_life<T>(
+        &self,
+        name: &str,
+        life: u64,
+        read: impl FnOnce(&Shelf<Body>) -> T,
+    ) -> Option<T> {
+        let streams = self.streams();
+        let stream = streams.get(name)?;
+        let mut all = stream.before.iter().chain([&stream.shelf]);
+        all.find(|shelf| shelf.about().life == life).map(read)
+    }
+
+    /// The file of a segment, of this life of the sender or of the present one.
+    pub(crate) fn file(
+        &self,
+        name: &str,
+        rendition: &str,
+        life: Option<u64>,
+        number: u32,
+    ) -> Option<Vec<u8>> {
+        let get = |shelf: &Shelf<Body>| shelf.get(shelf.about().find(rendition)?, number).cloned();
+        let body = match life {
+            Some(life) => self.read_life(name, life, get),
+            None => self.read(name, get),
+        }??;
         let mut bytes = body.to_vec().ok()?;
         bytes.drain(..HEAD.min(bytes.len()));
         Some(bytes)
@@ -137,14 +179,14 @@ impl Library {
         };
         let waited = self.came.wait_timeout_while(self.streams(), patience, is_ahead);
         drop(waited);
-        self.file(name, rendition, number)
+        self.file(name, rendition, None, number)
     }
 
     /// The beginning of a rendition's files, of this life of the sender.
     pub(crate) fn init(&self, name: &str, rendition: &str, life: u64) -> Option<Vec<u8>> {
-        self.read(name, |shelf| {
+        self.read_life(name, life, |shelf| {
             let about = shelf.about();
-            let place = about.find(rendition).filter(|_| about.life == life)?;
+            let place = about.find(rendition)?;
             about.renditions.get(place).map(|(_, init)| init.clone())
         })?
     }

@@ -41,10 +41,31 @@ pub(crate) struct ServeArgs {
     /// Ask no more for a segment that is not whole after this time
     #[arg(long, default_value = "2s", value_name = "TIME")]
     latency: String,
+    /// Let web pages of this origin play it, such as https://example.org; * is any page
+    ///
+    /// A browser gives a page only what its own server serves, unless that server says otherwise. Whoever
+    /// writes the page can read the video while somebody on this machine has it open.
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
+    allow_origin: Vec<String>,
     #[command(flatten)]
     member: MemberArgs,
     #[command(flatten)]
     output: OutputArgs,
+}
+
+/// An origin as browsers write it: scheme, host and port, and no path.
+fn origin(text: &str) -> Result<String, String> {
+    let host =
+        text.split_once("://").filter(|(scheme, _)| !scheme.is_empty()).map(|(_, host)| host);
+    let is_host = |host: &str| {
+        !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/')
+    };
+    match text == "*" || host.is_some_and(is_host) {
+        true => Ok(text.to_owned()),
+        false => {
+            Err("not an origin. Give scheme, host and port, as https://example.org:8443".to_owned())
+        }
+    }
 }
 
 pub(crate) fn run(args: &ServeArgs) -> Exit {
@@ -65,7 +86,7 @@ fn serve(args: &ServeArgs, output: &Output) -> Result<Exit, Failure> {
     })?;
     let latency = units::time("latency", &args.latency)?;
     let library = Arc::new(Library::new(args.member.cache()?));
-    let site = Arc::new(Site::new(Arc::clone(&library)));
+    let site = Arc::new(Site::new(Arc::clone(&library), args.allow_origin.clone()));
     let server = Server::start_pages(address, Access::local(), site).map_err(|error| match error {
         ListenError::Open(address, _) => {
             let text = format!(
@@ -89,4 +110,20 @@ fn serve(args: &ServeArgs, output: &Output) -> Result<Exit, Failure> {
     output.text(&format!("video of {} at http://{}/", group.address(), server.address()));
     Viewer::new(&group, &library, latency, args.rendition.clone(), output).run()?;
     Ok(if interrupt::is_asked() { Exit::Interrupted } else { Exit::Failed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::origin;
+
+    #[test]
+    fn an_origin_has_a_scheme_and_a_host_and_no_path() {
+        for fine in ["*", "https://example.org", "http://localhost:3000", "http://[::1]:8080"] {
+            assert_eq!(origin(fine).as_deref(), Ok(fine));
+        }
+        for wrong in ["", "example.org", "https://", "://x", "https://example.org/", "https://a b"]
+        {
+            assert!(origin(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -29,11 +29,13 @@ const ASSETS: [(&str, &str, &[u8]); 5] = [
 #[derive(Debug)]
 pub(crate) struct Site {
     streams: Arc<Library>,
+    /// Origins whose pages may play; `*` is any.
+    origins: Vec<String>,
 }
 
 impl Site {
-    pub(crate) fn new(streams: Arc<Library>) -> Self {
-        Self { streams }
+    pub(crate) fn new(streams: Arc<Library>, origins: Vec<String>) -> Self {
+        Self { streams, origins }
     }
 
     fn of_stream(&self, name: &str, rest: &[&str]) -> Option<PageFile> {
@@ -46,6 +48,7 @@ impl Site {
                 text(LIST, self.streams.read(name, |shelf| hls::master(shelf, "all.m3u8"))?)
             }
             ["live.m3u8"] => text(LIST, self.streams.list(name, None, Part::Live)?),
+            ["plain.m3u8"] => text(LIST, self.streams.list(name, None, Part::Plain)?),
             ["all.m3u8"] => text(LIST, self.streams.list(name, None, Part::All)?),
             ["manifest.mpd"] => {
                 text("application/dash+xml", self.streams.read(name, dash::manifest)?)
@@ -61,10 +64,16 @@ impl Site {
                 Some((track, rest)) => self.of_track(name, rendition, dash::kind_of(track)?, rest),
                 None => {
                     let number = file.strip_suffix(".m4s")?.parse().ok()?;
-                    let bytes = self.streams.file(name, rendition, number)?;
+                    let bytes = self.streams.file(name, rendition, None, number)?;
                     Some(PageFile { kind: FILE, bytes })
                 }
             },
+            [rendition, life, file] => {
+                let number = file.strip_suffix(".m4s")?.parse().ok()?;
+                let life = Some(life.parse().ok()?);
+                let bytes = self.streams.file(name, rendition, life, number)?;
+                Some(PageFile { kind: FILE, bytes })
+            }
             _ => None,
         }
     }
@@ -103,6 +112,10 @@ impl Pages for Site {
         let (name, rest) = parts.split_first()?;
         self.of_stream(name, rest)
     }
+
+    fn allows(&self, origin: &str) -> bool {
+        self.origins.iter().any(|one| one == "*" || one.eq_ignore_ascii_case(origin))
+    }
 }
 
 #[cfg(test)]
@@ -125,7 +138,7 @@ mod tests {
         assert!(library.put("gate", "400k", segment, body.clone()));
         assert!(!library.put("gate", "9k", segment, body.clone()));
         assert!(!library.put("door", "400k", segment, body));
-        Site::new(Arc::new(library))
+        Site::new(Arc::new(library), vec!["https://stage.example".to_owned()])
     }
     fn text(site: &Site, path: &str) -> String {
         String::from_utf8(site.find(path).unwrap().bytes).unwrap()
@@ -135,8 +148,9 @@ mod tests {
     fn each_path_has_its_file_and_others_have_none() {
         let site = site();
         assert_eq!(text(&site, "/gate/400k/3.m4s"), "moof");
+        assert_eq!(text(&site, "/gate/400k/7/3.m4s"), "moof");
         assert_eq!(text(&site, "/gate/64k/init-7.mp4"), "ftyp");
-        assert!(text(&site, "/gate/live.m3u8").contains("400k/3.m4s"));
+        assert!(text(&site, "/gate/live.m3u8").contains("400k/7/3.m4s"));
         assert!(text(&site, "/gate/index.m3u8").ends_with("live.m3u8\n"));
         assert!(text(&site, "/gate/manifest.mpd").contains("<Period id=\"7-400k-3000\""));
         assert!(text(&site, "/api/streams").contains("\"segments\":1"));
@@ -148,6 +162,8 @@ mod tests {
             "/..",
             "/gate/../x",
             "/gate/400k/3.m4s/x",
+            "/gate/400k/6/3.m4s",
+            "/gate/400k/x/3.m4s",
             "/gate/400k/x.m4s",
             "/gate/400k/picture-3.m4s",
             "/gate/400k/smell-3.m4s",
@@ -158,6 +174,25 @@ mod tests {
     }
 
     #[test]
+    fn what_a_list_has_named_is_there_after_the_sender_has_begun_anew() {
+        let site = site();
+        let about = site.streams.read("gate", |shelf| shelf.about().clone()).unwrap();
+        assert!(site.streams.on_about(About { life: 8, ..about }));
+        let list = text(&site, "/gate/live.m3u8");
+        assert!(list.contains("400k/7/3.m4s") && list.contains("400k/init-7.mp4"), "{list}");
+        assert_eq!(text(&site, "/gate/400k/7/3.m4s"), "moof");
+        assert_eq!(text(&site, "/gate/400k/init-7.mp4"), "ftyp");
+        assert!(site.find("/gate/400k/8/3.m4s").is_none(), "of the new life nothing has come");
+        let (duration_ms, begun_ms, pace_kbps) = (1000, 0, 0);
+        let segment = Segment { life: 8, number: 0, duration_ms, begun_ms, pace_kbps };
+        site.streams.put("gate", "400k", segment, Body::new(segment.encode(b"mdat")));
+        let list = text(&site, "/gate/live.m3u8");
+        let after = "#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI=\"400k/init-8.mp4\"\n";
+        assert!(list.contains(after) && list.ends_with("400k/8/0.m4s\n"), "{list}");
+        assert_eq!(text(&site, "/gate/400k/8/0.m4s"), "mdat");
+    }
+
+    #[test]
     fn who_asks_for_the_beginning_makes_the_node_fetch_it_once() {
         let site = site();
         text(&site, "/gate/live.m3u8");
@@ -165,6 +200,15 @@ mod tests {
         text(&site, "/gate/all.m3u8");
         assert_eq!(site.streams.take_wants_all(), ["gate"]);
         assert!(site.streams.take_wants_all().is_empty());
+    }
+
+    #[test]
+    fn pages_of_the_origins_that_were_given_may_play_and_with_a_star_all() {
+        let site = site();
+        assert!(site.allows("https://stage.example") && !site.allows("https://evil.example"));
+        let open = Site::new(Arc::new(Library::new(1)), vec!["*".to_owned()]);
+        assert!(open.allows("https://evil.example") && open.allows("null"));
+        assert!(!Site::new(Arc::new(Library::new(1)), Vec::new()).allows("null"));
     }
 
     #[test]

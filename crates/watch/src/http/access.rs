@@ -119,7 +119,8 @@ impl Access {
         }
     }
 
-    fn is_own_host(&self, request: &Request) -> bool {
+    /// True if it names this machine, or the name of the proxy.
+    pub(super) fn is_own_host(&self, request: &Request) -> bool {
         request.header("host").is_some_and(|host| self.is_own_name(host))
     }
 

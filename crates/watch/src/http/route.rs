@@ -25,6 +25,12 @@ pub(super) struct Site {
 pub trait Pages: std::fmt::Debug + Send + Sync {
     /// What a path names; `None`: there is nothing of this name.
     fn find(&self, path: &str) -> Option<PageFile>;
+
+    /// Whether pages of this origin (`https://example.org`), which a browser names, may read what is served.
+    /// Default no: any page that somebody has open could.
+    fn allows(&self, _origin: &str) -> bool {
+        false
+    }
 }
 
 /// A file that is served.
@@ -54,6 +60,42 @@ const FORM: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
 
 impl Site {
     pub(super) fn answer(&self, request: &Request) -> Answer {
+        let allowed = self.allowed(request);
+        if let (Some(allowed), "OPTIONS") = (&allowed, &*request.method) {
+            return Answer::Whole(Response {
+                more: allowed.clone(),
+                ..Response::new("text/plain", "")
+            });
+        }
+        match (self.answer_own(request), allowed) {
+            (Answer::Whole(mut response), Some(allowed)) => {
+                response.more.extend(allowed);
+                Answer::Whole(response)
+            }
+            (answer, _) => answer,
+        }
+    }
+
+    /// What tells a browser that a page of another origin may read the answer (Fetch standard, CORS), if it
+    /// may. A page from the internet asks before whether it may read from this machine (Private Network Access).
+    fn allowed(&self, request: &Request) -> Option<Vec<String>> {
+        let origin = request.header("origin")?;
+        // It goes into a line of the answer.
+        let is_plain = origin.bytes().all(|byte| byte.is_ascii_graphic());
+        let may = self.access.is_own_host(request) && self.pages.as_ref()?.allows(origin);
+        (is_plain && may).then(|| {
+            vec![
+                format!("Access-Control-Allow-Origin: {origin}"),
+                "Access-Control-Allow-Methods: GET, HEAD".to_owned(),
+                "Access-Control-Allow-Headers: Range".to_owned(),
+                "Access-Control-Expose-Headers: Content-Length, Date".to_owned(),
+                "Access-Control-Allow-Private-Network: true".to_owned(),
+                "Vary: Origin".to_owned(),
+            ]
+        })
+    }
+
+    fn answer_own(&self, request: &Request) -> Answer {
         let now = Instant::now();
         if request.method == "POST" && request.path == "/login" {
             return Answer::Whole(self.login(request, now));
@@ -219,6 +261,49 @@ mod tests {
             let (status, _) = ask(&format!("GET {path}"), "Host: evil.example\r\n");
             assert_eq!(status, Status::WrongHost, "{path}");
         }
+    }
+
+    /// One file, for pages of one other origin.
+    #[derive(Debug)]
+    struct Film;
+
+    impl Pages for Film {
+        fn find(&self, path: &str) -> Option<PageFile> {
+            (path == "/film").then(|| PageFile { kind: "video/mp4", bytes: vec![7] })
+        }
+
+        fn allows(&self, origin: &str) -> bool {
+            origin == "https://stage.example"
+        }
+    }
+
+    #[test]
+    fn a_page_of_an_origin_that_is_allowed_may_read_films_and_one_of_another_may_not() {
+        let board = Arc::new(Board::new(json!({})));
+        let site = Site { access: Access::local(), board, pages: Some(Arc::new(Film)) };
+        let ask = |line: &str, host: &str, origin: &str| {
+            let text = format!("{line} HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\n\r\n");
+            let Answer::Whole(response) =
+                site.answer(&Request::read(&mut text.as_bytes()).unwrap())
+            else {
+                panic!("a stream")
+            };
+            let allowed = "Access-Control-Allow-Origin: https://stage.example".to_owned();
+            (response.status, response.more.contains(&allowed), response.more.len())
+        };
+        let (own, stage) = ("127.0.0.1:8080", "https://stage.example");
+        assert_eq!(ask("GET /film", own, stage), (Status::Fine, true, 6));
+        assert_eq!(ask("GET /none", own, stage), (Status::NotFound, true, 6));
+        assert_eq!(ask("OPTIONS /film", own, stage), (Status::Fine, true, 6));
+        for other in ["https://evil.example", "null", "http://stage.example", ""] {
+            assert_eq!(ask("GET /film", own, other), (Status::Fine, false, 0), "{other}");
+            assert_eq!(
+                ask("OPTIONS /film", own, other),
+                (Status::WrongMethod, false, 0),
+                "{other}"
+            );
+        }
+        assert_eq!(ask("GET /film", "evil.example", stage), (Status::WrongHost, false, 0));
     }
 
     #[test]

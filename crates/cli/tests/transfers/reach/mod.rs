@@ -6,3 +6,4 @@ mod mtu;
 mod one_way;
 mod roads;
 mod serving;
+mod walls;
