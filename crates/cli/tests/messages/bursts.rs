@@ -78,7 +78,7 @@ impl Counted {
             .unwrap();
         let said = Arc::new(Mutex::new(Said::default()));
         let (lines, errors) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-        let (begun, told) = std::sync::mpsc::channel();
+        let (told, begun) = std::sync::mpsc::channel();
         let own = said.clone();
         let out = std::thread::spawn(move || {
             for line in BufReader::new(lines).lines().map_while(Result::ok) {
