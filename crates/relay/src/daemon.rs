@@ -11,7 +11,7 @@ use fanfare_node::{
     Clock, JoinError, Network, Sealed,
     proto::Time,
     random_id,
-    serve::{self, CallGreeter, JoinedSession, MemberReply, SocketDoor},
+    serve::{self, AdmittedPath, CallGreeter, JoinedSession, MemberReply, SocketDoor},
 };
 use fanfare_udp::{Endpoint, EndpointConfig, Role, Via};
 
@@ -155,15 +155,15 @@ impl Daemon {
                     Via::Direct => SocketDoor::Machine,
                 };
                 let now = clock.now();
-                if door != SocketDoor::Group && relay.may_send(from) {
-                    doors.insert(told.source, door);
-                }
                 sealed.open(now, told.source, run, stride, |run, stride| {
                     for datagram in run.chunks(stride.max(1)) {
                         let may_call = !multicast && serve::Message::is_one(datagram);
                         if may_call && relay.may_send(from) {
                             calls.push(LegCall { at: group, from, door, bytes: datagram.to_vec() });
                         } else {
+                            if !multicast && relay.may_send(from) {
+                                doors.insert(told.source, door);
+                            }
                             relay.on_datagram(since(now), from, datagram);
                         }
                     }
@@ -264,6 +264,9 @@ fn greet(now: Time, legs: &mut [Leg], call: &LegCall) {
     for leg in legs.iter_mut() {
         let from = call.from.address;
         leg.greeter.on_datagram(now, from, call.door, &call.bytes, number());
+        while let Some(AdmittedPath { address, door }) = leg.greeter.poll_door() {
+            leg.endpoint.speak_by_machine(address, door == SocketDoor::Machine);
+        }
     }
     for at in 0..legs.len() {
         while let Some(MemberReply { to, bytes, by_machine }) =

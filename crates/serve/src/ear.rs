@@ -11,7 +11,7 @@ use fanfare_units::time::{Duration, Time};
 
 use crate::{
     door::SocketDoor,
-    message::{ALL_HOSTS, Message, SessionName},
+    message::{ALL_HOSTS, HOSTS_MAX, Message, SessionName},
 };
 
 /// Who has heard none of so many messages to the group, for so long, does not hear the group. One
@@ -29,6 +29,8 @@ const FORGET: Duration = Duration::from_secs(60);
 /// seconds at the latest, and a message may be lost.
 const UNSERVED: Duration = Duration::from_secs(5);
 
+/// Doors that wait to be told: those of the hosts of some transfers. All are told in the same turn.
+const DOORS_MAX: usize = 4 * HOSTS_MAX;
 /// So many answers to calls may be lost, or cross the cookie on its way: then the host knocks.
 const KNOCK_AFTER: u32 = 3;
 
@@ -295,11 +297,16 @@ impl Ear {
         let admitted = AdmittedPath { address: speaker.address, door };
         (caller.admitted, caller.served) = (Some(admitted), Some(now));
         let answer = caller.answer();
-        if self.doors.len() >= SENDERS_MAX {
+        self.on_door(admitted);
+        Some(answer)
+    }
+
+    /// Whoever is at this address is spoken to by this door from now on.
+    pub(crate) fn on_door(&mut self, path: AdmittedPath) {
+        if self.doors.len() >= DOORS_MAX {
             self.doors.pop_front();
         }
-        self.doors.push_back(admitted);
-        Some(answer)
+        self.doors.push_back(path);
     }
 
     /// The next sender that has shown by which door it is to be answered, feedback and all.

@@ -164,7 +164,8 @@ impl<M: Copy> Member<M> {
             SocketDoor::Own | SocketDoor::Machine => {}
         }
         let admitted = AdmittedPath { address: from, door };
-        if door == SocketDoor::Machine && !self.greeter.ear.is_admitted(admitted) {
+        let is_of_circle = self.circles.iter().any(|circle| circle.host_at(from).is_some());
+        if door == SocketDoor::Machine && !self.greeter.ear.is_admitted(admitted) && !is_of_circle {
             return Way::Refused;
         }
         self.greeter.ear.on_served(now, admitted);
@@ -200,6 +201,10 @@ impl<M: Copy> Member<M> {
                     return;
                 }
                 roster.hosts.retain(|(number, host)| *number == roster.you || reaches(host.ip()));
+                // Where this host is reached by one port alone, it speaks to all from there: they know it so.
+                for (_, address) in &roster.hosts {
+                    self.greeter.ear.on_door(AdmittedPath { address: *address, door });
+                }
                 let is_it = |circle: &Circle<M>| (circle.sender, circle.id) == (from, sender);
                 if !self.circles.iter().any(is_it) && self.circles.len() < CIRCLES_MAX {
                     self.circles.push(Circle::new(now, from, sender, self.rng.next_u64()));

@@ -232,8 +232,8 @@ mod tests {
     fn of_too_many_peers_of_the_machines_port_the_oldest_gives_way() {
         let mut endpoint = hears(config(32, free_port()));
         let peer = |number: u16| SocketAddr::from(([127, 0, 0, 1], number));
-        (1..=65).for_each(|number| endpoint.speak_by_machine(peer(number), true));
-        assert_eq!(endpoint.by_machine.len(), 64);
+        (1..=257).for_each(|number| endpoint.speak_by_machine(peer(number), true));
+        assert_eq!(endpoint.by_machine.len(), 256);
         assert!(!endpoint.by_machine.contains(&peer(1)) && endpoint.by_machine.contains(&peer(2)));
     }
 

@@ -22,8 +22,8 @@ use crate::{
     wait::{self, Ready},
 };
 
-/// Peers that are spoken to from the machine's port: as many as senders whose calls a receiver attends to.
-const SPOKEN_MAX: usize = 64;
+/// Peers that are spoken to from the machine's port: hosts of some transfers, of 64 each.
+const SPOKEN_MAX: usize = 256;
 
 /// The sockets of one node in one group.
 ///
@@ -119,7 +119,7 @@ impl Endpoint {
 
     /// Whether everything to this peer leaves from the machine's port at the group, where its questions come
     /// to, instead of this endpoint's own. Firewalls and routers that translate addresses let in what leaves
-    /// from the port that was asked. At most 64 peers; the oldest gives way. Costs one system call for each
+    /// from the port that was asked. At most 256 peers; the oldest gives way. Costs one system call for each
     /// datagram, and has no ECN mark. Without effect where no such socket is open
     /// ([`crate::EndpointConfig::hears_direct`]).
     pub fn speak_by_machine(&mut self, to: SocketAddr, by_machine: bool) {
