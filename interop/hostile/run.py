@@ -2,7 +2,7 @@
 """Transfers to three receivers with an attacker on their link, as real processes in namespaces.
 
     run.py PATH_TO_FANFARE [CASE...] [--key] [--rate PACKETS_A_SECOND] [--size MB] [--short]
-           [--write FILE]
+           [--loss PERCENT] [--write FILE]
 
 Each case is run in peace and under attack. It passes when all honest receivers have the file, nobody
 else has a receipt, and it took at most twice as long; where the attacker says what only the true
@@ -63,10 +63,21 @@ def space(host):
 
 
 class Net:
-    """A switch with five hosts."""
+    """A switch with five hosts. Receivers lose a part of what comes to them."""
+
+    def __init__(self, loss):
+        self.loss = loss
 
     def __enter__(self):
         self.__exit__()
+        try:
+            self.make()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def make(self):
         sh("ip", "netns", "add", HUB)
         inside = ["ip", "-n", HUB, "link"]
         sh(*inside, "add", "br0", "type", "bridge", "mcast_snooping", "0")
@@ -80,9 +91,14 @@ class Net:
             sh("ip", "-n", host, "link", "set", "eth0", "up")
             sh("ip", "-n", host, "link", "set", "lo", "up")
             sh("ip", "-n", host, "route", "add", "224.0.0.0/4", "dev", "eth0")
+        if self.loss:
+            # Packets of which one is dropped, not joined ones.
+            sh("ip", "netns", "exec", SENDER, "ethtool", "-K", "eth0", "tx-udp-segmentation", "off")
+        for host in map(space, RECEIVERS if self.loss else []):
+            sh("ip", "netns", "exec", host, "nft", "table netdev t { chain c { type filter hook ingress "
+               f"device eth0 priority 0; numgen random mod 1000 < {self.loss * 10:.0f} drop; }}; }}")
         for last in ALIASES:
             sh("ip", "-n", ATTACKER, "addr", "add", f"{address(last)}/24", "dev", "eth0")
-        return self
 
     def __exit__(self, *_):
         for host in [HUB, SENDER, *map(space, RECEIVERS), ATTACKER]:
@@ -236,12 +252,13 @@ def main():
     parser.add_argument("--rate", type=int, help="packets a second")
     parser.add_argument("--size", type=int, default=20, help="MB of the file")
     parser.add_argument("--short", action="store_true", help="a few cases, for CI")
+    parser.add_argument("--loss", type=float, default=0, help="percent that receivers lose (nft)")
     parser.add_argument("--write", help="append the table to this file")
     args = parser.parse_args()
     args.fanfare = os.path.abspath(args.fanfare)
     args.lasts = LASTS_SHORT if args.short else LASTS
     failed, lines, peaces = 0, [], {}
-    with tempfile.TemporaryDirectory() as scratch, Net():
+    with tempfile.TemporaryDirectory() as scratch, Net(args.loss):
         with open(os.path.join(scratch, "file"), "wb") as file:
             file.write(os.urandom(args.size * 1_000_000))
         sh(args.fanfare, "key", "new", os.path.join(scratch, "key"), "-q")

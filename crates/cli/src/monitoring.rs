@@ -32,6 +32,27 @@ pub(crate) struct MonitorPlan {
     pub(crate) places: Vec<Placed>,
 }
 
+/// The monitors of several groups of one node, with the name of each, do not stand in each other's way. What
+/// one option says for all of them is the first one's. The others have the next ports for their
+/// pages, no sensors, and directories beneath that of the history.
+pub(crate) fn keep_apart<'p>(plans: impl Iterator<Item = (String, &'p mut MonitorPlan)>) {
+    let (mut pages, mut sensors, mut histories) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, plan) in plans {
+        while plan.page.address.port() != 0 && pages.contains(&plan.page.address) {
+            let next = plan.page.address.port().wrapping_add(1);
+            plan.page.address.set_port(next);
+            plan.page.is_given = false;
+        }
+        pages.push(plan.page.address);
+        plan.sensors = plan.sensors.take().filter(|path| !sensors.contains(path));
+        sensors.extend(plan.sensors.clone());
+        if let Some(path) = plan.history.as_mut().filter(|path| histories.contains(*path)) {
+            *path = path.join(name);
+        }
+        histories.extend(plan.history.clone());
+    }
+}
+
 /// Opens the page of a member.
 pub(crate) fn open(
     plan: &MonitorPlan,
@@ -108,5 +129,40 @@ fn seen(known: Monitored) -> Seen {
         bytes_sent: known.bytes_sent,
         repairs: known.group.repairs_sent,
         frames_refused: known.group.frames_refused,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(port: u16) -> MonitorPlan {
+        let address = ([127, 0, 0, 1], port).into();
+        MonitorPlan {
+            page: WatchPlan { address, is_given: true, token: None, proxy: None },
+            config: Config::default(),
+            sensors: Some("/run/sensors".into()),
+            capacities: Capacities::default(),
+            adapt: Adapt::Off,
+            history: Some("/var/lib/history".into()),
+            places: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn groups_of_one_node_have_pages_sensors_and_histories_of_their_own() {
+        for ports in [[7979; 4], [7979, 7980, 7979, 7979], [0; 4], [65535, 65535, 7979, 7980]] {
+            let mut plans = ports.map(plan);
+            let names = ["a", "b", "c", "d"].map(str::to_owned);
+            keep_apart(names.into_iter().zip(&mut plans));
+            for (n, one) in plans.iter().enumerate() {
+                for other in plans.iter().take(n) {
+                    let (page, of_other) = (one.page.address, other.page.address);
+                    assert!(page.port() == 0 || page != of_other, "{ports:?}: {plans:?}");
+                    assert!(one.sensors.is_none() && one.history != other.history, "{plans:?}");
+                }
+            }
+            assert!(plans[0].sensors.is_some() && plans[0].page.is_given);
+        }
     }
 }

@@ -25,6 +25,9 @@
 //! All have `30`, 8 random bytes of this sending, where an acknowledgement is wanted; and `31`, the
 //! sender's public key, where 64 bytes after the map are its signature of everything before them.
 //!
+//! Four bytes of BLAKE3 of all before them follow the map, and a signature follows those: a bit that others
+//! have turned on the way gives no wrong name, time or length.
+//!
 //! The name comes first and alone is enough, so that NRL's receivers name the file rightly and
 //! NRL's senders, which give only a name, are understood.
 
@@ -40,6 +43,15 @@ pub use crate::stream::piece::Piece;
 
 /// Format of [`Details`] that this program writes and reads.
 const VERSION: u8 = 1;
+
+/// Bytes that tell whether all before them came as they were sent. One of four billion changes is not seen.
+const CHECK: usize = 4;
+/// Bytes of a signature: see [`PublicKey::verifies`].
+const SIGNATURE: usize = 64;
+
+fn check_of(bytes: &[u8]) -> [u8; CHECK] {
+    blake3::hash(bytes).as_bytes().first_chunk().copied().unwrap_or_default()
+}
 
 /// A file as its sender announces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -290,6 +302,8 @@ impl Announcement {
             info.push(0);
             // Writing into memory cannot fail; a plain name is what would be left if it did.
             let _ = minicbor::encode(details, &mut info);
+            let check = check_of(&info);
+            info.extend(check);
         }
         info
     }
@@ -330,14 +344,30 @@ impl Announcement {
         (!self.name.is_empty()).then(|| shown(&text_of(&self.name)))
     }
 
-    /// Reads NORM_INFO. Never fails: what is not ours is a plain name, and details of an unknown
-    /// version are left out.
+    /// Reads NORM_INFO. Never fails: what is not ours is a plain name. Details of an unknown version, and
+    /// those that were changed on the way, are left out.
     #[must_use]
     pub fn parse(info: &[u8]) -> Self {
         let mut halves = info.splitn(2, |byte| *byte == 0);
         let name = halves.next().unwrap_or_default().to_vec();
-        let details = halves.next().and_then(|cbor| minicbor::decode::<Details>(cbor).ok());
+        let details = halves.next().and_then(|map| Self::details(info, map));
         Self { name, details: details.filter(|details| details.version == VERSION) }
+    }
+
+    /// The details in `map`, with which `info` ends, if they are as they were sent.
+    fn details(info: &[u8], map: &[u8]) -> Option<Details> {
+        let mut decoder = minicbor::Decoder::new(map);
+        let details: Details = decoder.decode().ok()?;
+        let signature = if details.signer.is_some() { SIGNATURE } else { 0 };
+        let behind = map.len() - decoder.position();
+        let checked = info.len().checked_sub(signature + CHECK)?;
+        let is_right = match behind.checked_sub(signature)? {
+            // Nothing tells, as from the first builds of 0.1.0.
+            0 => true,
+            CHECK => info.get(checked..)?.starts_with(&check_of(info.get(..checked)?)),
+            _ => false,
+        };
+        is_right.then_some(details)
     }
 }
 
@@ -453,10 +483,29 @@ mod tests {
     #[test]
     fn a_truncated_announcement_keeps_its_name_and_loses_its_details() {
         let whole = announced().encode();
-        for cut in 12..whole.len() {
+        // Without its last four bytes it is one of a sender that knows no check.
+        for cut in (12..whole.len()).filter(|cut| *cut != whole.len() - CHECK) {
             let parsed = Announcement::parse(&whole[..cut]);
             assert_eq!((parsed.name.as_slice(), parsed.details), (&b"dir/file.txt"[..], None));
         }
+    }
+
+    #[test]
+    fn no_bit_of_an_announcement_can_be_turned_without_its_details_being_lost() {
+        let signed = announced().encode_signed(&Identity::from_seed([1; 32]));
+        let piece = Details::of_pack(9, [1; 32], 3, PackHead { bytes: 8, hash: [2; 32] });
+        let pack = Announcement { name: Vec::new(), details: Some(piece) }.encode();
+        for (info, signature) in [(announced().encode(), 0), (signed, SIGNATURE), (pack, 0)] {
+            assert!(Announcement::parse(&info).details.is_some());
+            for bit in 0..(info.len() - signature) * 8 {
+                let mut changed = info.clone();
+                changed[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(Announcement::parse(&changed).details, None, "bit {bit}");
+            }
+        }
+        let mut early = announced().encode();
+        early.truncate(early.len() - CHECK);
+        assert_eq!(Announcement::parse(&early), announced(), "from a sender that knows no check");
     }
 
     #[test]

@@ -88,7 +88,7 @@ pub fn write_private(what: &str, path: &Path, text: &str) -> Result<(), Failure>
             let text = format!(
                 "{what} ({shown}): there is a file of this name, and it is kept. Choose another name"
             );
-            refused("key.exists", text)
+            Failure::usage("key.exists", text)
         }
         _ => refused("key.unwritable", format!("{what} ({shown}): cannot be written ({error})")),
     })

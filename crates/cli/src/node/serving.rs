@@ -70,6 +70,11 @@ fn serve(plan: NodePlan, output: &Output) -> Result<Exit, Failure> {
     let NodePlan { socket, groups, gateways, output: shown } = plan;
     let socket = socket.to_be_made();
     let mut members = join_all(groups, &gateways, shown)?;
+    let monitors = members.iter_mut().filter_map(|member| {
+        let name = member.name();
+        Some((name, member.monitor.as_mut()?))
+    });
+    monitoring::keep_apart(monitors);
     let events = members.iter_mut().filter_map(|member| member.group.take_events());
     let events: Vec<GroupEvents> = events.collect();
     let served =

@@ -415,6 +415,14 @@ fn failure_of(report: &ReceiveReport, place: &Place, told: &TimeLimits) -> Optio
                 format!("to ({place}): the sender ended, and has sent no stream. Send it again");
             Some(Failure::new(Exit::Failed, "target.nothing", text))
         }
+        ReceiveEnd::Complete if report.failures.is_empty() && report.unnamed > 0 => {
+            let (unnamed, all) = (report.unnamed, report.files);
+            let text = format!(
+                "files ({unnamed} of {all}): are here, and not under their names. See the warnings, \
+                 and run fanfare send again"
+            );
+            Some(Failure::new(Exit::Partial, "unnamed", text))
+        }
         ReceiveEnd::Complete if report.failures.is_empty() => None,
         ReceiveEnd::Complete => {
             let disk = |reason: &Reason| matches!(reason, Reason::DiskFull | Reason::DiskError);

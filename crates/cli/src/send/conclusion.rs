@@ -23,6 +23,10 @@ pub(super) struct Hints<'a> {
     pub(super) port: u16,
 }
 
+/// What somebody is told who has pressed Ctrl-C.
+const INTERRUPTED: &str =
+    "interrupted. Receivers keep what they have of files: the same command sends the rest";
+
 /// The last words, and the exit code.
 pub(super) fn conclude(
     output: &Output,
@@ -40,7 +44,8 @@ pub(super) fn conclude(
     let exit = failure.as_ref().map_or(Exit::Done, |failure| failure.exit);
     match &failure {
         Some(failure) if exit != Exit::Interrupted => output.failure(failure),
-        _ => {}
+        Some(_) => output.text(INTERRUPTED),
+        None => {}
     }
     if output.tells_result() {
         output.event(&Line::send_result(&report, finished.stats.bytes_sent, exit as u8));

@@ -34,6 +34,10 @@ const POLL: Duration = Duration::from_millis(500);
 /// Hashing that takes so long is told, where there is no bar.
 const HASHING_TOLD: Duration = Duration::from_secs(5);
 
+/// Below this rate, bits per second, a packet of 1,400 bytes takes longer than ten seconds: somebody meant
+/// megabits.
+const SLOWEST: u64 = 1000;
+
 /// More hosts than these are counted, not listed.
 const HOSTS_LISTED: usize = 4;
 
@@ -108,6 +112,10 @@ pub(super) fn send(
     let group = node.group();
     let to = destination(&format!("{group}{on}"), &hosts);
     output.text(&format!("sending {what} to {to} {pace}"));
+    if rate.as_bps() < SLOWEST && layered.is_none() {
+        let text = format!("rate ({rate}): a packet takes longer than ten seconds. Write megabits as 10M");
+        output.warn("rate.low", text);
+    }
     let on_interface =
         node.interface().map_or_else(String::new, |i| format!(" --interface {}", i.name));
     let adapting = adapt.map(|plan| {
@@ -290,7 +298,14 @@ fn show(event: &SendEvent, output: &Output, watched: &mut Watched) {
             let label = receiver.label();
             output.text(&format!("receiver {label}: '{name}': {}", reason.name()));
         }
-        SendEvent::SourceChanged(_) | SendEvent::KeyRefused { .. } => {}
+        SendEvent::SourceChanged(path) => {
+            let text = format!(
+                "file ({}): changed while it was sent. What it is now is sent in its place",
+                path.display()
+            );
+            output.warn("source.again", text);
+        }
+        SendEvent::KeyRefused { .. } => {}
     }
 }
 

@@ -252,3 +252,24 @@ fn the_doctor_examines_every_group_of_a_nodes_file() {
     let ended = run(&["doctor", "--node", &missing]).end().expect(2);
     assert!(ended.error().contains("there is no such file"), "{}", ended.error());
 }
+
+#[test]
+fn groups_of_one_node_have_a_monitors_page_each_though_one_address_is_given_for_all() {
+    let scene = Scene::new(&["radio", "overlay", "third"]);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (sensors, history) = (scene.path("sensors"), scene.path("history"));
+    let more = format!("monitor = \"{free}\"\nmonitor-sensors = \"{sensors}\"\n");
+    let file = scene.file("");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replacen("topic =", &format!("{more}monitor-history = \"{history}\"\ntopic ="), 1);
+    std::fs::write(&file, text).unwrap();
+    let mut node = run(&["node", "--config", &file]);
+    for _ in 0..3 {
+        node.wait_for("start");
+    }
+    node.interrupt();
+    let ended = node.end().expect(130);
+    let pages: std::collections::BTreeSet<&str> =
+        ended.stderr.lines().filter_map(|line| Some(line.split_once("monitor: ")?.1)).collect();
+    assert_eq!(pages.len(), 3, "{}", ended.stderr);
+}

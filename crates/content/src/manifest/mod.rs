@@ -84,6 +84,12 @@ pub struct Head {
 }
 
 impl Head {
+    /// BLAKE3 hash of the file that the manifest is of.
+    #[must_use]
+    pub fn root(&self) -> [u8; 32] {
+        self.root
+    }
+
     /// Reads NORM_INFO; `None` when it announces no manifest that this program understands.
     #[must_use]
     pub fn parse(info: &[u8]) -> Option<Self> {

@@ -72,7 +72,8 @@ impl fmt::Display for SourceError {
             ),
             Self::NotAFile(path) => write!(
                 f,
-                "path ({}): neither a file nor a directory. Send it alone, or use '-' and a pipe",
+                "path ({}): neither a file nor a directory. Send a disk alone, and anything else \
+                 by a pipe into 'fanfare send -'",
                 path_shown(path)
             ),
             Self::NotAStream(path) => write!(

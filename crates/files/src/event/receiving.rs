@@ -197,6 +197,8 @@ pub struct ReceiveReport {
     pub place: Option<ChainPlace>,
     /// Files whose permissions the file system here did not keep.
     pub without_mode: u64,
+    /// Files that are here and not under their sender's names.
+    pub unnamed: u64,
     /// Objects, and files of packs, that could not be had.
     pub failures: Vec<(ObjectKey, Reason)>,
 }

@@ -82,7 +82,7 @@ pub enum SendEvent {
         /// What.
         reason: Reason,
     },
-    /// A file changed while it was being sent; it was withdrawn.
+    /// A file changed while it was being sent: it was withdrawn, and what it is now is sent in its place.
     SourceChanged(PathBuf),
 }
 

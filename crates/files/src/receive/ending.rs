@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fanfare_content::receipt::{State, Status};
-use fanfare_proto::{Session, Time};
+use fanfare_proto::{NodeId, Session, Time};
 
 use super::{
     Phase, ReceiveJob,
@@ -24,6 +24,8 @@ const SERVE_MAX: Duration = Duration::from_secs(3600);
 /// the sender is gone. One that reads many small files from a busy disk was silent for more than
 /// four seconds, and was taken for gone with most of them still to come.
 const QUIET: Duration = Duration::from_secs(15);
+/// A sender that is at work is heard within this time, and one that was killed is not waited for longer.
+const AT_WORK: Duration = Duration::from_secs(4);
 /// Time for the last word when the user stops it.
 const FAREWELL: Duration = Duration::from_millis(300);
 
@@ -43,7 +45,9 @@ impl ReceiveJob {
                 .records
                 .iter()
                 .filter(|(_, record)| record.gone && record.is_settled() && record.has_anything())
-                .any(|(life, record)| !awaits(session, life, record)),
+                .any(|(life, record)| {
+                    !awaits(session, life, record) && !self.is_another_at_work(now, session, life.0)
+                }),
             Until::Files(count) => self.report.files >= count,
         };
         let timed_out = self.timeout_at().is_some_and(|at| now >= at);
@@ -92,6 +96,18 @@ impl ReceiveJob {
         self.is_settled_with_something()
             && !self.awaits_more
             && now.since(self.last_heard_of(session)) >= QUIET
+    }
+
+    /// Whether another sender is in the middle of what it sends. At one address there may be several; one that
+    /// was started again is not heard under its old id any more.
+    fn is_another_at_work(&self, now: Time, session: &mut Session, ended: NodeId) -> bool {
+        let receiver = session.receiver();
+        let is_heard =
+            |sender| receiver.heard(sender).is_some_and(|heard| now.since(heard) < AT_WORK);
+        self.records
+            .iter()
+            .filter(|((sender, _), record)| *sender != ended && !record.gone && record.has_begun())
+            .any(|((sender, _), record)| !record.is_settled() && is_heard(*sender))
     }
 
     /// Whether one of those who sent something has said, when it called the roll, that more is to come

@@ -1,35 +1,83 @@
-//! How often an object proved wrong, and when it is given up.
+//! What is done about an object that proved wrong: asked for again, begun anew, or given up.
 
 use std::time::Duration;
 
 use fanfare_proto::Time;
 
-/// The same wrong content comes so often before an object is given up: its sender's file is not what it
-/// announced, and will not become so.
+/// The same wrong content comes so often before its announcement is doubted, too.
 const SAME_MAX: u8 = 3;
-/// Other wrong content each time is what somebody makes who sends wrong symbols in the sender's name: it
-/// is borne so often, and for so long, that a burst of them spoils some attempts and not the file.
-const ATTEMPTS_MAX: u8 = 32;
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Other wrong content each time is what somebody makes who sends wrong symbols in the sender's name. It is
+/// asked for again as long as that goes on: the sender gives up receivers that do not get further
+/// (`--wait`). This is for senders that do not, and for those who send wrong things without end.
+const PATIENCE: Duration = Duration::from_secs(900);
 
-/// What came of an object and proved wrong.
+/// What is to be done about an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mending {
+    /// What is wrong is asked for again.
+    Again,
+    /// All that is known of it is forgotten, its announcement too: that may be what is wrong.
+    Anew,
+    /// Its sender's file is not what it announces, and will not become so.
+    Never,
+}
+
+/// What was announced and what came, both hashes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WrongContent {
+    pub(super) announced: Option<[u8; 32]>,
+    pub(super) found: Option<[u8; 32]>,
+    /// How many of its bytes are wrong.
+    pub(super) bytes: u64,
+}
+
+/// What came of an object and proved wrong. It outlives that the object is begun anew.
 #[derive(Debug, Default)]
 pub(super) struct Mended {
-    attempts: u8,
+    /// The least that was wrong, and since when it was not less.
+    least: Option<u64>,
     since: Option<Time>,
-    /// The hash of what was found last, and how often in a row.
-    found: Option<[u8; 32]>,
+    /// What was there last, and how often in a row.
+    last: Option<WrongContent>,
     same: u8,
+    /// What was there when it was begun anew.
+    before: Option<WrongContent>,
 }
 
 impl Mended {
-    /// It proved wrong; `found` is the hash of what was there. Whether to ask for it again.
-    pub(super) fn again(&mut self, now: Time, found: Option<[u8; 32]>) -> bool {
-        let since = *self.since.get_or_insert(now);
-        self.same = if self.found == found { self.same.saturating_add(1) } else { 1 };
-        self.found = found;
-        self.attempts = self.attempts.saturating_add(1);
-        self.same <= SAME_MAX && self.attempts <= ATTEMPTS_MAX && now.since(since) < PATIENCE
+    /// It proved wrong.
+    pub(super) fn on_wrong(&mut self, now: Time, wrong: WrongContent) -> Mending {
+        let is_less = self.least.is_none_or(|least| wrong.bytes < least);
+        if is_less {
+            self.least = Some(wrong.bytes);
+            self.since = Some(now);
+        }
+        if !self.is_patient(now) {
+            return Mending::Never;
+        }
+        self.same = if self.last == Some(wrong) { self.same.saturating_add(1) } else { 1 };
+        self.last = Some(wrong);
+        // Where there is nothing to ask for, what was announced is wrong.
+        if self.same <= SAME_MAX && wrong.bytes > 0 {
+            return Mending::Again;
+        }
+        if self.before == Some(wrong) {
+            return Mending::Never;
+        }
+        self.before = Some(wrong);
+        self.last = None;
+        self.same = 0;
+        Mending::Anew
+    }
+
+    /// Its announcement was changed on the way. Whether to ask for that again.
+    pub(super) fn on_wrong_announcement(&mut self, now: Time) -> bool {
+        self.since.get_or_insert(now);
+        self.is_patient(now)
+    }
+
+    fn is_patient(&self, now: Time) -> bool {
+        self.since.is_none_or(|since| now.since(since) < PATIENCE)
     }
 }
 
@@ -37,16 +85,51 @@ impl Mended {
 mod tests {
     use super::*;
 
+    fn wrong(found: u8, bytes: u64) -> WrongContent {
+        WrongContent { announced: Some([9; 32]), found: Some([found; 32]), bytes }
+    }
+
+    fn at(seconds: u64) -> Time {
+        Time::ZERO + Duration::from_secs(seconds)
+    }
+
     #[test]
-    fn the_same_wrong_content_is_given_up_soon_and_changing_content_is_asked_for_on() {
+    fn the_same_wrong_content_is_begun_anew_once_and_given_up_when_it_comes_again() {
         let mut mended = Mended::default();
-        let asked = (0..10).take_while(|_| mended.again(Time::ZERO, Some([1; 32]))).count();
-        assert_eq!(asked, 3);
+        let told: Vec<Mending> = (0..8).map(|n| mended.on_wrong(at(n), wrong(1, 5))).collect();
+        let again = [Mending::Again; 3];
+        let expected = [&again[..], &[Mending::Anew], &again[..], &[Mending::Never]].concat();
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn what_is_announced_otherwise_the_next_time_is_not_given_up() {
         let mut mended = Mended::default();
-        let asked = (0..100u8).take_while(|n| mended.again(Time::ZERO, Some([*n; 32]))).count();
-        assert_eq!(asked, 32);
+        for announced in 0..20 {
+            let wrong = WrongContent { announced: Some([announced; 32]), ..wrong(1, 5) };
+            let told: Vec<Mending> = (0..4).map(|_| mended.on_wrong(at(1), wrong)).collect();
+            assert_eq!(told[3], Mending::Anew);
+        }
+        assert_eq!(Mended::default().on_wrong(at(0), wrong(1, 0)), Mending::Anew, "nothing to ask for");
+    }
+
+    #[test]
+    fn changing_content_is_asked_for_until_it_has_not_become_less_wrong_for_long() {
         let mut mended = Mended::default();
-        assert!(mended.again(Time::ZERO, Some([1; 32])));
-        assert!(!mended.again(Time::ZERO + PATIENCE, Some([2; 32])));
+        let differs = |n: u64| wrong((n % 250) as u8, 1000);
+        assert!((0..PATIENCE.as_secs()).all(|n| mended.on_wrong(at(n), differs(n)) == Mending::Again));
+        let late = PATIENCE.as_secs();
+        assert_eq!(mended.on_wrong(at(late), differs(late)), Mending::Never);
+        let mut mended = Mended::default();
+        let less = |n: u64| wrong((n % 250) as u8, 1000 - n);
+        let told = (0..900).map(|n| mended.on_wrong(at(n * 600), less(n)));
+        assert!(told.into_iter().all(|told| told == Mending::Again), "it becomes less");
+    }
+
+    #[test]
+    fn an_announcement_that_was_changed_is_asked_for_as_long() {
+        let mut mended = Mended::default();
+        assert!(mended.on_wrong_announcement(at(5)) && mended.on_wrong_announcement(at(800)));
+        assert!(!mended.on_wrong_announcement(at(5 + PATIENCE.as_secs())));
     }
 }

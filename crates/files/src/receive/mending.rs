@@ -1,9 +1,12 @@
 //! What proves wrong is asked for again, manifests too; of a pack that was only claimed, its head.
 
-use fanfare_content::receipt::Reason;
+use fanfare_content::{manifest::Head, receipt::Reason};
 use fanfare_proto::{ObjectKey, Session, Time};
 
-use super::ReceiveJob;
+use super::{
+    ReceiveJob,
+    mended::{Mending, WrongContent},
+};
 use crate::event::Outbox;
 
 use crate::{
@@ -36,10 +39,14 @@ impl ReceiveJob {
         let root = details.map(|details| details.root);
         let event = match origin {
             Origin::Received => {
-                // Where there is nothing to ask for, what was announced is wrong, and stays so.
-                if bytes == 0 || !object.mended.again(now, found) {
-                    storage.distrust(key);
-                    return self.fail(now, session, storage, key, Reason::HashMismatch, out);
+                let wrong = WrongContent { announced: root, found, bytes };
+                match self.record_of(key).mended(key.object.0).on_wrong(now, wrong) {
+                    Mending::Again => {}
+                    Mending::Anew => return self.begin_anew(session, storage, key),
+                    Mending::Never => {
+                        storage.distrust(key);
+                        return self.fail(now, session, storage, key, Reason::HashMismatch, out);
+                    }
                 }
                 Some(ReceiveEvent::Mending { key, name, bytes })
             }
@@ -78,6 +85,19 @@ impl ReceiveJob {
         }
     }
 
+    /// What came of an object and what was announced of it do not belong together, and stay so: both are
+    /// forgotten, and come anew.
+    fn begin_anew(
+        &mut self,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+    ) {
+        storage.distrust(key);
+        self.let_go(session, storage, key);
+        session.receiver().forget_object(key, storage);
+    }
+
     /// A manifest does not have the hash that was announced for it. Another receiver may have passed it on
     /// with wrong bytes: it is asked for again.
     pub(super) fn mend_manifest(
@@ -90,9 +110,13 @@ impl ReceiveJob {
     ) {
         let size = body.len() as u64;
         let found = Some(*blake3::hash(body).as_bytes());
-        let object = self.record_of(key).open.get_mut(&key);
-        let again = object.is_some_and(|object| object.mended.again(now, found));
-        if size > 0 && again {
+        let head = self.record_of(key).open.get(&key).and_then(|object| object.manifest.as_ref());
+        let wrong = WrongContent { announced: head.map(Head::root), found, bytes: size };
+        let mending = self.record_of(key).mended(key.object.0).on_wrong(now, wrong);
+        if mending == Mending::Anew {
+            return self.begin_anew(session, storage, key);
+        }
+        if mending == Mending::Again {
             self.blame((session, storage), key, None, &[(0, size)]);
             storage.ask_small(key, size);
             if session.receiver().reject(now, key, 0, size) {

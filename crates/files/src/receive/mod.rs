@@ -163,6 +163,7 @@ impl ReceiveJob {
                 refused_senders: 0,
                 place: None,
                 without_mode: 0,
+                unnamed: 0,
                 failures: Vec::new(),
             },
         };

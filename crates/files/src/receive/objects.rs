@@ -78,6 +78,24 @@ impl ReceiveJob {
         self.record_of(key).nonce.is_some() || session.receiver().called(key.sender).is_some()
     }
 
+    /// A sender of ours announces a hash, and this came without one: somebody has changed it on the way, and it
+    /// is asked for again. What has arrived of the object stays.
+    fn asks_announcement(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+    ) -> bool {
+        if !self.is_of_ours(session, key)
+            || !self.record_of(key).mended(key.object.0).on_wrong_announcement(now)
+        {
+            return false;
+        }
+        storage.reopen(key);
+        session.receiver().reject_info(now, key)
+    }
+
     fn on_not_permitted(
         &mut self,
         now: Time,
@@ -112,6 +130,11 @@ impl ReceiveJob {
         let Some(size) = self.record_of(key).open.get(&key).map(|object| object.size) else {
             return;
         };
+        let announcement = Announcement::parse(info);
+        let is_announced = announcement.details.is_some() || Head::parse(info).is_some();
+        if !is_announced && self.asks_announcement(now, session, storage, key) {
+            return;
+        }
         if let Err(refused) = self.permit(key, info, (size, files_in(info))) {
             return self.on_not_permitted(now, session, storage, (key, refused), out);
         }
@@ -125,12 +148,6 @@ impl ReceiveJob {
             object.turn = head.turn;
             let nonce = head.nonce;
             return self.record_of(key).on_nonce(nonce);
-        }
-        let announcement = Announcement::parse(info);
-        let lost_its_hash = announcement.details.is_none() && self.is_of_ours(session, key);
-        if lost_its_hash && self.record_of(key).asks_announcement(key.object.0) {
-            self.let_go(session, storage, key);
-            return session.receiver().forget_object(key, storage);
         }
         self.record_of(key).announced += 1;
         let signed = announcement.details.as_ref().is_some_and(|d| d.signer.is_some());
@@ -313,6 +330,9 @@ impl ReceiveJob {
             return self.drop_piece(session, storage, key, false);
         }
         if !is_announced && is_of_ours {
+            if self.asks_announcement(now, session, storage, key) {
+                return;
+            }
             storage.settle(key, false);
             return self.fail(now, session, storage, key, Reason::HashMismatch, out);
         }

@@ -116,6 +116,7 @@ impl ReceiveJob {
 
     fn tell_files(&mut self, key: ObjectKey, elapsed: Duration, held: Held, out: &mut Outbox) {
         for placed in held.files {
+            self.report.unnamed += u64::from(placed.name_rejected.is_some());
             if !self.is_news(&placed) {
                 continue;
             }

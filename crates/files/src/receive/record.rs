@@ -23,11 +23,8 @@ use crate::verify::{Held, Origin};
 /// Failures kept for the status; older ones give way, the sender has heard of them.
 const FAILURES_MAX: usize = 100;
 
-/// An announcement that has lost its hash is asked for again so many times; then the object has failed. On
-/// a bad road others may change it again and again.
-const ANNOUNCEMENTS_ASKED: u8 = 3;
-/// Objects of which that is counted.
-const COUNTED_MAX: usize = 256;
+/// Objects of which it is known how they were mended.
+const MENDED_MAX: usize = 256;
 
 /// An object that is not yet in its place.
 #[derive(Debug)]
@@ -48,8 +45,6 @@ pub(super) struct OpenObject {
     pub(super) awaits_manifest: Option<Time>,
     /// It has been waited for.
     pub(super) awaited_manifest: bool,
-    /// Times that what came from the network proved wrong.
-    pub(super) mended: Mended,
     /// Its announcement is signed by whom the user named.
     pub(super) signed: bool,
     /// What is in its place already: found there, or what another object with the same content
@@ -79,7 +74,6 @@ impl OpenObject {
             examined: false,
             awaits_manifest: None,
             awaited_manifest: false,
-            mended: Mended::default(),
             signed: false,
             held: None,
             turn: None,
@@ -164,8 +158,8 @@ pub(super) struct Record {
     turn: Option<Turn>,
     /// Objects in whose place others are sent.
     pub(super) replaced: BTreeSet<u16>,
-    /// How often the announcements of these had lost their hash.
-    asked: BTreeMap<u16, u8>,
+    /// What of these objects proved wrong.
+    mended: BTreeMap<u16, Mended>,
     /// Files that are kept aside until a listing says what becomes of what has their names.
     pub(super) displaced: Vec<DisplacedFile>,
     /// A listing of it has been followed, and so many names were removed.
@@ -198,14 +192,12 @@ impl Record {
         self.displaced.iter().map(|displaced| &displaced.placed)
     }
 
-    /// The announcement of an object has lost its hash: whether it is asked for again.
-    pub(super) fn asks_announcement(&mut self, object: u16) -> bool {
-        if self.asked.len() >= COUNTED_MAX && !self.asked.contains_key(&object) {
-            self.asked.pop_first();
+    /// What of this object proved wrong so far.
+    pub(super) fn mended(&mut self, object: u16) -> &mut Mended {
+        if self.mended.len() >= MENDED_MAX && !self.mended.contains_key(&object) {
+            self.mended.pop_first();
         }
-        let times = self.asked.entry(object).or_default();
-        *times = times.saturating_add(1);
-        *times <= ANNOUNCEMENTS_ASKED
+        self.mended.entry(object).or_default()
     }
 
     /// What an announcement says of its sending: the latest counts.
@@ -433,11 +425,12 @@ mod tests {
     }
 
     #[test]
-    fn an_announcement_that_has_lost_its_hash_is_asked_for_three_times() {
+    fn of_a_few_hundred_objects_it_is_known_how_they_were_mended() {
         let mut record = Record::default();
-        let asked: Vec<bool> = (0..5).map(|_| record.asks_announcement(7)).collect();
-        assert_eq!(asked, [true, true, true, false, false]);
-        assert!(record.asks_announcement(8), "each object for itself");
+        for object in 0..1000 {
+            assert!(record.mended(object).on_wrong_announcement(Time::ZERO));
+        }
+        assert_eq!(record.mended.len(), MENDED_MAX);
     }
 
     #[test]

@@ -56,6 +56,9 @@ impl SendJob {
     /// the last one, once all of it is under way, settle a receiver.
     fn heed(&mut self, now: Time, node: NodeId, status: &Status) -> News {
         let queue = &self.queue;
+        if queue.nonce().is_some_and(|nonce| status.proves(nonce, self.about, node)) {
+            self.peers.prove(node);
+        }
         let mut status = status.clone();
         status.failures.retain(|failure| !queue.is_withdrawn(failure.object));
         let status = &status;

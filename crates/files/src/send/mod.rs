@@ -104,6 +104,8 @@ pub(crate) struct SendJob {
     stalls: Stalls,
     unproved: Unproved,
     resigned: Resigned,
+    /// When everything had been sent, or one was last served that has shown that it hears it.
+    served: Time,
     /// Not leaving before.
     stay: Option<Time>,
     segment_size: u64,
@@ -143,6 +145,7 @@ impl SendJob {
             stalls: Stalls::default(),
             unproved: Unproved::default(),
             resigned: Resigned::default(),
+            served: now,
             stay: None,
             segment_size: u64::from(segment_size),
             options,
@@ -266,6 +269,7 @@ impl SendJob {
             self.next_progress = now + PROGRESS;
             self.judge(now, session, out);
             self.judge_stalls(now, session, out);
+            self.judge_strangers(now, session);
             if self.is_nobody_there(now, session) {
                 self.peers.settle_rest(now, &Outcome::Unanswered);
                 return self.leave(now, session, SendEnd::Partial);
@@ -292,6 +296,22 @@ impl SendJob {
         let since = self.started.max(self.resumed) + self.options.wait;
         let heard = self.open_reports(session).iter().map(|report| report.heard).max();
         heard.is_some_and(|heard| now >= since.max(heard + self.options.wait))
+    }
+
+    /// Anybody can say that he is a receiver at work, under ever new names. Who has never shown that he hears this
+    /// transfer is waited for as long as others are served, and `wait` more.
+    fn judge_strangers(&mut self, now: Time, session: &mut Session) {
+        let all_sent = self.queue.is_last_watermark() && self.queue.is_passed();
+        if !all_sent || self.queue.nonce().is_none() || self.peers.has_open_proved() {
+            self.served = now;
+        }
+        if now < self.served + self.options.wait {
+            return;
+        }
+        for node in self.peers.open() {
+            session.sender().remove_acking_node(node);
+            self.peers.settle(now, node, Outcome::Unproved);
+        }
     }
 
     /// Waits for nobody who is not there.
@@ -404,6 +424,9 @@ impl SendJob {
         if let Err((path, _)) = queue.fill(now, session, storage, &|root| peers.all_have(root)) {
             self.queue.changed.push(path);
             return self.leave(now, session, SendEnd::Partial);
+        }
+        for path in self.queue.take_again() {
+            out.push(TransferEvent::Send(SendEvent::SourceChanged(path)));
         }
         for Resuming { key, name, root } in self.queue.take_resuming() {
             // Where all have the whole of it, nothing is resumed.

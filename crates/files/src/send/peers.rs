@@ -27,6 +27,8 @@ pub(super) struct Peer {
     status: Option<Status>,
     /// How far it is.
     pace: Pace,
+    /// It has shown that it has heard this transfer.
+    proved: bool,
     /// Its name or state has been told to nobody yet.
     changed: bool,
     /// What it said of objects, so far.
@@ -159,6 +161,19 @@ impl Peers {
         for peer in self.peers.values_mut() {
             peer.outcome.get_or_insert_with(|| (outcome.clone(), now));
         }
+    }
+
+    /// It has shown that it has heard this transfer.
+    pub(super) fn prove(&mut self, node: NodeId) {
+        if let Some(peer) = self.peers.get_mut(&node) {
+            peer.proved = true;
+        }
+    }
+
+    /// Whether one is still served that has shown this, or cannot, as a plain NORM receiver.
+    pub(super) fn has_open_proved(&self) -> bool {
+        let serves = |peer: &&Peer| peer.outcome.is_none() && (peer.proved || peer.name.is_none());
+        self.peers.values().any(|peer| serves(&peer))
     }
 
     /// Receivers of which it is known how it ends for them.

@@ -131,6 +131,8 @@ pub(super) struct Queue {
     /// What has changed, and is read anew.
     anew: Again,
     pub(super) changed: Vec<PathBuf>,
+    /// What is sent again because it changed, and has not been told.
+    again_told: Vec<PathBuf>,
 }
 
 impl Queue {
@@ -164,6 +166,7 @@ impl Queue {
             identity: None,
             anew: Again::default(),
             changed: Vec::new(),
+            again_told: Vec::new(),
         }
     }
 
@@ -218,6 +221,11 @@ impl Queue {
     /// Files that have been enqueued to be resumed, since the last call.
     pub(super) fn take_resuming(&mut self) -> Vec<Resuming> {
         std::mem::take(&mut self.resuming)
+    }
+
+    /// Files that have changed and are sent again, since the last call.
+    pub(super) fn take_again(&mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.again_told)
     }
 
     /// Whether objects are still to be enqueued.
@@ -323,6 +331,7 @@ impl Queue {
             return;
         }
         if self.send_again(&file, Some(key)) {
+            self.again_told.push(file.changed_path());
             self.total -= 1;
             session.sender().cancel(key.object);
         } else if self.note_changed(file.changed_path()) {

@@ -2,6 +2,7 @@
 //! real files but neither sockets nor threads.
 
 mod adversary;
+mod flipped;
 mod mirror;
 mod relays;
 mod world;
@@ -203,9 +204,19 @@ fn a_manifest_and_a_file_that_come_with_wrong_bytes_are_asked_for_once_more() {
 
 /// What an invented receiver says: it is ready, or it has this point and everything before.
 fn invented(world: &World, flush: Option<&fanfare_wire::cmd::Flush<'_>>) -> Vec<u8> {
+    invented_as(NodeId(66), fanfare_content::receipt::State::Done, world, flush)
+}
+
+/// The same in this name, which is so far.
+fn invented_as(
+    name: NodeId,
+    state: fanfare_content::receipt::State,
+    world: &World,
+    flush: Option<&fanfare_wire::cmd::Flush<'_>>,
+) -> Vec<u8> {
     use fanfare_wire::{Ack, AckKind, FlushAck, Sequence, ext::Extensions, header::FeedbackFields};
     let mut status = fanfare_content::receipt::Status::ready("invented", 1 << 40);
-    status.state = fanfare_content::receipt::State::Done;
+    status.state = state;
     status.about = Some(world.sender.job.about);
     status.held = world.files as u64;
     status.digest = world.sender.job.queue.expected.digest();
@@ -220,7 +231,7 @@ fn invented(world: &World, flush: Option<&fanfare_wire::cmd::Flush<'_>>) -> Vec<
     };
     let feedback = FeedbackFields {
         sequence: Sequence(0),
-        source_id: NodeId(66),
+        source_id: name,
         server_id: world.sender.id,
         instance_id: InstanceId(1),
         grtt_response: None,
@@ -229,6 +240,38 @@ fn invented(world: &World, flush: Option<&fanfare_wire::cmd::Flush<'_>>) -> Vec<
     let ack = Ack { feedback, kind, ack_id: 0, extensions: Extensions::default() };
     ack.encode(None, flush.map(|_| &content[..]), &mut bytes);
     bytes
+}
+
+#[test]
+fn invented_receivers_that_say_without_end_that_they_are_at_work_are_waited_for_no_longer_than_told() {
+    use fanfare_content::receipt::State;
+    // 20 small files, no loss; eight names, or ever new ones, a message each round, seed 1
+    for (names, state) in
+        [(8, State::Receiving), (8, State::Verifying), (u32::MAX, State::Receiving), (1, State::Ready)]
+    {
+        let wait = Duration::from_secs(6);
+        let options = SendOptions { wait, ..SendOptions::default() };
+        let mut world = World::of(20, options, 0.0, 1);
+        world.latest = Duration::from_millis(20);
+        world.join(false);
+        let mut rounds = 0;
+        while !world.sender.job.is_done() && world.now < LIMIT {
+            world.send();
+            let name = NodeId(0x6600_0000 + rounds % names);
+            let source = SocketAddr::from(([10, 0, 0, 66], 6003));
+            let meta = RecvMeta { source, ecn: None, unicast: false, waited: Duration::ZERO };
+            let forged = invented_as(name, state, &world, None);
+            world.sender.hear(world.now, meta, &forged);
+            rounds += 1;
+            world.receive();
+            world.pass_time();
+        }
+        world.assert_complete(0);
+        let ended = world.now.since(Time::ZERO);
+        assert!(ended < wait * 2, "{names} names, {state:?}: {ended:?}");
+        let own = world.report().receivers.into_iter().find(|r| r.view.id == NodeId(100)).unwrap();
+        assert_eq!(own.outcome, Outcome::Complete);
+    }
 }
 
 #[test]

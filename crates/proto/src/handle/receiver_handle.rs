@@ -132,6 +132,17 @@ impl ReceiverHandle<'_> {
         session.receiver.as_mut().is_some_and(|r| r.reject(now, rng, key, (offset, len)))
     }
 
+    /// The NORM_INFO that was told of the object is wrong (a checksum in it is): it is requested, and told
+    /// once more when it comes. A [`Self::confirm`] before counts no more, and an object that was told
+    /// complete is told so again. False when the object is not in view, or its sender has said
+    /// good-bye.
+    pub fn reject_info(&mut self, now: Time, key: ObjectKey) -> bool {
+        self.session.advance(now);
+        let session = &mut *self.session;
+        let (now, rng) = (session.now, &mut session.rng);
+        session.receiver.as_mut().is_some_and(|r| r.reject_info(now, rng, key))
+    }
+
     /// Runs (offset, length) of the object's bytes that are complete by whole blocks, lowest first,
     /// at most 64 of them: for journals. `None` when nothing is known of the object.
     #[must_use]

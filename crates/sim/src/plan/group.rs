@@ -39,12 +39,35 @@ impl Publication {
         let (until, every) = (Duration::MAX, None);
         Self { topic, size, count, together: 1, until, every, options: Options::default() }
     }
-    /// What is published when, the first at `at`.
-    pub(crate) fn pieces(&self, at: Duration) -> Vec<(Duration, Self)> {
+    /// What is published when, the first at `at`. Of what comes after `limit`, the end of the run, there is one
+    /// piece at most: it says that there would be more.
+    pub(crate) fn pieces(&self, at: Duration, limit: Duration) -> Vec<(Duration, Self)> {
         let Some(every) = self.every else { return vec![(at, self.clone())] };
         let one = Self { count: 1, every: None, ..self.clone() };
         let count = self.count.min(PIECES_MAX) as u32;
-        let times = (0..count).map(|n| at + every * n).take_while(|at| *at < self.until);
+        let last = limit.saturating_add(every);
+        let times = (0..count).map(|n| at + every * n);
+        let times = times.take_while(|at| *at < self.until && *at <= last);
         times.map(|at| (at, one.clone())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_is_published_after_the_end_of_a_run_one_piece_is_made() {
+        let topic = Topic::new("a").unwrap();
+        let every = Some(Duration::from_secs(10));
+        let endless = Publication { every, ..Publication::new(topic, 60, u64::MAX) };
+        let second = Duration::from_secs(1);
+        let times = |until: Duration, limit: Duration| -> Vec<u64> {
+            let one = Publication { until, ..endless.clone() };
+            one.pieces(second, limit).iter().map(|(at, _)| at.as_secs()).collect()
+        };
+        assert_eq!(times(Duration::MAX, second * 25), [1, 11, 21, 31]);
+        assert_eq!(times(second * 15, second * 25), [1, 11]);
+        assert_eq!(times(Duration::MAX, Duration::MAX).len() as u64, PIECES_MAX);
     }
 }

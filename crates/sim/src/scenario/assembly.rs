@@ -1,6 +1,6 @@
 //! How the sections of a file become a plan.
 
-use fanfare_proto::SessionConfig;
+use fanfare_proto::{Duration, SessionConfig};
 use toml::de::DeTable;
 
 use super::{
@@ -98,7 +98,9 @@ pub(super) fn build(
     for fields in &sections.gateways {
         plan = gateways::read(fields, &nodes).into_iter().fold(plan, Plan::gateway);
     }
-    plan = with_flows(plan, &nodes, roles.clone(), mistakes);
+    let of_run = sections.scenario.as_ref().and_then(|fields| fields.text("duration"));
+    let limit = of_run.and_then(|text| units::time(text).ok()).unwrap_or(Duration::MAX);
+    plan = with_flows(plan, &nodes, roles.clone(), limit, mistakes);
     let mut by_time: Vec<&Fields<'_>> = sections.changes.iter().collect();
     by_time.sort_by_key(|fields| changes::at(fields));
     for fields in by_time {
@@ -259,7 +261,13 @@ fn with_links(
     plan
 }
 
-fn with_flows(mut plan: Plan, nodes: &Nodes, roles: Vec<Role>, mistakes: &Mistakes<'_>) -> Plan {
+fn with_flows(
+    mut plan: Plan,
+    nodes: &Nodes,
+    roles: Vec<Role>,
+    limit: Duration,
+    mistakes: &Mistakes<'_>,
+) -> Plan {
     for role in roles {
         match role {
             Role::Send { nodes: on, to, described, objects, at, stagger, .. } => {
@@ -298,7 +306,8 @@ fn with_flows(mut plan: Plan, nodes: &Nodes, roles: Vec<Role>, mistakes: &Mistak
                 let hosts = group.nodes.iter().filter_map(|node| nodes.host(*node));
                 for (host, n) in hosts.zip(0..) {
                     let at = group.at + group.stagger * n;
-                    let pieces = group.publication.iter().flat_map(|what| what.pieces(at));
+                    let pieces = group.publication.iter();
+                    let pieces = pieces.flat_map(|what| what.pieces(at, limit));
                     plan = pieces
                         .fold(plan, |plan, (at, piece)| plan.at(at, Change::Publish(host, piece)));
                 }

@@ -286,7 +286,7 @@ fn memory() -> u64 {
     pages.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096
 }
 
-fn seeds(few: u64) -> std::ops::Range<u64> {
+pub(super) fn seeds(few: u64) -> std::ops::Range<u64> {
     let text = |name| std::env::var(name).unwrap_or_default();
     if let Ok(seed) = text("FANFARE_SEED").parse::<u64>() {
         return seed..seed + 1;

@@ -102,6 +102,12 @@ impl ReceiveObject {
     pub(crate) fn received(&self) -> u64 {
         self.received
     }
+    /// The INFO that came was not the sender's: it is missing again.
+    pub(crate) fn lose_info(&mut self) {
+        if self.info == InfoState::Here {
+            self.info = InfoState::Wanted;
+        }
+    }
     /// Bytes of parity and bookkeeping.
     pub(crate) fn buffered(&self) -> usize {
         self.blocks.bytes()

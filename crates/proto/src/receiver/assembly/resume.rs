@@ -44,6 +44,24 @@ impl RemoteSender {
         true
     }
 
+    /// The INFO of an object is wrong: it is asked for at once, as above.
+    fn reject_info(
+        &mut self,
+        now: Time,
+        rng: &mut Rng,
+        local: &Local,
+        object: ObjectIndex,
+    ) -> bool {
+        let asks = !self.gone || local.config.outlive_senders;
+        let Some(objects) = self.objects.as_mut().filter(|_| asks) else { return false };
+        if !objects.reject_info(object) {
+            return false;
+        }
+        self.ack.revoke();
+        self.want_all(now, rng, local);
+        true
+    }
+
     fn want_all(&mut self, now: Time, rng: &mut Rng, local: &Local) {
         if let Some(furthest) = self.track.furthest() {
             self.want(now, rng, local, furthest);
@@ -100,6 +118,14 @@ impl RemoteSenders {
     ) -> bool {
         match self.find(key) {
             Some((local, sender, object)) => sender.reject(now, rng, local, object, bytes),
+            None => false,
+        }
+    }
+
+    /// The INFO of the object is wrong.
+    pub(crate) fn reject_info(&mut self, now: Time, rng: &mut Rng, key: ObjectKey) -> bool {
+        match self.find(key) {
+            Some((local, sender, object)) => sender.reject_info(now, rng, local, object),
             None => false,
         }
     }

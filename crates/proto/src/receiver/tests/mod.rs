@@ -290,6 +290,10 @@ impl Harness {
         self.with(|senders, ctx| senders.reject(ctx.now, ctx.rng, key(object), (offset, len)))
     }
 
+    pub(super) fn reject_info(&mut self, object: u16) -> bool {
+        self.with(|senders, ctx| senders.reject_info(ctx.now, ctx.rng, key(object)))
+    }
+
     pub(super) fn examine(&mut self, object: u16, examined: bool) -> bool {
         self.with(|senders, ctx| senders.examine(ctx.now, ctx.rng, key(object), examined))
     }

@@ -111,6 +111,31 @@ fn a_range_that_touches_nothing_changes_nothing() {
 }
 
 #[test]
+fn a_wrong_info_is_requested_and_told_again_and_what_has_arrived_stays() {
+    let (mut rig, mut script) = announced();
+    rig.told();
+    rig.hear(&script.data(0, 95, 0, 0));
+    assert!(rig.reject_info(0), "while the object is under way");
+    rig.hear(&script.flush(0, raw(2, 2), &[]));
+    rig.pass(GRTT * 5);
+    assert_eq!(rig.asked()[0], "info 0");
+    rig.hear(&script.info(0, 95, b"i"));
+    assert_eq!(rig.senders.progress(key(0)), Some(10));
+    whole(&mut rig, &mut script);
+    let told = rig.told();
+    assert_eq!(told.last().unwrap(), "complete 0", "{told:?}");
+    assert!(told.iter().any(|told| told.starts_with("info 0")), "{told:?}");
+    assert!(rig.reject_info(0), "and when it is complete");
+    rig.pass(GRTT * 5);
+    assert_eq!(rig.asked(), ["info 0"]);
+    rig.hear(&script.info(0, 95, b"j"));
+    let told = rig.told();
+    assert!(told.len() == 2 && told[0].starts_with("info 0"), "{told:?}");
+    assert_eq!(told[1], "complete 0");
+    assert!(!rig.reject_info(9), "not in view");
+}
+
+#[test]
 fn what_was_rejected_is_not_acknowledged() {
     let config = ReceiverConfig { ack: AckPolicy::Confirmed, ..ReceiverConfig::default() };
     let (mut rig, mut script) = (Harness::new(config), Script::new());

@@ -66,6 +66,19 @@ impl Objects {
         true
     }
 
+    /// The INFO of `object` is wrong. False when the object is not in view.
+    pub(crate) fn reject_info(&mut self, object: ObjectIndex) -> bool {
+        let key = self.key(object);
+        let Some(entry) = self.entries.get_mut(&object) else { return false };
+        if let Entry::Complete { format, .. } = entry {
+            *entry = Entry::Open(Box::new(ReceiveObject::reopen(key, *format)));
+        }
+        let Entry::Open(open) = entry else { return false };
+        open.lose_info();
+        self.low = self.low.min(object);
+        true
+    }
+
     /// The driver begins, or ends, to look at what it has of `object`. False when it is not under way.
     pub(crate) fn examine(&mut self, object: ObjectIndex, examined: bool) -> bool {
         match self.entries.get_mut(&object) {
