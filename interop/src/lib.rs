@@ -13,6 +13,7 @@
 //!
 //! Needs root and the packages that [`tool::PACKAGES`] names; installs nothing itself.
 
+pub mod calls;
 pub mod cell;
 pub mod cells;
 pub mod company;

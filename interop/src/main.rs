@@ -21,7 +21,7 @@ use fanfare_interop::report::{self, Head};
 use fanfare_interop::run::{self, Options, Peers};
 use fanfare_interop::streams::{self, Stream};
 use fanfare_interop::tool::{self, ToolError};
-use fanfare_interop::{cells, decode, power, scratch, tcp};
+use fanfare_interop::{calls, cells, decode, power, scratch, tcp};
 use verbs::{files, libnorm};
 
 /// Runs our program against NRL's NORM in network namespaces. Needs root.
@@ -55,6 +55,19 @@ enum Verb {
         /// Runs of each stream; a median is told.
         #[arg(long, default_value_t = 3)]
         runs: usize,
+    },
+    /// Make random calls on our libnorm.so.1 and on NRL's; from 2,000 seeds on it writes
+    /// results/norm/calls.md.
+    Calls {
+        /// The first seed.
+        #[arg(long, default_value_t = 1)]
+        first: u64,
+        /// How many seeds.
+        #[arg(long, default_value_t = 60)]
+        seeds: u64,
+        /// Seeds at a time.
+        #[arg(long, default_value_t = 8)]
+        jobs: u16,
     },
     /// Run NRL's example programs on our libnorm.so.1.
     Examples,
@@ -208,6 +221,9 @@ fn main() -> ExitCode {
         Verb::Streams(arguments) => run_streams(&arguments),
         Verb::Zeromq { arguments, valgrind } => libnorm::run_zeromq(&arguments, valgrind),
         Verb::Rates { runs } => libnorm::run_rates(runs),
+        Verb::Calls { first, seeds, jobs } => {
+            libnorm::run_calls(calls::Plan { first, seeds, jobs })
+        }
         Verb::Examples => libnorm::run_examples(),
         Verb::Norp => libnorm::run_norp(),
         Verb::Bindings => libnorm::run_bindings(),

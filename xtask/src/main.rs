@@ -275,8 +275,8 @@ fn interop() -> Outcome {
         Ok(program) => program,
         Err(outcome) => return outcome,
     };
-    let verbs: [&[&str]; 4] =
-        [&["matrix", "--quick"], &["decode"], &["zeromq", "--quick"], &["norp"]];
+    let verbs: [&[&str]; 5] =
+        [&["matrix", "--quick"], &["decode"], &["zeromq", "--quick"], &["calls"], &["norp"]];
     for verb in verbs {
         let outcome = step::run(&program, verb, &[]);
         if !matches!(outcome, Outcome::Passed) {

@@ -334,6 +334,13 @@ impl Network {
         self
     }
 
+    /// Differentiated services code point of all packets, 0 to 63 (RFC 2474). Default 0.
+    #[must_use]
+    pub fn dscp(mut self, dscp: u8) -> Self {
+        self.endpoint.dscp = dscp;
+        self
+    }
+
     /// Whether nodes on this machine hear it. Default true.
     #[must_use]
     pub fn loopback(mut self, loopback: bool) -> Self {

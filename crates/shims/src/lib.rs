@@ -220,11 +220,10 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_with_the_option_that_can() {
         let told = |shim: Result<Shim, Failure>| shim.unwrap_err().text;
-        assert!(told(udpcast::sender(&words("--async"))).contains("fanfare send --one-way"));
+        assert!(told(udpcast::sender(&words("--autostart 3"))).contains("send --one-way"));
         assert!(told(uftp::sender(&words("-Y aes128-gcm f"))).contains("--key"));
         assert!(told(uftp::sender(&words("-H 0x1 f"))).contains("--expect"));
-        assert!(told(udpcast::receiver(&words("--passive"))).contains("recv --silent"));
-        assert!(told(udpcast::sender(&words("--broadcast"))).contains("--to HOSTS"));
+        assert!(told(udpcast::sender(&words("--fec 8"))).contains("REDUNDANCY"));
         assert!(told(uftp::receiver(&words("-D ,"))).contains("no directory"));
         assert!(told(uftp::sender(&words("-R"))).contains("needs a value"));
         assert!(told(udpcast::sender(&words("--max-bitrate fast"))).contains("not a rate"));
@@ -236,7 +235,7 @@ mod tests {
         let shim = uftp::sender(&words(line)).unwrap();
         assert_eq!(
             shown(&shim),
-            "send a b --group 230.5.5.5:2000 --rate 100000k --interface eth1 --sync --ttl 3"
+            "send a b --group 230.5.5.5:2000 --interface eth1 --sync --ttl 3 --rate 100000k"
         );
         let shim = uftp::receiver(&words("-d -D /srv/in -I eth1")).unwrap();
         assert_eq!(
@@ -251,6 +250,133 @@ mod tests {
             shown(&uftp::sender(&words("-R -1 f")).unwrap()),
             "send f --group 230.4.4.1:1044"
         );
+    }
+
+    /// Every option of the man pages of uftp and uftpd 4.10.2: what has a meaning here has it, what is
+    /// heeded nowhere is taken, and the rest is refused by its name.
+    #[test]
+    fn each_option_of_uftp_and_uftpd_is_taken_or_refused_by_name() {
+        let group = "--group 230.4.4.1:1044";
+        for (line, expected) in [
+            ("-B 262144 -g 10 -n 5 -x 3 -q -T -f -y -c", ""),
+            ("-P 230.5.5.x -a 3 -W 200 -m 2 -N 50 -r 0.5:0.01:15 -s 20 -u 0", ""),
+            ("-h sha1 -w hmac -e ecdh_rsa:prime256v1 -k file -K 512 -Y none", ""),
+            ("-b 1300 -t 8", " --segment 1300 --ttl 8"),
+            ("-Q 0x2e", " --dscp 46"),
+            ("-Q 46", " --dscp 46"),
+            ("-C none -R 500", " --rate 500k"),
+            ("-C tfmcc -R 500", " --cc norm"),
+            ("-R 9 -C tfmcc:min=1:init=5:max=800", " --cc norm --rate 800k"),
+            ("-U 0x11112222", " --node-id 0x11112222"),
+        ] {
+            let shim = uftp::sender(&words(&format!("{line} f"))).unwrap();
+            assert_eq!(shown(&shim), format!("send f {group}{expected}"), "{line}");
+        }
+        let line = "-M 10.0.0.7 -P 230.5.5.1 f";
+        let expected = format!("send f {group} --to 10.0.0.7");
+        assert_eq!(shown(&uftp::sender(&words(line)).unwrap()), expected);
+        let shim = uftp::sender(&words("-M ff02:4:4:2:: f")).unwrap();
+        assert_eq!(shown(&shim), "send f --group [ff02:4:4:2::]:1044");
+        for option in ["-Y aes128-gcm", "-u 77", "-H 0x1", "-X x", "-S s", "-Z", "-j p", "-F r"] {
+            let told = uftp::sender(&words(&format!("{option} f"))).unwrap_err().text;
+            assert!(told.starts_with(&option[..2]), "{option}: {told}");
+            assert!(!told.contains("docs/reference"), "{option}: {told}");
+        }
+        for line in ["-B 262144 -g 1 -n 1 -x 2 -q -t -i -m -h 20 -c 10240 -T /t", ""] {
+            let line = format!("-d {line}");
+            let shim = uftp::receiver(&words(line.trim())).unwrap();
+            assert_eq!(shown(&shim), format!("recv /tmp --create-dirs {group}"), "{line}");
+            assert_eq!(shim.around, None);
+        }
+        let options =
+            ["-E", "-A a", "-F s", "-S s", "-R p", "-k k", "-K rsa:512", "-s x", "-H h", "-M a,b"];
+        for option in options {
+            let told = uftp::receiver(&words(option)).unwrap_err().text;
+            assert!(told.starts_with(&option[..2]), "{option}: {told}");
+            assert!(!told.contains("docs/reference"), "{option}: {told}");
+        }
+    }
+
+    /// As the man page says, and uftp 4.10.2 does.
+    #[test]
+    fn files_of_uftp_have_their_names() {
+        for (line, expected) in [
+            ("-D name f", "f=name"),
+            ("-o -D name f", "f --prefix name"),
+            ("-D name f g", "f g --prefix name"),
+            ("-E /path /path/to/file", "/path/to/file=to/file"),
+            ("-E /a,/path/ /path/to/file /b/c /a/d", "/path/to/file=to/file /a/d=d"),
+            ("-D name -E /path /path/to/file", "/path/to/file=name"),
+            ("-D name -o -E /path /path/to/file", "/path/to/file=to/file --prefix name"),
+        ] {
+            let shim = uftp::sender(&words(line)).unwrap();
+            let expected = format!("send {expected} --group 230.4.4.1:1044");
+            assert_eq!(shown(&shim), expected, "{line}");
+        }
+        for line in ["-E /path /other/f", "-D /abs f", "@DELETE:f", "@FREESPACE"] {
+            assert!(uftp::sender(&words(line)).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_uftp_names_the_files_in_place_of_the_words() {
+        let list = std::env::temp_dir().join(format!("shims-list-{}", std::process::id()));
+        std::fs::write(&list, "one\n\na b\n").unwrap();
+        let line = ["-i".into(), list.clone().into_os_string(), "ignored".into()];
+        let shim = uftp::sender(&line).unwrap();
+        std::fs::remove_file(&list).unwrap();
+        assert_eq!(shim.words[..3], ["send", "one", "a b"].map(OsString::from));
+        let told = uftp::sender(&line).unwrap_err().text;
+        assert!(told.contains("cannot be read"), "{told}");
+    }
+
+    /// The shell, with a program that writes its own process id and niceness.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn uftpd_writes_its_process_id_and_runs_at_its_priority() {
+        let file = std::env::temp_dir().join(format!("shims-pid-{}", std::process::id()));
+        let said = std::env::temp_dir().join(format!("shims-said-{}", std::process::id()));
+        let line = format!("-d -P {} -N 5 -L {}", file.display(), said.display());
+        let shim = uftp::receiver(&words(&line)).unwrap();
+        let around = shim.around.unwrap();
+        // The log gets what it says.
+        let around = around.replace("\"$0\" \"$@\"", "sh -c 'echo $$ >&2; nice >&2'");
+        assert!(Command::new("sh").arg("-c").arg(around).status().unwrap().success());
+        let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+        // Niceness is added to that of whoever starts it, up to 19.
+        let own = String::from_utf8(Command::new("nice").output().unwrap().stdout).unwrap();
+        let expected = (own.trim().parse::<i32>().unwrap() + 5).min(19);
+        assert_eq!(read(&said), format!("{}{expected}\n", read(&file)));
+        for path in [file, said] {
+            std::fs::remove_file(path).unwrap();
+        }
+        let shim = uftp::receiver(&words("-P /run/u.pid")).unwrap();
+        assert!(shim.around.unwrap().ends_with("& echo $! > '/run/u.pid'"));
+    }
+
+    /// Every option of udp-sender and udp-receiver 20120424 beyond those above.
+    #[test]
+    fn what_was_refused_of_udpcast_and_has_a_meaning_is_taken() {
+        let head = "send - --as-stream --group 239.255.42.1:9000";
+        for (line, expected) in [
+            ("-B", FOREVER.to_owned()),
+            ("--bw-period 5", FOREVER.to_owned()),
+            ("-b 1456", format!("{FOREVER} --segment 1456")),
+            ("--fec 8x4/128", format!("{FOREVER} --parity 4")),
+            ("--fec 8x4", format!("{FOREVER} --parity 4")),
+            ("--fec 8x4/32", format!("{FOREVER} --parity 16")),
+            ("--async -C 3 -W 9 --max-bitrate 10m", "--one-way --rate 10M".to_owned()),
+        ] {
+            assert_eq!(sent(line), format!("{head} {expected}"), "{line}");
+        }
+        assert!(received("--passive").ends_with(":9000 --silent"));
+        for shim in [udpcast::sender(&words("-l /x")), udpcast::receiver(&words("--log /x"))] {
+            assert_eq!(shim.unwrap().around.unwrap(), "exec \"$0\" \"$@\" 2>> '/x'");
+        }
+        for shim in [udpcast::sender, udpcast::receiver] {
+            let around = shim(&words("-l /x -p cat")).unwrap().around.unwrap();
+            assert!(around.contains("\"$0\" \"$@\" 2>> '/x' 3>&-"), "{around}");
+        }
     }
 
     /// As uftpd 4.10.2 does, run with each of these lines.

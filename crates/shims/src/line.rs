@@ -1,8 +1,9 @@
 //! Options one by one, as getopt gives them, and what a command line comes to.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, io::Read as _};
 
 use fanfare_command::Failure;
+use fanfare_os::text::OsStringExt as _;
 
 use crate::chain::TransferSide;
 
@@ -108,6 +109,7 @@ pub(super) fn all(words: impl IntoIterator<Item = String>) -> Vec<OsString> {
 
 /// Where they meet: a multicast group and its port.
 pub(super) fn group(group: &str, port: u64) -> [String; 2] {
+    let group = if group.contains(':') { format!("[{group}]") } else { group.to_owned() };
     ["--group".to_owned(), format!("{group}:{port}")]
 }
 
@@ -116,4 +118,28 @@ pub(super) fn number(option: &str, text: &str) -> Result<u64, Failure> {
     text.parse().map_err(|_| {
         Failure::usage("shim.invalid", format!("{option} ({text}): not a number. Give one"))
     })
+}
+
+/// The one thing that a list with commas names; of several nobody knows which is meant.
+pub(super) fn only_one(option: &str, list: String, what: &str) -> Result<String, Failure> {
+    if list.contains(',') {
+        let text = format!("{option} ({list}): fanfare listens to one {what}. Name one");
+        return Err(Failure::usage("shim.invalid", text));
+    }
+    Ok(list)
+}
+
+/// The lines of this file that are not empty; `-` is standard input.
+pub(super) fn text_file(option: &str, name: &str) -> Result<Vec<OsString>, Failure> {
+    let mut text = Vec::new();
+    let read = match name {
+        "-" => std::io::stdin().read_to_end(&mut text),
+        _ => std::fs::File::open(name).and_then(|mut file| file.read_to_end(&mut text)),
+    };
+    read.map_err(|error| {
+        let text = format!("{option} ({name}): cannot be read: {error}. Give another file");
+        Failure::usage("shim.invalid", text)
+    })?;
+    let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    Ok(lines.map(|line| OsString::from_vec(line.to_vec())).collect())
 }

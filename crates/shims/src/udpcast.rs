@@ -176,6 +176,7 @@ struct Both {
     pipe: Option<String>,
     group: Option<String>,
     port: Option<u64>,
+    log: Option<String>,
     more: Vec<String>,
 }
 
@@ -192,7 +193,10 @@ impl Both {
             }
             "--ttl" => self.more.extend(["--ttl".to_owned(), options.value(option)?]),
             // What is shown, and how often.
-            "--stat-period" | "--print-uncompressed-position" => drop(options.value(option)?),
+            "--stat-period" | "--print-uncompressed-position" | "--bw-period" => {
+                drop(options.value(option)?);
+            }
+            "--log" => self.log = Some(options.value(option)?),
             // What asks for nothing that would be otherwise here.
             "--nokbd" | "--no-progress" | "--streaming" => {}
             _ => return Ok(false),
@@ -206,6 +210,17 @@ impl Both {
         let is_host = |text: &&str| text.parse::<IpAddr>().is_ok_and(|ip| !ip.is_multicast());
         let group = self.group.as_deref().filter(|text| !is_host(text));
         line::group(group.unwrap_or(GROUP), self.port.unwrap_or(PORT))
+    }
+
+    /// The program and its words in a shell; what it says goes to the log, if there is one.
+    fn own(&self) -> String {
+        let log = self.log.as_ref().map(|log| format!(" 2>> {}", quoted(log)));
+        format!("\"$0\" \"$@\"{}", log.unwrap_or_default())
+    }
+
+    /// What the shell does where there is no pipe.
+    fn logged(&self) -> Option<String> {
+        self.log.as_ref().map(|_| format!("exec {}", self.own()))
     }
 
     fn chain(&self, role: TransferSide) -> Option<ChainOf> {
@@ -222,11 +237,16 @@ struct StartOptions {
     min_wait: Option<u64>,
     timeout: Option<u64>,
     retries: Option<u64>,
+    /// Nobody answers.
+    one_way: bool,
 }
 
 impl StartOptions {
     /// The first receiver is waited for without limit; --max-wait and --min-wait count from then on.
     fn words(&self) -> Vec<String> {
+        if self.one_way {
+            return vec!["--one-way".to_owned()];
+        }
         let limit =
             |time: Option<u64>| time.map_or("forever".to_owned(), |time| format!("{time}s"));
         let silence = self.retries.map_or(SILENCE, |n| n.clamp(SILENCE_MIN, SILENCE_MAX));
@@ -272,15 +292,18 @@ pub(super) fn sender(words: &[OsString]) -> Result<Shim, Failure> {
             | "--rehello-offset" => drop(options.value(option)?),
             "--full-duplex" | "--half-duplex" | "--pointopoint" | "--nopointopoint"
             | "--autorate" | "--print-seed" => {}
-            "--blocksize" => return Err(refused(NAME, &given, "Use fanfare send --segment")),
-            "--autostart" | "--async" => {
-                return Err(refused(NAME, &given, "Use fanfare send --one-way"));
+            // Hosts of the link that hear nothing of the group are found by broadcast.
+            "--broadcast" => {}
+            "--async" => start.one_way = true,
+            "--blocksize" => {
+                let bytes = number(option, &options.value(option)?)?;
+                both.more.extend(["--segment".to_owned(), bytes.to_string()]);
             }
-            "--broadcast" => return Err(refused(NAME, &given, "Use fanfare send --to HOSTS")),
-            "--fec" => return Err(refused(NAME, &given, "Use fanfare send --fec and --parity")),
-            "--log" | "--bw-period" => {
-                return Err(refused(NAME, &given, "Use fanfare send --json"));
+            "--fec" => {
+                let parity = parity(option, &options.value(option)?)?;
+                both.more.extend(["--parity".to_owned(), parity.to_string()]);
             }
+            "--autostart" => return Err(refused(NAME, &given, "Use fanfare send --one-way")),
             "--rate-governor" => return Err(refused(NAME, &given, "Use fanfare send --rate")),
             _ if both.take(option, &mut options)? => {}
             _ => return Err(unknown(NAME, &given)),
@@ -290,7 +313,7 @@ pub(super) fn sender(words: &[OsString]) -> Result<Shim, Failure> {
         let from = both.file.as_ref().map(|file| format!(" < {}", quoted(file)));
         let from = from.unwrap_or_default();
         let command = format!("{{ {pipe}\n}}{from} 3>&- 4>&-; echo \"$?\" >&4");
-        let own = "\"$0\" \"$@\" 3>&- 4>&-";
+        let own = format!("{} 3>&- 4>&-", both.own());
         both_ends(
             &format!("{{ {command}; }} | {own}"),
             "[ \"$2\" = 0 ] && exit \"$1\"; exit \"$2\"",
@@ -299,6 +322,7 @@ pub(super) fn sender(words: &[OsString]) -> Result<Shim, Failure> {
     let piped = around.is_some();
     let file = both.file.clone().filter(|_| !piped).unwrap_or_else(|| "-".to_owned());
     let chain = both.chain(TransferSide::Sender);
+    let around = around.or_else(|| both.logged());
     let head = ["send".to_owned(), file, "--as-stream".to_owned()];
     let words = all(head.into_iter().chain(both.group()).chain(start.words()).chain(both.more));
     Ok(Shim { words, around, chain })
@@ -324,10 +348,7 @@ pub(super) fn receiver(words: &[OsString]) -> Result<Shim, Failure> {
                 0 => {}
                 time => both.more.extend(["--silence".to_owned(), format!("{time}s")]),
             },
-            "--passive" => return Err(refused(NAME, &given, "Use fanfare recv --silent")),
-            "--log" | "--bw-period" => {
-                return Err(refused(NAME, &given, "Use fanfare recv --json"));
-            }
+            "--passive" => both.more.push("--silent".to_owned()),
             _ if both.take(option, &mut options)? => {}
             _ => return Err(unknown(NAME, &given)),
         }
@@ -336,7 +357,7 @@ pub(super) fn receiver(words: &[OsString]) -> Result<Shim, Failure> {
         (both.file.clone(), both.group(), both.chain(TransferSide::Receiver));
     let around = both.pipe.as_ref().map(|pipe| {
         let to = file.as_ref().map(|file| format!(" > {}", quoted(file)));
-        let own = "\"$0\" \"$@\" 3>&- 4>&-; echo \"$?\" >&4";
+        let own = format!("{} 3>&- 4>&-; echo \"$?\" >&4", both.own());
         let command = format!("{{ {pipe}\n}}{} 3>&- 4>&-", to.unwrap_or_default());
         both_ends(
             &format!("{{ {own}; }} | {command}"),
@@ -347,8 +368,29 @@ pub(super) fn receiver(words: &[OsString]) -> Result<Shim, Failure> {
         Some(file) => vec!["recv".to_owned(), "--to".to_owned(), file],
         None => vec!["recv".to_owned(), "--stdout".to_owned()],
     };
+    let around = around.or_else(|| both.logged());
     let words = all(head.into_iter().chain(group).chain(both.more));
     Ok(Shim { words, around, chain })
+}
+
+/// Symbols of a block here, and the most of parity.
+const BLOCK: u64 = 128;
+const PARITY_MAX: u64 = 127;
+
+/// `8x4/128`, eight stripes of 128 blocks with four more each, is as many more symbols of ours.
+fn parity(option: &str, text: &str) -> Result<u64, Failure> {
+    let wrong = || {
+        let text = format!("{option} ({text}): not INTERLEAVExREDUNDANCY/STRIPESIZE. Give one");
+        Failure::usage("shim.invalid", text)
+    };
+    let (most, size) = text.split_once('/').unwrap_or((text, "128"));
+    let (_, more) = most.split_once('x').ok_or_else(wrong)?;
+    match (more.parse::<u64>(), size.parse::<u64>()) {
+        (Ok(more), Ok(size)) if size > 0 => {
+            Ok(more.saturating_mul(BLOCK).div_ceil(size).min(PARITY_MAX))
+        }
+        _ => Err(wrong()),
+    }
 }
 
 /// Runs a pipeline whose first command writes its exit code to 4. Afterwards the codes of both its

@@ -277,6 +277,11 @@ pub struct ReceiverConfig {
     /// nothing else of it is requested, and unheard objects are requested by their INFO first
     /// (`ReceiverHandle::ask_info_first`). Default false.
     pub info_decides: bool,
+    /// Silence after which another address or instance of a sender is believed at its first message,
+    /// as NRL's receivers do at all times; a new sender is told of at its first message, too. Default
+    /// none: another one must be heard twice, a second apart, so that no single forged datagram ends
+    /// a transfer.
+    pub replaced_after: Option<Duration>,
     /// What is requested of objects, unless it is said otherwise for a sender or an object. Default
     /// all that is missing.
     pub nacking: Nacking,
@@ -301,6 +306,7 @@ impl Default for ReceiverConfig {
             grtt_max: Duration::from_secs(10),
             outlive_senders: false,
             info_decides: false,
+            replaced_after: None,
             nacking: Nacking::Normal,
         }
     }

@@ -4,7 +4,7 @@ use fanfare_interop::examples::{self, bindings, norp};
 use fanfare_interop::report::Head;
 use fanfare_interop::tool::{self, ToolError};
 use fanfare_interop::zeromq::{self, Library};
-use fanfare_interop::{rates, scratch};
+use fanfare_interop::{calls, rates, scratch};
 
 use crate::{StreamsArguments, command, today, write};
 
@@ -98,6 +98,31 @@ fn measure_zeromq(peer: &zeromq::Peer) -> Result<Vec<[String; 3]>, ToolError> {
         }
     }
     Ok(rows)
+}
+
+/// From so many seeds on the page is written.
+const FULL: u64 = 2000;
+
+pub(crate) fn run_calls(plan: calls::Plan) -> Result<bool, ToolError> {
+    for program in ["ip", "c++"] {
+        tool::require(program)?;
+    }
+    let found = match calls::run(plan)? {
+        Ok(found) => found,
+        Err(zeromq::Skipped(why)) => {
+            println!("SKIPPED: no calls were made. {why}");
+            return Ok(true);
+        }
+    };
+    for (seed, lines) in &found {
+        println!("FAIL  seed {seed}:\n{lines}");
+    }
+    println!("{} seeds, {} differ", plan.seeds, found.len());
+    if plan.seeds >= FULL && !tool::interrupted() {
+        let head = Head { command: command(), date: today()?, nrl_version: nrl_version() };
+        write(&calls::place(), &calls::page(&head, plan, &found))?;
+    }
+    Ok(found.is_empty())
 }
 
 pub(crate) fn run_examples() -> Result<bool, ToolError> {

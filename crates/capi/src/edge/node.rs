@@ -128,7 +128,7 @@ pub unsafe extern "C" fn NormNodeGetWatermarkEx(
 pub extern "C" fn NormNodeFreeBuffers(node: Word) {
     let node = handle(node);
     with_session("NormNodeFreeBuffers", (node, Kind::Node), (), |at| {
-        if let Some(id) = at.desk.nodes.get(node).map(|node| node.id) {
+        if let Some(id) = at.desk.nodes.get_mut(node).map(|node| node.forget()) {
             let crate::session::Half { proto, store, .. } = &mut at.session.receiving;
             proto.receiver().forget(id, store);
             at.wakes = true;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fanfare_proto::{Bitrate, CongestionControl};
+use fanfare_wire::QuantizedRtt;
 
 use crate::{
     kinds::Probing,
@@ -191,12 +192,18 @@ pub extern "C" fn NormSetGrttEstimate(session: Word, estimate: f64) {
 #[unsafe(no_mangle)]
 pub extern "C" fn NormGetGrttEstimate(session: Word) -> f64 {
     on("NormGetGrttEstimate", session, -1.0, |at| {
-        let set = at.session.settings.grtt;
+        let set = advertised(at.session.settings.grtt);
         match at.session.sending.proto.is_sender() {
             true => at.session.sending.proto.sender().grtt().as_secs_f64(),
             false => set,
         }
     })
+}
+
+/// As it travels, in a byte (RFC 5740 4.2).
+fn advertised(seconds: f64) -> f64 {
+    let nanos = u64::try_from(Duration::from_secs_f64(seconds).as_nanos()).unwrap_or(u64::MAX);
+    Duration::from_nanos(QuantizedRtt::from_nanos(nanos).to_nanos()).as_secs_f64()
 }
 
 /// The most that is advertised.

@@ -230,7 +230,7 @@ pub extern "C" fn NormGetRxPort(session: Word) -> u16 {
     on("NormGetRxPort", session, 0, |at| at.session.listening_port())
 }
 
-/// The address that is listened at, once sockets are open.
+/// The port that is listened at, once sockets are open. The address has no bytes: it is each.
 ///
 /// # Safety
 /// Each pointer is null or can be written, and `start` has as many bytes as `room` says.
@@ -242,8 +242,17 @@ pub unsafe extern "C" fn NormGetRxBindAddress(
     port: *mut u16,
 ) -> bool {
     on("NormGetRxBindAddress", session, false, |at| {
+        if !at.session.is_open() {
+            return false;
+        }
+        // Every address is listened at. NRL's says so by an address of no bytes.
+        let _ = start;
         // SAFETY: what the caller says.
-        at.session.is_open() && unsafe { give_address((start, room, port), at.session.group) }
+        unsafe {
+            put(port, at.session.listening_port());
+            put(room, 0);
+        }
+        true
     })
 }
 

@@ -104,8 +104,8 @@ impl State {
     pub(crate) fn destroy_session(&mut self, handle: Handle) -> bool {
         let Some(mut session) = self.sessions.remove(handle) else { return false };
         self.desk.purge(|event| event.session == handle);
-        session.sending.end_objects(&mut self.desk);
-        session.receiving.end_objects(&mut self.desk);
+        session.sending.end_objects(&mut self.desk, None);
+        session.receiving.end_objects(&mut self.desk, None);
         let objects = self.desk.objects.iter().filter(|(_, object)| object.session == handle);
         let objects: Vec<Handle> = objects.map(|(object, _)| object).collect();
         objects.into_iter().for_each(|object| self.desk.end_object(object));

@@ -32,8 +32,13 @@ pub(crate) struct Acking {
 }
 
 impl Acking {
-    pub(crate) fn stop(&mut self) {
+    /// Nobody is asked any more. Whoever has answered has answered.
+    pub(crate) fn cancel(&mut self) {
         (self.object, self.state, self.awaits_flush) = (Handle::NULL, None, false);
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.cancel();
         self.nodes.values_mut().for_each(|asked| asked.status = AckingStatus::Pending);
     }
 

@@ -62,12 +62,10 @@ impl Session {
         match told {
             Told::SenderNew { sender, source, .. } => {
                 let Some(node) = self.node(desk, sender, Some(source)) else { return };
-                let again = desk.nodes.get(node).is_some_and(|node| node.inactive.is_some());
-                if !again {
-                    self.tell(desk, EventType::RemoteSenderNew, node, Handle::NULL);
+                let known = desk.nodes.get_mut(node);
+                if !known.is_some_and(|node| std::mem::take(&mut node.commanded)) {
+                    self.greet(desk, node);
                 }
-                self.on_active(desk, node);
-                self.tell_grtt(desk, node);
                 if self.settings.tracking.senders && self.add_acking_node(desk, sender) {
                     self.tell(desk, EventType::AckingNodeNew, node, Handle::NULL);
                 }
@@ -85,6 +83,11 @@ impl Session {
             }
             Told::Command { sender, content } => {
                 let Some(handle) = self.node(desk, sender, None) else { return };
+                if let Some(node) = desk.nodes.get_mut(handle).filter(|node| !node.greeted) {
+                    // It is a sender from its first word on, also where it has sent no object.
+                    node.commanded = true;
+                    self.greet(desk, handle);
+                }
                 let node = desk.nodes.get_mut(handle);
                 let Some(node) = node.filter(|node| node.commands.len() < COMMANDS_MAX) else {
                     return;
@@ -101,6 +104,19 @@ impl Session {
             }
             _ => {}
         }
+    }
+
+    /// Tells of a sender that is new, or is heard again.
+    fn greet(&self, desk: &mut Desk, handle: Handle) {
+        let again = desk.nodes.get_mut(handle).is_some_and(|node| {
+            node.greeted = true;
+            node.inactive.is_some()
+        });
+        if !again {
+            self.tell(desk, EventType::RemoteSenderNew, handle, Handle::NULL);
+        }
+        self.on_active(desk, handle);
+        self.tell_grtt(desk, handle);
     }
 
     fn of(&self, desk: &mut Desk, kind: EventType, sender: NodeId) {
@@ -290,6 +306,9 @@ impl Session {
         let (rate, grtt) = (sender.rate().as_bps() as f64, sender.grtt());
         let (busy, room) = (sender.has_new(), sender.has_room(now));
         if !self.tx.armed.is_null() && !busy {
+            for object in std::mem::take(&mut self.tx.requeued) {
+                self.tell(desk, EventType::TxObjectSent, none, object);
+            }
             let object = std::mem::take(&mut self.tx.armed);
             self.tell(desk, EventType::TxQueueEmpty, none, object);
         }

@@ -55,6 +55,8 @@ use store::Store;
 pub(crate) struct Sending {
     /// Told as sent when nothing is left to be sent: the object that was written last.
     armed: Handle,
+    /// Objects that go once more: told as sent, too, when nothing is left to be sent.
+    requeued: Vec<Handle>,
     /// An object was refused for want of room.
     refused: bool,
     /// Told as flushed when the flush ends.
@@ -91,14 +93,19 @@ impl Half {
         handle
     }
 
-    /// All objects end, and nothing is told of them any more. What a program has retained keeps its
-    /// bytes.
-    pub(crate) fn end_objects(&mut self, desk: &mut Desk) {
+    /// All objects end. What a program has retained keeps its bytes. `aborts`: the session that tells of
+    /// each that was not whole; otherwise nothing is told any more.
+    pub(crate) fn end_objects(&mut self, desk: &mut Desk, aborts: Option<Handle>) {
         for (key, handle) in std::mem::take(&mut self.by_key) {
             if let Some(object) = desk.objects.get_mut(handle) {
                 object.body = self.store.remove(key).or(object.body.take());
             }
             desk.purge(|event| event.object == handle);
+            let open = desk.objects.get(handle).filter(|object| object.live && !object.whole);
+            if let Some((session, object)) = aborts.zip(open) {
+                let (kind, node) = (EventType::RxObjectAborted, object.sender);
+                desk.post(Event { kind, session, node, object: handle });
+            }
             desk.end_object(handle);
         }
         self.store.clear();

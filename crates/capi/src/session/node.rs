@@ -28,9 +28,18 @@ pub struct Node {
     pub(crate) grtt_told: bool,
     /// It has been silent since then.
     pub(crate) inactive: Option<Time>,
+    /// It was told as a sender; and so for a command alone.
+    pub(crate) greeted: bool,
+    pub(crate) commanded: bool,
 }
 
 impl Node {
+    /// As a sender it is new when it is heard again. Gives its id.
+    pub(crate) fn forget(&mut self) -> NodeId {
+        (self.greeted, self.commanded) = (false, false);
+        self.id
+    }
+
     pub(crate) fn new(session: Handle, id: NodeId, address: Option<SocketAddr>) -> Self {
         Self {
             session,
@@ -43,6 +52,8 @@ impl Node {
             question: None,
             grtt_told: false,
             inactive: None,
+            greeted: false,
+            commanded: false,
         }
     }
 }

@@ -84,6 +84,9 @@ impl Session {
             && self.sending.proto.sender().requeue(object.key.object);
         if done {
             (self.tx.armed, self.tx.flushing) = (handle, handle);
+            if !self.tx.requeued.contains(&handle) {
+                self.tx.requeued.push(handle);
+            }
         }
         done
     }
@@ -133,8 +136,7 @@ impl Session {
 
     /// Forgets a sender with everything of it. Nothing is told of it.
     pub(crate) fn delete_node(&mut self, desk: &mut Desk, handle: Handle) {
-        let Some(node) = desk.nodes.get(handle) else { return };
-        let id = node.id;
+        let Some(id) = desk.nodes.get_mut(handle).map(|node| node.forget()) else { return };
         let of = |object: &Object| object.sender == handle;
         let objects: Vec<Handle> =
             desk.objects.iter().filter(|(_, object)| of(object)).map(|(found, _)| found).collect();

@@ -33,7 +33,12 @@ impl Session {
         let mut object = Object::new(self.handle, key, ObjectType::Stream, size);
         (object.info, object.has_info) = (info, has_info);
         object.outgoing = Some(Box::default());
-        self.sending.enter(desk, object)
+        let handle = self.sending.enter(desk, object);
+        if !handle.is_null() {
+            // There is nothing to be sent of it yet, and that is told.
+            self.tx.armed = handle;
+        }
+        handle
     }
 
     /// Bytes of whole blocks, of which there are two at least.

@@ -137,7 +137,7 @@ impl Session {
         self.tx = Sending::default();
         self.acking.stop();
         self.stop_command();
-        self.sending.end_objects(desk);
+        self.sending.end_objects(desk, None);
     }
 
     /// Begins to receive, with so many bytes for what is incomplete.
@@ -163,7 +163,7 @@ impl Session {
     /// Receives no more.
     pub(crate) fn stop_receiver(&mut self, desk: &mut Desk) {
         self.receiving.proto.stop_receiver();
-        self.receiving.end_objects(desk);
+        self.receiving.end_objects(desk, Some(self.handle));
         let nodes: Vec<Handle> = self.by_node.values().copied().collect();
         nodes.into_iter().filter(|node| !self.acking.names(*node)).for_each(|n| desk.end_node(n));
     }

@@ -117,7 +117,7 @@ impl Session {
     pub(crate) fn cancel_watermark(&mut self, desk: &mut Desk) {
         self.purge_watermark(desk);
         self.sending.proto.sender().cancel_watermark();
-        self.acking.stop();
+        self.acking.cancel();
     }
 
     /// A node has acknowledged.

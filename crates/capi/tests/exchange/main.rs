@@ -26,6 +26,21 @@ fn data_comes_whole_with_its_info_and_its_watermark_is_acknowledged() {
     assert_eq!((receiver.completed(), program::node_id(event.sender)), (1, ID));
 }
 
+/// Each is another instance of the same node, at another port.
+#[test]
+fn a_sender_that_is_started_anew_loses_nothing_of_what_it_sends_first() {
+    let receiver = receiver(74, OTHER);
+    for instance in 1..=20 {
+        let sender = Program::new(74, ID);
+        sender.send_as(instance);
+        sender.enqueue(&[instance as u8; 2000], b"");
+        let event = receiver.await_event(E::RxObjectCompleted);
+        assert_eq!(program::data(event.object), [instance as u8; 2000]);
+    }
+    assert_eq!(receiver.events_of(E::RemoteSenderReset), 19);
+    assert_eq!(receiver.events_of(E::RxObjectAborted), 0);
+}
+
 #[test]
 fn an_empty_object_comes_and_several_come_in_order() {
     let (sender, receiver) = (sender(42, ID), receiver(42, OTHER));
@@ -226,6 +241,43 @@ fn a_watermark_that_nobody_answers_has_failed_and_can_be_tried_again() {
     sender.await_event(E::TxWatermarkCompleted);
     assert_eq!(sender.acking_status(OTHER), 3);
     receiver.await_event(E::RxObjectCompleted);
+}
+
+/// Answers and events of Debian's libnorm 1.5.9, found by running random calls on both (interop `calls`).
+#[test]
+fn what_programs_see_of_rare_calls_is_what_nrls_tells() {
+    let (sender, receiver) = (Program::new(75, ID), receiver(75, OTHER));
+    for (set, told) in [(0.141, 0.149), (0.01, 0.01)] {
+        sender.set_grtt(set);
+        assert!((sender.grtt() - told).abs() < 0.06 * told, "{set}: {}", sender.grtt());
+    }
+    sender.send();
+    assert_eq!(receiver.bound_to(), Some((0, 17_675)));
+    // A sender is told for its command alone, and no second time for its objects.
+    assert!(sender.command(b"do it"));
+    receiver.await_event(E::RxCmdNew);
+    assert_eq!(receiver.events_of(E::RemoteSenderNew), 1);
+    let object = sender.enqueue(&[7; 3000], b"");
+    receiver.await_event(E::RxObjectCompleted);
+    assert_eq!(receiver.events_of(E::RemoteSenderNew), 1);
+    // An object that goes once more is told as sent once more.
+    sender.await_event(E::TxObjectSent);
+    assert!(sender.requeue(object));
+    sender.await_event(E::TxObjectSent);
+    // Whoever has acknowledged has done so, also after the watermark is cancelled.
+    assert!(sender.add_acking_node(OTHER) && sender.set_watermark(object));
+    sender.await_event(E::TxWatermarkCompleted);
+    sender.cancel_watermark();
+    assert_eq!(sender.acking_status(OTHER), 3);
+    // A stream that has nothing to send says so; one that is open when its receiver stops is aborted.
+    while sender.next_event().is_some() {}
+    let stream = sender.open_stream(100_000);
+    assert_eq!(sender.await_event(E::TxQueueEmpty).object, stream);
+    program::write(stream, b"begun");
+    program::flush(stream, true, 2);
+    let event = receiver.await_event(E::RxObjectUpdated);
+    receiver.stop_receiving();
+    assert_eq!(receiver.await_event(E::RxObjectAborted).object, event.object);
 }
 
 #[test]

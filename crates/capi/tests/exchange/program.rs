@@ -73,14 +73,46 @@ impl Program {
     }
 
     pub(crate) fn send(&self) {
+        self.send_as(7);
+    }
+
+    /// With this instance id.
+    pub(crate) fn send_as(&self, instance: u16) {
         NormSetTxRate(self.session, 50e6);
         NormSetGrttEstimate(self.session, 0.005);
-        assert!(NormStartSender(self.session, 7, 1 << 20, 1400, 16, 4, 0));
+        assert!(NormStartSender(self.session, instance, 1 << 20, 1400, 16, 4, 0));
     }
 
     pub(crate) fn receive(&self) {
         NormSetDefaultSyncPolicy(self.session, 2);
         assert!(NormStartReceiver(self.session, 1 << 20));
+    }
+
+    pub(crate) fn stop_receiving(&self) {
+        NormStopReceiver(self.session);
+    }
+
+    pub(crate) fn requeue(&self, object: Word) -> bool {
+        NormRequeueObject(self.session, object)
+    }
+
+    pub(crate) fn set_grtt(&self, seconds: f64) {
+        NormSetGrttEstimate(self.session, seconds);
+    }
+
+    pub(crate) fn grtt(&self) -> f64 {
+        NormGetGrttEstimate(self.session)
+    }
+
+    /// Bytes of the address that is listened at, and the port.
+    pub(crate) fn bound_to(&self) -> Option<(u32, u16)> {
+        let (mut bytes, mut length, mut port) = ([0_u8; 16], 16, 0);
+        // SAFETY: all of them can be written.
+        let told = unsafe {
+            let start = bytes.as_mut_ptr().cast();
+            NormGetRxBindAddress(self.session, start, &raw mut length, &raw mut port)
+        };
+        told.then_some((length, port))
     }
 
     pub(crate) fn hear_itself(&self) {

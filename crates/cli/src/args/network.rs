@@ -40,6 +40,9 @@ pub(crate) struct NetArgs {
     /// Time to live: how many routers packets may pass, plus one
     #[arg(long, default_value = "1", value_name = "N", hide_short_help = true)]
     ttl: String,
+    /// Code point for routers that tell kinds of traffic apart (DSCP), 0 to 63
+    #[arg(long, default_value = "0", value_name = "N", hide_short_help = true)]
+    dscp: String,
     /// Whether programs on this machine receive the packets, too
     #[arg(long, default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL", hide_short_help = true)]
     loopback: bool,
@@ -107,7 +110,8 @@ impl NetArgs {
         if let Some(bytes) = self.test_receive_buffer {
             builder = builder.receive_buffer(bytes);
         }
-        let builder = builder.ttl(self.ttl()?).loopback(self.loopback).gso(!self.no_gso);
+        let builder = builder.ttl(self.ttl()?).dscp(self.dscp()?);
+        let builder = builder.loopback(self.loopback).gso(!self.no_gso);
         Ok(builder.test_drop(drop))
     }
 
@@ -191,6 +195,13 @@ impl NetArgs {
                 "ttl.invalid",
                 format!("ttl ({}): not from 0 to 255. Give 1 for the link", self.ttl),
             )
+        })
+    }
+
+    fn dscp(&self) -> Result<u8, Failure> {
+        self.dscp.parse().ok().filter(|point| *point <= 63).ok_or_else(|| {
+            let text = format!("dscp ({}): not from 0 to 63. Give 46 for expedited", self.dscp);
+            Failure::usage("dscp.invalid", text)
         })
     }
 
@@ -281,6 +292,17 @@ mod tests {
              For one receiver use --unicast."
         );
         assert!(net(&["--group", "10.0.0.1:6003", "--unicast"]).group().is_ok());
+    }
+
+    #[test]
+    fn a_code_point_has_six_bits() {
+        for (given, wanted) in [("0", Some(0)), ("46", Some(46)), ("63", Some(63))] {
+            assert_eq!(net(&["--dscp", given]).dscp().ok(), wanted);
+        }
+        for given in ["64", "256", "-1", "ef", ""] {
+            let failure = net(&[&*format!("--dscp={given}")]).builder().unwrap_err();
+            assert!(failure.text.contains("not from 0 to 63"), "{given}: {}", failure.text);
+        }
     }
 
     #[test]

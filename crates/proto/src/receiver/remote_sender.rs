@@ -181,7 +181,8 @@ impl RemoteSender {
             Message::Cmd(cmd) => self.on_cmd(ctx, local, cmd),
             Message::Nack(_) | Message::Ack(_) | Message::Report(_) => {}
         }
-        self.announce(ctx, false);
+        // Where a sender is believed at its first message, it is told of then, too.
+        self.announce(ctx, local.config.replaced_after.is_some());
     }
 
     /// Feedback goes back by the way that its messages come.

@@ -92,6 +92,54 @@ fn tags_fragments_and_headers_of_ipv6_are_followed() {
     assert_eq!(see(&ethernet(0x86dd, &six)).unwrap().what, What::Udp((1, 2)));
 }
 
+/// tcpdump and dumpcap on "any" interface, of frames with two tags (Linux 5.10 to 6.6): the outer one is
+/// gone, the kind is that of the packet, and the inner tag stands before it.
+#[test]
+fn frames_of_every_order_of_tags_tell_the_same_of_their_packet() {
+    let packet = ipv4(17, &[0, 1, 0, 2, 0, 12, 0, 0, 9, 9, 9, 9]);
+    let mut six = vec![0x60, 0, 0, 0, 0, 8, 17, 64];
+    six.extend([0; 32]);
+    six.extend([0, 1, 0, 2, 0, 8, 0, 0]);
+    for (kind, packet) in [(0x0800_u16, &packet), (0x86dd, &six)] {
+        for priority in 0..16_u8 {
+            let tag = |next: u16| [[priority << 4, 7], next.to_be_bytes()].concat();
+            let of = |tags: &[u16]| {
+                let next = tags.iter().skip(1).copied().chain([kind]);
+                let tags: Vec<u8> = next.flat_map(tag).collect();
+                [tags, packet.clone()].concat()
+            };
+            for tags in [
+                &[][..],
+                &[0x8100],
+                &[0x88a8],
+                &[0x9100],
+                &[0x8100, 0x8100],
+                &[0x88a8, 0x8100],
+                &[0x9200, 0x88a8, 0x8100],
+            ] {
+                let rest = if tags.is_empty() { packet.clone() } else { of(tags) };
+                let outer = tags.first().copied().unwrap_or(kind);
+                let seen = see(&ethernet(outer, &rest)).unwrap();
+                assert_eq!(seen.what, What::Udp((1, 2)), "{tags:x?}");
+            }
+            // The version of the packet itself stands in a tag of one priority.
+            let hidden = [tag(kind), packet.clone()].concat();
+            if (kind, priority) == (0x86dd, 6) {
+                continue;
+            }
+            for (link, head) in [(LinkType::Cooked, 14), (LinkType::Cooked2, 0)] {
+                let mut bytes = vec![0; if head == 0 { 20 } else { 16 }];
+                bytes[head..head + 2].copy_from_slice(&kind.to_be_bytes());
+                bytes.extend(&hidden);
+                let length = bytes.len() as u32;
+                let frame = Frame { at: Time::ZERO, bytes: &bytes, length, segment: 0 };
+                let seen = dissect(link, &PORTS, frame).unwrap();
+                assert_eq!(seen.what, What::Udp((1, 2)), "{link:?} {priority}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_is_refused_by_its_reason() {
     let cases = [

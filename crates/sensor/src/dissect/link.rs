@@ -73,9 +73,9 @@ fn tagged(
 ) -> Result<Inner<'_>, Refused> {
     for _ in 0..=TAGS_MAX {
         match kind {
-            0x0800 | 0x86dd => return Ok(Inner { macs, packet }),
+            0x0800 | 0x86dd => return Ok(Inner { macs, packet: without_hidden_tag(kind, packet) }),
             // 802.1Q, 802.1ad, and what came before it.
-            0x8100 | 0x88a8 | 0x9100 => {
+            0x8100 | 0x88a8 | 0x9100 | 0x9200 | 0x9300 => {
                 let (tag, rest) = packet.split_first_chunk::<4>().ok_or(Refused::Cut)?;
                 (kind, packet) = (u16::from_be_bytes([tag[2], tag[3]]), rest);
             }
@@ -83,4 +83,18 @@ fn tagged(
         }
     }
     Err(Refused::Tags)
+}
+
+/// Linux takes one of two tags away, and says of cooked frames what is behind both: then a packet begins
+/// with the tag that is left.
+fn without_hidden_tag(kind: u16, packet: &[u8]) -> &[u8] {
+    let Some((tag, rest)) = packet.split_first_chunk::<4>() else { return packet };
+    let version = if kind == 0x0800 { 4 } else { 6 };
+    let is_ip = |bytes: &[u8]| bytes.first().is_some_and(|first| first >> 4 == version);
+    // A tag of priority 2 looks like version 4. As a packet it would be 2,048 bytes long.
+    let is_long_enough = version == 6 || packet.len() >= usize::from(kind);
+    match [tag[2], tag[3]] == kind.to_be_bytes() && is_ip(rest) {
+        true if !is_ip(packet) || !is_long_enough => rest,
+        _ => packet,
+    }
 }

@@ -40,7 +40,12 @@ impl RemoteSenders {
         let identity = Identity { source: meta.source, instance: sender.instance_id };
         let known = self.senders.at_mut(incarnation)?;
         let pinned = known.identity.clone();
-        match known.identity.check(ctx.now, identity, known.timing.grtt) {
+        let silent = self
+            .local
+            .config
+            .replaced_after
+            .is_some_and(|silence| known.gone || ctx.now.since(known.heard) >= silence);
+        match known.identity.check(ctx.now, identity, known.timing.grtt, silent) {
             Verdict::Known => {}
             Verdict::Moved => known.measure_anew(),
             Verdict::Disowned => known.disown(ctx, &self.local),

@@ -120,8 +120,15 @@ impl PinnedIdentity {
         self.consistent >= CONSISTENT
     }
 
-    /// A message of this sender arrived.
-    pub(crate) fn check(&mut self, now: Time, identity: Identity, grtt: Duration) -> Verdict {
+    /// A message of this sender arrived. `silent`: the pinned one has not been heard for so long that
+    /// another is believed at once.
+    pub(crate) fn check(
+        &mut self,
+        now: Time,
+        identity: Identity,
+        grtt: Duration,
+        silent: bool,
+    ) -> Verdict {
         let before = self.pinned;
         if core::mem::take(&mut self.from_peers) {
             self.pinned = identity;
@@ -135,7 +142,8 @@ impl PinnedIdentity {
             self.consistent = self.consistent.saturating_add(1).min(CONSISTENT);
             return Verdict::Known;
         }
-        if self.other.hear(now, identity, grtt, |a, b| a == b) {
+        if silent || self.other.hear(now, identity, grtt, |a, b| a == b) {
+            self.other.contradict();
             self.pinned = identity;
             let rival = self.rival.take().is_some_and(|(ip, _)| ip == identity.source.ip());
             return match identity.instance == before.instance {
@@ -172,18 +180,32 @@ mod tests {
     fn a_new_instance_is_believed_when_it_is_heard_twice_a_second_apart() {
         let mut pinned = PinnedIdentity::new(identity(1, 1));
         let refused = Verdict::Refused(DropReason::Unconfirmed);
-        assert_eq!(pinned.check(at(0), identity(1, 2), GRTT), refused);
-        assert_eq!(pinned.check(at(999), identity(1, 2), GRTT), refused);
-        assert_eq!(pinned.check(at(1000), identity(1, 2), GRTT), Verdict::Restarted);
-        assert_eq!(pinned.check(at(1001), identity(1, 2), GRTT), Verdict::Known);
+        assert_eq!(pinned.check(at(0), identity(1, 2), GRTT, false), refused);
+        assert_eq!(pinned.check(at(999), identity(1, 2), GRTT, false), refused);
+        assert_eq!(pinned.check(at(1000), identity(1, 2), GRTT, false), Verdict::Restarted);
+        assert_eq!(pinned.check(at(1001), identity(1, 2), GRTT, false), Verdict::Known);
+    }
+
+    #[test]
+    fn who_has_been_silent_is_replaced_at_once_and_who_speaks_again_is_not() {
+        let mut pinned = PinnedIdentity::new(identity(1, 1));
+        let refused = Verdict::Refused(DropReason::ForeignSource);
+        assert_eq!(pinned.check(at(0), identity(2, 2), GRTT, false), refused);
+        assert_eq!(pinned.check(at(20), identity(2, 2), GRTT, true), Verdict::Restarted);
+        assert_eq!(pinned.check(at(21), identity(2, 2), GRTT, false), Verdict::Known);
+        assert_eq!(pinned.check(at(22), identity(1, 1), GRTT, false), refused);
+        assert_eq!(pinned.check(at(60), identity(3, 2), GRTT, true), Verdict::Moved);
     }
 
     #[test]
     fn a_message_of_the_old_instance_in_between_contradicts_the_new_one() {
         let mut pinned = PinnedIdentity::new(identity(1, 1));
         for ms in (0..10_000).step_by(500) {
-            assert!(matches!(pinned.check(at(ms), identity(1, 2), GRTT), Verdict::Refused(_)));
-            assert_eq!(pinned.check(at(ms + 250), identity(1, 1), GRTT), Verdict::Known);
+            assert!(matches!(
+                pinned.check(at(ms), identity(1, 2), GRTT, false),
+                Verdict::Refused(_)
+            ));
+            assert_eq!(pinned.check(at(ms + 250), identity(1, 1), GRTT, false), Verdict::Known);
         }
     }
 
@@ -191,8 +213,8 @@ mod tests {
     fn another_address_is_foreign_until_it_is_confirmed_as_a_move() {
         let mut pinned = PinnedIdentity::new(identity(1, 1));
         let refused = Verdict::Refused(DropReason::ForeignSource);
-        assert_eq!(pinned.check(at(0), identity(2, 1), GRTT), refused);
-        assert_eq!(pinned.check(at(1000), identity(2, 1), GRTT), Verdict::Moved);
+        assert_eq!(pinned.check(at(0), identity(2, 1), GRTT, false), refused);
+        assert_eq!(pinned.check(at(1000), identity(2, 1), GRTT, false), Verdict::Moved);
     }
 
     #[test]
@@ -203,19 +225,22 @@ mod tests {
         };
         let mut pinned = PinnedIdentity::new(host(66, 1));
         for ms in (0..3_000).step_by(500) {
-            assert!(matches!(pinned.check(at(ms), host(1, 1), GRTT), Verdict::Refused(_)));
-            assert_eq!(pinned.check(at(ms + 250), host(66, 1), GRTT), Verdict::Known);
+            assert!(matches!(pinned.check(at(ms), host(1, 1), GRTT, false), Verdict::Refused(_)));
+            assert_eq!(pinned.check(at(ms + 250), host(66, 1), GRTT, false), Verdict::Known);
         }
-        assert!(matches!(pinned.check(at(3_000), host(1, 1), GRTT), Verdict::Refused(_)));
-        assert_eq!(pinned.check(at(4_000), host(1, 1), GRTT), Verdict::Disowned);
+        assert!(matches!(pinned.check(at(3_000), host(1, 1), GRTT, false), Verdict::Refused(_)));
+        assert_eq!(pinned.check(at(4_000), host(1, 1), GRTT, false), Verdict::Disowned);
         // Another port of the same host is not another host, and who is new has moved.
         for (next, verdict) in [(host(1, 2), Verdict::Moved), (host(2, 1), Verdict::Moved)] {
-            assert_eq!(pinned.check(at(4_500), host(1, 1), GRTT), Verdict::Known);
-            assert!(matches!(pinned.check(at(5_000), host(1, 2), GRTT), Verdict::Refused(_)));
-            assert_eq!(pinned.check(at(5_500), host(1, 1), GRTT), Verdict::Known);
+            assert_eq!(pinned.check(at(4_500), host(1, 1), GRTT, false), Verdict::Known);
+            assert!(matches!(
+                pinned.check(at(5_000), host(1, 2), GRTT, false),
+                Verdict::Refused(_)
+            ));
+            assert_eq!(pinned.check(at(5_500), host(1, 1), GRTT, false), Verdict::Known);
             let mut pinned = pinned.clone();
-            assert!(matches!(pinned.check(at(6_000), next, GRTT), Verdict::Refused(_)));
-            assert_eq!(pinned.check(at(7_000), next, GRTT), verdict);
+            assert!(matches!(pinned.check(at(6_000), next, GRTT, false), Verdict::Refused(_)));
+            assert_eq!(pinned.check(at(7_000), next, GRTT, false), verdict);
         }
     }
 
@@ -229,22 +254,25 @@ mod tests {
             let mut pinned = PinnedIdentity::new(host(66));
             for ms in (0..20_000).step_by(500) {
                 if ms <= spoke_until {
-                    assert!(matches!(pinned.check(at(ms), host(1), GRTT), Verdict::Refused(_)));
+                    assert!(matches!(
+                        pinned.check(at(ms), host(1), GRTT, false),
+                        Verdict::Refused(_)
+                    ));
                 }
-                assert_eq!(pinned.check(at(ms + 250), host(66), GRTT), Verdict::Known);
+                assert_eq!(pinned.check(at(ms + 250), host(66), GRTT, false), Verdict::Known);
             }
-            assert!(matches!(pinned.check(at(23_000), host(1), GRTT), Verdict::Refused(_)));
-            assert_eq!(pinned.check(at(24_000), host(1), GRTT), verdict, "{spoke_until}");
+            assert!(matches!(pinned.check(at(23_000), host(1), GRTT, false), Verdict::Refused(_)));
+            assert_eq!(pinned.check(at(24_000), host(1), GRTT, false), verdict, "{spoke_until}");
         }
     }
 
     #[test]
     fn a_senders_own_first_message_overrides_what_peers_reported() {
         let mut pinned = PinnedIdentity::of_peers(identity(0, 1));
-        assert_eq!(pinned.check(at(0), identity(1, 1), GRTT), Verdict::Known);
-        assert!(matches!(pinned.check(at(1), identity(2, 1), GRTT), Verdict::Refused(_)));
+        assert_eq!(pinned.check(at(0), identity(1, 1), GRTT, false), Verdict::Known);
+        assert!(matches!(pinned.check(at(1), identity(2, 1), GRTT, false), Verdict::Refused(_)));
         let mut pinned = PinnedIdentity::of_peers(identity(0, 1));
-        assert_eq!(pinned.check(at(0), identity(1, 2), GRTT), Verdict::Restarted);
+        assert_eq!(pinned.check(at(0), identity(1, 2), GRTT, false), Verdict::Restarted);
     }
 
     #[test]
@@ -253,7 +281,7 @@ mod tests {
         for ms in (0..10_000).step_by(1000) {
             let instance = 2 + u16::try_from(ms / 1000).unwrap();
             assert!(matches!(
-                pinned.check(at(ms), identity(1, instance), GRTT),
+                pinned.check(at(ms), identity(1, instance), GRTT, false),
                 Verdict::Refused(_)
             ));
         }

@@ -74,6 +74,29 @@ fn a_new_instance_at_another_address_does_not_end_what_the_old_one_is_sending() 
 }
 
 #[test]
+fn a_sender_that_restarts_is_adopted_at_once_where_silence_is_enough_and_only_then() {
+    let silence = Duration::from_millis(20);
+    for (after, same_host, source_changes) in
+        [(20, true, false), (20, true, true), (20, false, true), (19, true, false)]
+    {
+        let config = ReceiverConfig { replaced_after: Some(silence), ..ReceiverConfig::default() };
+        let (mut rig, mut script) = (Harness::new(config), Script::new());
+        rig.hear(&script.data(0, 95, 0, 0));
+        rig.pass(Duration::from_millis(after));
+        if source_changes {
+            rig.source = SocketAddr::from(([10, 0, 0, if same_host { 1 } else { 66 }], 7007));
+        }
+        let mut next = forged(2);
+        for symbol in 0..4 {
+            rig.hear(&next.data(0, 40, 0, symbol));
+        }
+        let believed = rig.told().contains(&"complete 0".into());
+        assert_eq!(believed, after >= 20, "{after} ms");
+        assert_eq!(rig.stats.dropped(DropReason::Unconfirmed) > 0, after < 20);
+    }
+}
+
+#[test]
 fn a_sender_that_restarts_is_adopted_after_a_second() {
     let (mut rig, _) = under_way();
     let mut next = forged(2);
