@@ -37,25 +37,45 @@ const MISTAKES: &[Mistake] = &[
     Mistake { line: "recv nope NET", code: 2, says: &["(nope)", "no such dir", "--create-dirs"] },
     Mistake { line: "recv f NET", code: 2, says: &["(f)", "not a directory", "Name one"] },
     Mistake { line: "send f --group 300.1.1.1:5", code: 2, says: &["300.1.1.1:5", "239.255.42.1"] },
-    Mistake { line: "send f --group 239.1.1.1", code: 2, says: &["239.1.1.1", "with a port", "6003"] },
+    Mistake {
+        line: "send f --group 239.1.1.1",
+        code: 2,
+        says: &["239.1.1.1", "with a port", "6003"],
+    },
     Mistake { line: "send f NET --rate 10x", code: 2, says: &["10x", "not a unit", "10M"] },
     Mistake { line: "send f NET --rate 10 --wait 1s", code: 6, says: &["10 bit/s", "as 10M"] },
-    Mistake { line: "send f NET --expect 0", code: 2, says: &["expect (0)", "not a number", "as 3"] },
+    Mistake {
+        line: "send f NET --expect 0",
+        code: 2,
+        says: &["expect (0)", "not a number", "as 3"],
+    },
     Mistake { line: "send f NET --expect three --wait 1s", code: 6, says: &["three", "missing"] },
     Mistake {
         line: "send f NET --one-way --expect 3",
         code: 2,
         says: &["expect (3)", "with --one-way", "Give"],
     },
-    Mistake { line: "send f NET --key open", code: 4, says: &["(open)", "others may", "chmod 600"] },
-    Mistake { line: "send f NET --key nope", code: 4, says: &["(nope)", "cannot be read", "Check"] },
+    Mistake {
+        line: "send f NET --key open",
+        code: 4,
+        says: &["(open)", "others may", "chmod 600"],
+    },
+    Mistake {
+        line: "send f NET --key nope",
+        code: 4,
+        says: &["(nope)", "cannot be read", "Check"],
+    },
     Mistake { line: "key new open", code: 2, says: &["(open)", "of this name", "another name"] },
     Mistake {
         line: "recv 7-otter-granit-river NET",
         code: 2,
         says: &["granit", "no word of a code", "'granite'"],
     },
-    Mistake { line: "recv --to /dev/nwcY NET", code: 2, says: &["/dev/nwcY", "no such dev", "lsblk"] },
+    Mistake {
+        line: "recv --to /dev/nwcY NET",
+        code: 2,
+        says: &["/dev/nwcY", "no such dev", "lsblk"],
+    },
     Mistake { line: "recv --to / NET", code: 2, says: &["(/)", "a directory", "name a file"] },
     Mistake { line: "recv --to= NET", code: 2, says: &["to", "value", "--help"] },
     Mistake { line: "send /dev/null NET", code: 2, says: &["/dev/null", "neither a file", "pipe"] },
@@ -132,7 +152,8 @@ fn who_may_not_read_or_write_is_told_so_with_exit_4() {
     ] {
         let words = line.replace("NET", &net);
         let mut command = Command::new("setpriv");
-        let ids = [format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"), "--clear-groups".into()];
+        let ids =
+            [format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"), "--clear-groups".into()];
         command.args(ids).arg(crate::PROGRAM);
         if !is_root {
             command = Command::new(crate::PROGRAM);
@@ -216,7 +237,10 @@ fn a_name_that_a_directory_has_is_told_by_both_ends_with_exit_3() {
     assert!(sent.error().contains("in partial"), "{}", sent.stderr);
     let received = receiver.end().expect(3);
     let error = received.error();
-    assert!(error.contains("not under their names") && error.contains("See the warnings"), "{error}");
+    assert!(
+        error.contains("not under their names") && error.contains("See the warnings"),
+        "{error}"
+    );
     assert!(received.stderr.contains("is a directory here"), "{}", received.stderr);
 }
 
@@ -317,10 +341,11 @@ fn names_that_are_no_text_arrive_and_are_shown_escaped() {
     for path in &paths {
         fs::write(path, "content").unwrap();
     }
-    let receiver = plain(&stage, &["recv", stage.path("in").to_str().unwrap(), "--create-dirs", "--once"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let receiver =
+        plain(&stage, &["recv", stage.path("in").to_str().unwrap(), "--create-dirs", "--once"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
     let args: Vec<&OsStr> = paths.iter().map(|path| path.as_os_str()).collect();
     stage.send(&[&args[..], &[OsStr::new("--expect=1")]].concat()).expect(0);
     let told = receiver.wait_with_output().unwrap();

@@ -21,7 +21,8 @@ pub const QUEUE_BYTES: &str = "64MiB";
 pub fn queue(messages: &str, bytes: &str) -> Result<QueueLimit, Failure> {
     let count = messages.parse().ok().filter(|count| *count > 0);
     let Some(messages) = count else {
-        let text = format!("queue ({messages}): is no number of messages. Give 1 or more, as {QUEUE}");
+        let text =
+            format!("queue ({messages}): is no number of messages. Give 1 or more, as {QUEUE}");
         return Err(Failure::usage("queue.invalid", text));
     };
     Ok(QueueLimit { messages, bytes: units::bytes("queue bytes", bytes)? })

@@ -18,7 +18,9 @@ use fanfare_node::{
 use super::{
     hex::hex,
     line::{Line, Message, Progress, ResultLine},
-    messages::{CrossingWay, Drops, GatewayLine, Member, MemberLine, Members, StatusLine, Way, WayLine},
+    messages::{
+        CrossingWay, Drops, GatewayLine, Member, MemberLine, Members, StatusLine, Way, WayLine,
+    },
     receiving::File,
     sending::{
         LimitLine, OutcomeLine, PlannedLine, ReceiptLine, Receiver, ReceiverProgressLine,

@@ -27,8 +27,9 @@ pub use hex::{bytes_of_hex, hex};
 pub use keys::{IdLine, KeyLine, SignedLine, TrustLine, VerifiedLine};
 pub use line::{Line, Reloaded, ResultLine, Start, StreamLine};
 pub use messages::{
-    Broker, Cancelled, CrossingLine, CrossingWay, Dropped, GatewayLine, Held, Lost, Member, MemberLine, MessageLine,
-    Published, Sent, StatusLine, Subscribed, Unsubscribed, Way, WayLine, tag_text,
+    Broker, Cancelled, CrossingLine, CrossingWay, Dropped, GatewayLine, Held, Lost, Member,
+    MemberLine, MessageLine, Published, Sent, StatusLine, Subscribed, Unsubscribed, Way, WayLine,
+    tag_text,
 };
 pub use pipes::{PipeLine, PipeReceiver};
 pub use receiving::{

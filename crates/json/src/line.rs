@@ -6,8 +6,9 @@ use super::{
     codes::{CodeLine, MetLine},
     keys::{IdLine, KeyLine, SignedLine, TrustLine, VerifiedLine},
     messages::{
-        Broker, Cancelled, CrossingLine, CrossingWay, Dropped, Drops, GatewayLine, Held, Lost, Member, Members, MessageLine,
-        Published, Sent, StatusLine, Subscribed, Unsubscribed, Way, WayLine,
+        Broker, Cancelled, CrossingLine, CrossingWay, Dropped, Drops, GatewayLine, Held, Lost,
+        Member, Members, MessageLine, Published, Sent, StatusLine, Subscribed, Unsubscribed, Way,
+        WayLine,
     },
     receiving::{
         Bound, Deleted, Deletion, Evicted, Failed, File, Gone, LayersLine, Mending, Object,

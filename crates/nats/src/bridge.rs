@@ -13,7 +13,9 @@ use std::{
 
 use fanfare_node::{
     GroupParcel, GroupWriter, QueueLimit, QueuePlace, QueueRoom, WayCounts,
-    group::{Body, Group, GroupError, GroupEvent, GroupEvents, GroupHandle, Losses, Message, Watch},
+    group::{
+        Body, Group, GroupError, GroupEvent, GroupEvents, GroupHandle, Losses, Message, Watch,
+    },
     messaging::{Filter, History, Options, Subscription, SubscriptionId, Topic},
     proto::Time,
 };
@@ -131,9 +133,8 @@ impl Bridge {
         let connection = Connection::open(orders, Arc::clone(&shared), sender.clone())?;
         let system = |error: std::io::Error| NatsError::System(error.to_string());
         let told = sender.clone();
-        let told = move |passenger, published| {
-            told.send(Told::Published(passenger, published)).is_ok()
-        };
+        let told =
+            move |passenger, published| told.send(Told::Published(passenger, published)).is_ok();
         // An order that members could not have any more is of no use: what they lack is waited for.
         let (writer, thread) =
             GroupWriter::start(group.handle(), Watch::Pace, told).map_err(system)?;
@@ -414,7 +415,9 @@ impl Bridge {
         while self.writer.has_room()
             && let Some(item) = self.crossing.poll(now, To::Group)
         {
-            let Item::In(Incoming { topic, body, tag, expires, passenger }) = item else { continue };
+            let Item::In(Incoming { topic, body, tag, expires, passenger }) = item else {
+                continue;
+            };
             if expires <= now {
                 self.acknowledge(passenger.receipt);
                 self.to_group.expired += 1;

@@ -1,11 +1,7 @@
 //! Fetching from a stream: what comes is given to the bridge as fast as that takes it.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::Ordering,
-        mpsc::Sender,
-    },
+    sync::{Arc, atomic::Ordering, mpsc::Sender},
     time::Duration,
 };
 

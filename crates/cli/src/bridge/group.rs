@@ -7,9 +7,9 @@ use fanfare_config::gateway_options;
 use fanfare_json::{Line, Way};
 use fanfare_local::topics;
 use fanfare_node::{
+    QueueLimit,
     gateway::{Gateway, GatewayEvent},
     group::{Group, GroupEvent},
-    QueueLimit,
     messaging::{Filter, GatewayConfig, GroupIndex, Route},
     proto::Bitrate,
 };

@@ -12,8 +12,8 @@ use fanfare_nats::{
 use fanfare_node::{group::GroupEvent, messaging::Filter};
 
 use super::{
-    nats_login::LoginArgs,
     metrics::MetricsArgs,
+    nats_login::LoginArgs,
     queue::{self, CrossingReporter, QueueArgs},
     times::{POLL, Times},
 };
@@ -281,10 +281,7 @@ pub(super) fn bridge(args: &NatsArgs, output: &Output) -> Result<Exit, Failure> 
 
 fn ways(crossed: Crossed) -> [CrossingWay; 2] {
     let (group, nats) = ("the group", "NATS");
-    [
-        CrossingWay::of(nats, group, crossed.to_group),
-        CrossingWay::of(group, nats, crossed.to_nats),
-    ]
+    [CrossingWay::of(nats, group, crossed.to_group), CrossingWay::of(group, nats, crossed.to_nats)]
 }
 
 fn conclude(crossed: Crossed, exit: Exit, output: &Output) {

@@ -108,10 +108,17 @@ mod tests {
 
     #[test]
     fn people_are_told_how_many_were_dropped_and_what_helps() {
-        let counts = WayCounts { heard: 9, carried: 2, dropped: 4, waiting: 3, ..Default::default() };
+        let counts =
+            WayCounts { heard: 9, carried: 2, dropped: 4, waiting: 3, ..Default::default() };
         let way = CrossingWay::of("NATS", "the group", counts);
         let text = dropped(1, &way);
-        assert!(text.starts_with("1 messages from NATS were dropped on their way to the group (4 of 9"));
-        assert!(shown(&way).ends_with("4 dropped, 0 refused, 3 waited at the end"), "{}", shown(&way));
+        assert!(
+            text.starts_with("1 messages from NATS were dropped on their way to the group (4 of 9")
+        );
+        assert!(
+            shown(&way).ends_with("4 dropped, 0 refused, 3 waited at the end"),
+            "{}",
+            shown(&way)
+        );
     }
 }

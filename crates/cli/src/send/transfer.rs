@@ -113,7 +113,8 @@ pub(super) fn send(
     let to = destination(&format!("{group}{on}"), &hosts);
     output.text(&format!("sending {what} to {to} {pace}"));
     if rate.as_bps() < SLOWEST && layered.is_none() {
-        let text = format!("rate ({rate}): a packet takes longer than ten seconds. Write megabits as 10M");
+        let text =
+            format!("rate ({rate}): a packet takes longer than ten seconds. Write megabits as 10M");
         output.warn("rate.low", text);
     }
     let on_interface =

@@ -261,7 +261,8 @@ fn groups_of_one_node_have_a_monitors_page_each_though_one_address_is_given_for_
     let more = format!("monitor = \"{free}\"\nmonitor-sensors = \"{sensors}\"\n");
     let file = scene.file("");
     let text = std::fs::read_to_string(&file).unwrap();
-    let text = text.replacen("topic =", &format!("{more}monitor-history = \"{history}\"\ntopic ="), 1);
+    let text =
+        text.replacen("topic =", &format!("{more}monitor-history = \"{history}\"\ntopic ="), 1);
     std::fs::write(&file, text).unwrap();
     let mut node = run(&["node", "--config", &file]);
     for _ in 0..3 {

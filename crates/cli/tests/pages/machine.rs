@@ -112,9 +112,8 @@ impl Machine {
 
     /// A bridge for others to be plugged into.
     pub(super) fn bridge(&self, name: &str) {
-        let made = format!(
-            "ip link add {name} type bridge mcast_snooping 0 && ip link set {name} up"
-        );
+        let made =
+            format!("ip link add {name} type bridge mcast_snooping 0 && ip link set {name} up");
         let done = self.command(&made).status();
         assert!(done.is_ok_and(|status| status.success()), "{made}");
     }

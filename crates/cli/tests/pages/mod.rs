@@ -118,7 +118,10 @@ fn the_options_of_commands_that_are_not_run_are_understood() {
             let (Some(typed), false) = (line.typed(), line.is_run()) else { continue };
             let ours = documents::commands(typed);
             let is_skipped = matches!(line, PlayLine::Skip { .. });
-            assert!(!is_skipped || ours.is_empty(), "{page}: is ours, and not even parsed: {typed}");
+            assert!(
+                !is_skipped || ours.is_empty(),
+                "{page}: is ours, and not even parsed: {typed}"
+            );
             for arguments in ours {
                 let asked = documents::with_help(arguments);
                 let output = Command::new(crate::PROGRAM).args(&asked).output().unwrap();
@@ -204,7 +207,8 @@ impl Theatre {
             .enumerate()
             .map(|(at, host)| format!("{} {}\n", address(at, host), host.name))
             .collect();
-        fs::write(self.base.join("hosts"), format!("127.0.0.1 localhost\n{}", known.concat())).unwrap();
+        fs::write(self.base.join("hosts"), format!("127.0.0.1 localhost\n{}", known.concat()))
+            .unwrap();
         let switch = Machine::new("switch", &self.base);
         for interface in interfaces {
             switch.bridge(interface);
@@ -244,7 +248,12 @@ impl Theatre {
                 self.examples.retain(|earlier| earlier.text != example);
                 return self.examples.push(Example { text: example.to_owned(), here });
             }
-            assert!(Instant::now() < deadline, "{}: {example}: {command}\n{}", self.page, self.said());
+            assert!(
+                Instant::now() < deadline,
+                "{}: {example}: {command}\n{}",
+                self.page,
+                self.said()
+            );
             std::thread::sleep(STEP);
         }
     }
@@ -291,7 +300,12 @@ impl Theatre {
                     break;
                 }
                 let said = String::from_utf8_lossy(&output.stderr);
-                assert!(Instant::now() < deadline, "{}: {condition}: {said}\n{}", self.page, self.said());
+                assert!(
+                    Instant::now() < deadline,
+                    "{}: {condition}: {said}\n{}",
+                    self.page,
+                    self.said()
+                );
                 std::thread::sleep(STEP);
             }
         }

@@ -73,7 +73,8 @@ pub(super) fn read(text: &str) -> Result<Vec<PlayLine>, String> {
     });
     lines
         .map(|(at, line)| {
-            line_of(line.trim()).ok_or_else(|| format!("line {}: '{line}' is no line of a play", at + 1))
+            line_of(line.trim())
+                .ok_or_else(|| format!("line {}: '{line}' is no line of a play", at + 1))
         })
         .collect()
 }
@@ -95,7 +96,11 @@ fn line_of(line: &str) -> Option<PlayLine> {
         // A reason has more than one word.
         about.split_once(' ')?;
         let is_parsed = verb == "parse";
-        return Some(if is_parsed { PlayLine::Parse { command } } else { PlayLine::Skip { command } });
+        return Some(if is_parsed {
+            PlayLine::Parse { command }
+        } else {
+            PlayLine::Skip { command }
+        });
     }
     if verb == "instead" {
         return Some(PlayLine::Instead { example: about.to_owned(), command });
@@ -153,7 +158,8 @@ fn a_play_is_read_and_a_command_without_a_reason_to_leave_it_out_is_none() {
         name: name.into(),
         address: address.map(str::to_owned),
     };
-    let hosts = vec![host("s", None), host("r1", None), host("r2", None), host("gpu", Some("10.0.3.7"))];
+    let hosts =
+        vec![host("s", None), host("r1", None), host("r2", None), host("gpu", Some("10.0.3.7"))];
     assert_eq!(play[0], PlayLine::Hosts { hosts, interfaces: vec!["eth0".into()] });
     let command = "fanfare send a".to_owned();
     assert_eq!(play[1], PlayLine::Run { hosts: vec!["s".into()], command, code: 3 });

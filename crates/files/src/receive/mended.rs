@@ -110,14 +110,20 @@ mod tests {
             let told: Vec<Mending> = (0..4).map(|_| mended.on_wrong(at(1), wrong)).collect();
             assert_eq!(told[3], Mending::Anew);
         }
-        assert_eq!(Mended::default().on_wrong(at(0), wrong(1, 0)), Mending::Anew, "nothing to ask for");
+        assert_eq!(
+            Mended::default().on_wrong(at(0), wrong(1, 0)),
+            Mending::Anew,
+            "nothing to ask for"
+        );
     }
 
     #[test]
     fn changing_content_is_asked_for_until_it_has_not_become_less_wrong_for_long() {
         let mut mended = Mended::default();
         let differs = |n: u64| wrong((n % 250) as u8, 1000);
-        assert!((0..PATIENCE.as_secs()).all(|n| mended.on_wrong(at(n), differs(n)) == Mending::Again));
+        assert!(
+            (0..PATIENCE.as_secs()).all(|n| mended.on_wrong(at(n), differs(n)) == Mending::Again)
+        );
         let late = PATIENCE.as_secs();
         assert_eq!(mended.on_wrong(at(late), differs(late)), Mending::Never);
         let mut mended = Mended::default();

@@ -87,12 +87,7 @@ impl ReceiveJob {
 
     /// What came of an object and what was announced of it do not belong together, and stay so: both are
     /// forgotten, and come anew.
-    fn begin_anew(
-        &mut self,
-        session: &mut Session,
-        storage: &mut FileStorage,
-        key: ObjectKey,
-    ) {
+    fn begin_anew(&mut self, session: &mut Session, storage: &mut FileStorage, key: ObjectKey) {
         storage.distrust(key);
         self.let_go(session, storage, key);
         session.receiver().forget_object(key, storage);

@@ -243,12 +243,16 @@ fn invented_as(
 }
 
 #[test]
-fn invented_receivers_that_say_without_end_that_they_are_at_work_are_waited_for_no_longer_than_told() {
+fn invented_receivers_that_say_without_end_that_they_are_at_work_are_waited_for_no_longer_than_told()
+ {
     use fanfare_content::receipt::State;
     // 20 small files, no loss; eight names, or ever new ones, a message each round, seed 1
-    for (names, state) in
-        [(8, State::Receiving), (8, State::Verifying), (u32::MAX, State::Receiving), (1, State::Ready)]
-    {
+    for (names, state) in [
+        (8, State::Receiving),
+        (8, State::Verifying),
+        (u32::MAX, State::Receiving),
+        (1, State::Ready),
+    ] {
         let wait = Duration::from_secs(6);
         let options = SendOptions { wait, ..SendOptions::default() };
         let mut world = World::of(20, options, 0.0, 1);

@@ -44,12 +44,7 @@ pub(super) struct Direction<B> {
 }
 
 impl<B> Direction<B> {
-    pub(super) fn new(
-        now: Time,
-        route: Route,
-        node: NodeId,
-        config: GatewayConfig,
-    ) -> Self {
+    pub(super) fn new(now: Time, route: Route, node: NodeId, config: GatewayConfig) -> Self {
         let GatewayConfig { standby, learning, queue_messages, queue_bytes } = config;
         Self {
             budget: TokenBucket::new(now, route.rate),

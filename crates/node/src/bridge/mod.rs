@@ -26,7 +26,9 @@ use fanfare_udp::{Endpoint, EndpointConfig, Role, choose_interface};
 
 use crate::{
     clock::Clock,
-    group::{Body, Group, GroupError, GroupEvent, GroupEvents, GroupHandle, Losses, Message, Watch},
+    group::{
+        Body, Group, GroupError, GroupEvent, GroupEvents, GroupHandle, Losses, Message, Watch,
+    },
     group_writer::{GroupParcel, GroupWriter},
     join_error::JoinError,
     queue_room::{QueueLimit, QueuePlace, QueueRoom},
@@ -181,8 +183,7 @@ impl Bridge {
         };
         let mut threads = vec![spawn("fanfare-bridge", move || listener.run())?];
         let told = sender.clone();
-        let told =
-            move |place, published| told.send(Heard::Published(place, published)).is_ok();
+        let told = move |place, published| told.send(Heard::Published(place, published)).is_ok();
         // What is of use for a minute must not wait for who lags behind.
         let (writer, thread) = GroupWriter::start(group.handle(), Watch::Nothing, told)?;
         threads.push(thread);

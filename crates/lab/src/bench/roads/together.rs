@@ -50,7 +50,10 @@ pub(super) fn measure(
             if done.is_err() && failed.is_ok() {
                 failed = done;
                 // Nothing is left for the others.
-                next.lock().expect("no worker panics while it takes a road").by_ref().for_each(drop);
+                next.lock()
+                    .expect("no worker panics while it takes a road")
+                    .by_ref()
+                    .for_each(drop);
             }
         }
         failed

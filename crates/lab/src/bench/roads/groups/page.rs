@@ -168,7 +168,8 @@ mod tests {
             run("lines-1M", None, None),
             run("share-10M-3", None, Some(0.95)),
         ];
-        let text = markdown(&runs, &PageHead { runs: 2, jobs: 1, version: "0", note: "", load: "0.1" });
+        let text =
+            markdown(&runs, &PageHead { runs: 2, jobs: 1, version: "0", note: "", load: "0.1" });
         let lines: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
         assert_eq!(lines.len(), 3 + 4, "{text}");
         let columns = |line: &str| line.matches('|').count() - 1;
