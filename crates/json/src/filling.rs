@@ -232,8 +232,9 @@ impl Line {
         }))
     }
 
+    /// Of a bridge to a plain side: the way to there, and the way to the group.
     pub fn bridge_result(exit: u8, ways: [CrossingWay; 2]) -> Self {
-        let [to_group, to_plain] = &ways;
+        let [to_plain, to_group] = &ways;
         Self::Result(Box::new(ResultLine::Bridge {
             ok: exit == 0,
             exit,

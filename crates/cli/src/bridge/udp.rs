@@ -192,7 +192,7 @@ pub(super) fn bridge(args: &UdpArgs, output: &Output) -> Result<Exit, Failure> {
 fn ways(crossed: Crossed) -> [CrossingWay; 2] {
     let Crossed { to_group, to_plain } = crossed;
     let (group, plain) = ("the group", "the plain side");
-    [CrossingWay::of(plain, group, to_group), CrossingWay::of(group, plain, to_plain)]
+    [CrossingWay::of(group, plain, to_plain), CrossingWay::of(plain, group, to_group)]
 }
 
 fn conclude(ways: [CrossingWay; 2], output: &Output) -> Result<Exit, Failure> {
