@@ -281,14 +281,7 @@ pub(super) fn bridge(args: &NatsArgs, output: &Output) -> Result<Exit, Failure> 
 
 fn ways(crossed: Crossed) -> [CrossingWay; 2] {
     let (group, nats) = ("the group", "NATS");
-<<<<<<< HEAD
-    [CrossingWay::of(nats, group, crossed.to_group), CrossingWay::of(group, nats, crossed.to_nats)]
-=======
-    [
-        CrossingWay::of(group, nats, crossed.to_nats),
-        CrossingWay::of(nats, group, crossed.to_group),
-    ]
->>>>>>> bridges
+    [CrossingWay::of(group, nats, crossed.to_nats), CrossingWay::of(nats, group, crossed.to_group)]
 }
 
 fn conclude(crossed: Crossed, exit: Exit, output: &Output) {
