@@ -28,7 +28,7 @@ const TRIES: u32 = 3;
 
 /// Which seeds are run, and how many at a time.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct CallsPlan {
     /// The first seed.
     pub first: u64,
     /// How many.
@@ -40,7 +40,7 @@ pub struct Plan {
 /// Seeds whose outputs differ, with the lines.
 pub type Differences = Vec<(u64, String)>;
 
-struct Programs {
+struct CallPrograms {
     scratch: Scratch,
     program: PathBuf,
     ours: PathBuf,
@@ -50,7 +50,7 @@ struct Programs {
 ///
 /// # Errors
 /// No root, no compiler, a full disk, Ctrl-C.
-pub fn run(plan: Plan) -> Result<Result<Differences, Skipped>, ToolError> {
+pub fn run(plan: CallsPlan) -> Result<Result<Differences, Skipped>, ToolError> {
     let scratch = Scratch::new()?;
     let Some(ours) = zeromq::private_folder(&scratch)? else {
         return Ok(Err(Skipped("no libnorm.so of ours: build fanfare-capi".into())));
@@ -60,7 +60,7 @@ pub fn run(plan: Plan) -> Result<Result<Differences, Skipped>, ToolError> {
     // NRL's header has attributes that the compiler warns of.
     let arguments = ["-x", "c++", "-O1", "-w", "-o", &out, "-", "-lnorm"];
     tool::output_with_input("c++", &arguments, SOURCE)?;
-    let programs = Programs { scratch, program, ours };
+    let programs = CallPrograms { scratch, program, ours };
     let lab = Lab::new(2, Family::V4)?;
     let [host, partner] = lab.hosts() else {
         return Ok(Err(Skipped("the laboratory has no hosts".into())));
@@ -98,7 +98,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Programs {
+impl CallPrograms {
     /// What differs, where it does so each time.
     fn compare(
         &self,
@@ -211,7 +211,7 @@ fn difference(nrl: &str, ours: &str) -> Option<String> {
 }
 
 /// The page.
-pub fn page(head: &Head, plan: Plan, found: &Differences) -> String {
+pub fn page(head: &Head, plan: CallsPlan, found: &Differences) -> String {
     let mut page = format!(
         "# Random calls of libnorm\n\n\
          Written by `{}` on {}, against libnorm {}. Each seed makes up to twenty steps of random calls\n\

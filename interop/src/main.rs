@@ -222,7 +222,7 @@ fn main() -> ExitCode {
         Verb::Zeromq { arguments, valgrind } => libnorm::run_zeromq(&arguments, valgrind),
         Verb::Rates { runs } => libnorm::run_rates(runs),
         Verb::Calls { first, seeds, jobs } => {
-            libnorm::run_calls(calls::Plan { first, seeds, jobs })
+            libnorm::run_calls(calls::CallsPlan { first, seeds, jobs })
         }
         Verb::Examples => libnorm::run_examples(),
         Verb::Norp => libnorm::run_norp(),

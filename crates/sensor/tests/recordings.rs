@@ -30,16 +30,16 @@ const FULL: u64 = u32::MAX as u64;
 const START: Duration = Duration::from_secs(300);
 
 /// A row: values by table (true: the extension) and column.
-type Row = BTreeMap<(bool, u32), (String, Vec<u8>)>;
+type RecordedRow = BTreeMap<(bool, u32), (String, Vec<u8>)>;
 
-struct Simulator {
+struct DeviceSimulator {
     child: Child,
     folder: PathBuf,
     address: SocketAddr,
     recordings: BTreeMap<String, Vec<String>>,
 }
 
-impl Simulator {
+impl DeviceSimulator {
     /// `None` where the variables are not set. Lines of recordings go through `change` before they are
     /// served.
     fn start(name: &str, change: fn(&str) -> String) -> Option<Self> {
@@ -85,7 +85,7 @@ impl Simulator {
     }
 }
 
-impl Drop for Simulator {
+impl Drop for DeviceSimulator {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -120,8 +120,8 @@ fn recordings(data: &Path) -> BTreeMap<String, Vec<String>> {
     found
 }
 
-fn rows(lines: &[String]) -> BTreeMap<u32, Row> {
-    let mut rows: BTreeMap<u32, Row> = BTreeMap::new();
+fn rows(lines: &[String]) -> BTreeMap<u32, RecordedRow> {
+    let mut rows: BTreeMap<u32, RecordedRow> = BTreeMap::new();
     for line in lines {
         let mut parts = line.splitn(3, '|');
         let (Some(name), Some(tag), Some(value)) = (parts.next(), parts.next(), parts.next())
@@ -149,19 +149,19 @@ fn hexadecimal(text: &str) -> Vec<u8> {
     text.as_bytes().chunks(2).filter_map(pair).collect()
 }
 
-fn number(row: &Row, column: (bool, u32)) -> Option<u64> {
+fn number(row: &RecordedRow, column: (bool, u32)) -> Option<u64> {
     let (_, value) = row.get(&column)?;
     std::str::from_utf8(value).ok()?.trim().parse().ok()
 }
 
-fn words(row: &Row, column: (bool, u32)) -> Option<String> {
+fn words(row: &RecordedRow, column: (bool, u32)) -> Option<String> {
     let text = String::from_utf8_lossy(&row.get(&column)?.1).into_owned();
     let text = text.trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned();
     (!text.is_empty()).then_some(text)
 }
 
 /// Its rows by the names that they should have.
-fn named(rows: &BTreeMap<u32, Row>) -> BTreeMap<String, (u32, &Row)> {
+fn named(rows: &BTreeMap<u32, RecordedRow>) -> BTreeMap<String, (u32, &RecordedRow)> {
     let mut named = BTreeMap::new();
     for (number, row) in rows {
         let known = [(false, 2), (false, 3), (false, 5), (false, 8), (false, 10), (false, 16)];
@@ -177,7 +177,7 @@ fn named(rows: &BTreeMap<u32, Row>) -> BTreeMap<String, (u32, &Row)> {
 }
 
 /// What one of the two columns says, of those that say something.
-fn speeds(row: &Row) -> BTreeSet<Option<u64>> {
+fn speeds(row: &RecordedRow) -> BTreeSet<Option<u64>> {
     let (speed, high) = (number(row, (false, 5)), number(row, (true, 15)));
     let mut said: BTreeSet<Option<u64>> = BTreeSet::new();
     said.extend(speed.filter(|speed| *speed > 0 && *speed < FULL - 1).map(Some));
@@ -202,7 +202,7 @@ fn report(agent: &mut Agent, name: &str) -> AgentReport {
 
 #[test]
 fn recorded_devices_have_the_names_speeds_and_counters_of_their_recordings() {
-    let Some(simulator) = Simulator::start("still", str::to_owned) else { return };
+    let Some(simulator) = DeviceSimulator::start("still", str::to_owned) else { return };
     let mut seen = 0;
     for (name, lines) in &simulator.recordings {
         let report = report(&mut simulator.agent(name, Duration::from_secs(1)), name);
@@ -251,7 +251,7 @@ fn evenly(line: &str) -> String {
 
 #[test]
 fn even_flows_of_recorded_devices_are_told_within_5_percent() {
-    let Some(simulator) = Simulator::start("even", evenly) else { return };
+    let Some(simulator) = DeviceSimulator::start("even", evenly) else { return };
     let (mut seen, mut missing) = (0, 0);
     for (name, lines) in &simulator.recordings {
         let rows = rows(lines);

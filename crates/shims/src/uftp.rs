@@ -68,7 +68,7 @@ fn hexadecimal(option: &str, text: &str) -> Result<u64, Failure> {
 
 /// What is sent, and how it is called at the receivers.
 #[derive(Default)]
-struct Sent {
+struct SentFiles {
     paths: Vec<OsString>,
     list: Option<String>,
     name: Option<String>,
@@ -76,7 +76,7 @@ struct Sent {
     in_directory: bool,
 }
 
-impl Sent {
+impl SentFiles {
     /// The words of `fanfare send` for it.
     fn words(self) -> Result<Vec<OsString>, Failure> {
         let Self { mut paths, list, name, bases, in_directory } = self;
@@ -160,7 +160,7 @@ fn congestion(value: &str) -> Result<Vec<String>, Failure> {
 pub(super) fn sender(words: &[OsString]) -> Result<Shim, Failure> {
     const NAME: &str = "uftp";
     let (mut both, mut options) = (Both::default(), Options::new(words));
-    let (mut sent, mut rate, mut control) = (Sent::default(), None, Vec::new());
+    let (mut sent, mut rate, mut control) = (SentFiles::default(), None, Vec::new());
     while let Some(word) = options.next() {
         let option = match word {
             Word::Option(option) => option,
@@ -232,14 +232,14 @@ pub(super) fn sender(words: &[OsString]) -> Result<Shim, Failure> {
 
 /// What the shell does around `uftpd`.
 #[derive(Default)]
-struct Daemon {
+struct DaemonShell {
     stays: bool,
     log: Option<String>,
     pid_file: Option<String>,
     nice: Option<String>,
 }
 
-impl Daemon {
+impl DaemonShell {
     fn around(&self) -> Option<String> {
         let nice =
             self.nice.as_ref().map(|n| format!("nice -n {} ", quoted(n))).unwrap_or_default();
@@ -266,7 +266,7 @@ impl Daemon {
 pub(super) fn receiver(words: &[OsString]) -> Result<Shim, Failure> {
     const NAME: &str = "uftpd";
     let (mut both, mut options) = (Both::default(), Options::new(words));
-    let (mut dir, mut daemon) = (None, Daemon::default());
+    let (mut dir, mut daemon) = (None, DaemonShell::default());
     while let Some(word) = options.next() {
         let Word::Option(option) = word else { return Err(unknown(NAME, "a plain word")) };
         match option.as_str() {

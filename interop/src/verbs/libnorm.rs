@@ -103,7 +103,7 @@ fn measure_zeromq(peer: &zeromq::Peer) -> Result<Vec<[String; 3]>, ToolError> {
 /// From so many seeds on the page is written.
 const FULL: u64 = 2000;
 
-pub(crate) fn run_calls(plan: calls::Plan) -> Result<bool, ToolError> {
+pub(crate) fn run_calls(plan: calls::CallsPlan) -> Result<bool, ToolError> {
     for program in ["ip", "c++"] {
         tool::require(program)?;
     }
