@@ -144,7 +144,7 @@ fn who_may_not_read_or_write_is_told_so_with_exit_4() {
     let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
     let stage = Stage::new();
     let net = place(&stage);
-    fs::set_permissions(stage.path("f"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(stage.path("f"), fs::Permissions::from_mode(0o000)).unwrap();
     fs::set_permissions(stage.path("d"), fs::Permissions::from_mode(0o555)).unwrap();
     for (line, says) in [
         ("send f NET", ["file (f)", "permission denied", "Run as"]),

@@ -537,12 +537,12 @@ mod tests {
         assert_eq!(data(&mut fanout, at(0)), [group()]);
         for everybody in [group(), address(255)] {
             let (to, call) = fanout.poll_message(at(0)).unwrap();
-            assert_eq!((to, fanfare_serve::Message::is_one(&call)), (everybody, true));
+            assert_eq!((to, Message::is_one(&call)), (everybody, true));
         }
         let from = SocketAddr::from(([10, 0, 0, 2], 40_000));
         let say = |cookie| {
             let (nonce, host, port) = (1, u16::MAX, 0);
-            fanfare_serve::Message::Here { nonce, cookie, host, port }.encode(7)
+            Message::Here { nonce, cookie, host, port }.encode(7)
         };
         let hear = |fanout: &mut Fanout, said: &[u8]| {
             fanout.take(
@@ -555,9 +555,7 @@ mod tests {
         hear(&mut fanout, &say(0));
         assert_eq!(data(&mut fanout, at(1)), [group()], "it has shown nothing");
         let (to, answer) = fanout.poll_message(at(1)).unwrap();
-        let Some((_, fanfare_serve::Message::Cookie { cookie, .. })) =
-            fanfare_serve::Message::parse(&answer)
-        else {
+        let Some((_, Message::Cookie { cookie, .. })) = Message::parse(&answer) else {
             panic!("no cookie")
         };
         assert_eq!(to, from);

@@ -267,7 +267,7 @@ mod tests {
             interface: Some(lo.index + 7),
             ecn: None,
             via: Via::Direct,
-            waited: std::time::Duration::ZERO,
+            waited: Duration::ZERO,
             received: None,
         };
         let source = |text: &str| Some(text.parse().unwrap());

@@ -341,7 +341,7 @@ fn a_receiver_that_is_called_and_knocks_too_is_one_to_the_sender_and_is_sent_to_
         }
     }
     assert!(nonces.len() == 2 && nonces[0] == nonces[1], "{nonces:?}");
-    let mut show = |member: &mut Member<SocketAddr>, from, door, cookie| {
+    let show = |member: &mut Member<SocketAddr>, from, door, cookie| {
         let message = Message::Cookie { host: NO_HOST, nonce: nonces[0], cookie };
         take(member, from, door, &message.encode(SENDER));
         member.poll_door()
