@@ -11,7 +11,7 @@ use std::{
     fs::File,
     os::unix::process::ExitStatusExt as _,
     path::{Path, PathBuf},
-    process::{Child, Command},
+    process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -353,6 +353,10 @@ impl Theatre {
                     None => std::thread::sleep(STEP / 5),
                 }
             };
+            // What it had started ends with it, and may still have a port.
+            while is_there(&running) && Instant::now() < deadline {
+                std::thread::sleep(STEP / 5);
+            }
             // Ended by the signal, or of itself after it.
             let is_fine = ended.is_some_and(|ended| {
                 ended.signal().is_some() || matches!(ended.code(), Some(0 | 3 | 6 | 130 | 143))
@@ -385,6 +389,13 @@ impl Theatre {
 fn kill(running: &Background, signal: &str) {
     let group = format!("-{}", running.child.id());
     let _ = Command::new("kill").args([&format!("-{signal}"), "--", &group]).status();
+}
+
+/// True while a process of its group is there.
+fn is_there(running: &Background) -> bool {
+    let group = format!("-{}", running.child.id());
+    let asked = Command::new("kill").args(["-0", "--", &group]).stderr(Stdio::null()).status();
+    asked.is_ok_and(|answer| answer.success())
 }
 
 impl Drop for Theatre {

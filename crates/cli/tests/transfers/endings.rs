@@ -205,7 +205,8 @@ fn a_hostile_name_never_leaves_the_directory_and_the_sender_is_told() {
         let args = args.map(OsStr::new);
         let sent = Running::start(&args, Some(b"harmless")).end().expect(3);
         assert_eq!(sent.all("reported")[0]["reason"], "name-rejected");
-        let received = receiver.end().expect(0);
+        let received = receiver.end().expect(3);
+        assert!(received.error().contains("not under their names"), "{}", received.stderr);
         assert!(received.all("file")[0]["name_rejected"].is_string());
         let hex = blake3::hash(b"harmless").to_hex();
         assert_eq!(entries(&stage.path("in")), [format!("unnamed-{}", &hex[..16])]);
