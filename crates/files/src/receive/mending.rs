@@ -89,6 +89,7 @@ impl ReceiveJob {
     /// forgotten, and come anew.
     fn begin_anew(&mut self, session: &mut Session, storage: &mut FileStorage, key: ObjectKey) {
         storage.distrust(key);
+        self.record_of(key).forget(key);
         self.let_go(session, storage, key);
         session.receiver().forget_object(key, storage);
     }

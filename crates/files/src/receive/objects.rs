@@ -2,6 +2,7 @@
 
 use fanfare_content::{
     announcement::{Announcement, Details, Turn},
+    invitation::Invitation,
     manifest::{Head, Manifest},
     receipt::Reason,
 };
@@ -424,11 +425,22 @@ impl ReceiveJob {
             return self.on_stream_failed(now, session, storage, key, reason, out);
         }
         let turn = record.open.get(&key).and_then(|object| object.turn);
-        if reason == Reason::Aborted && record.can_spare(turn) {
+        let is_spared = record.can_spare(turn) || self.is_invented(session, key);
+        if reason == Reason::Aborted && is_spared {
             self.let_go(session, storage, key);
         } else {
             self.fail(now, session, storage, key, reason, out);
         }
+    }
+
+    /// An object that cannot be had, of which nothing was announced, is none of a sender that has said how many it
+    /// sends: a message with a bit turned has told of it. Were it one, what is missing is found by that
+    /// number.
+    fn is_invented(&mut self, session: &mut Session, key: ObjectKey) -> bool {
+        let open = self.record_of(key).open.get(&key);
+        let is_announced = open.is_some_and(|open| open.announcement.is_some() || open.manifest.is_some());
+        let told = session.receiver().called(key.sender).and_then(Invitation::parse);
+        !is_announced && told.is_some()
     }
 
     /// The verifier may have finished something.

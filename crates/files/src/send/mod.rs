@@ -106,6 +106,8 @@ pub(crate) struct SendJob {
     resigned: Resigned,
     /// When everything had been sent, or one was last served that has shown that it hears it.
     served: Time,
+    /// Nobody else is waited for: only strangers come any more.
+    closed: bool,
     /// Not leaving before.
     stay: Option<Time>,
     segment_size: u64,
@@ -146,6 +148,7 @@ impl SendJob {
             unproved: Unproved::default(),
             resigned: Resigned::default(),
             served: now,
+            closed: false,
             stay: None,
             segment_size: u64::from(segment_size),
             options,
@@ -233,6 +236,7 @@ impl SendJob {
             Phase::Sending if self.queue.has_shed() => {
                 self.peers.settle(now, node, Outcome::Partial { held: 0, failures: [].into() });
             }
+            Phase::Sending if self.closed => self.peers.settle(now, node, Outcome::Unproved),
             Phase::Sending if !self.options.one_way => session.sender().add_acking_node(node),
             Phase::Sending | Phase::Leaving(..) | Phase::Done(_) => {}
         }
@@ -308,6 +312,7 @@ impl SendJob {
         if now < self.served + self.options.wait {
             return;
         }
+        self.closed = true;
         for node in self.peers.open() {
             session.sender().remove_acking_node(node);
             self.peers.settle(now, node, Outcome::Unproved);
