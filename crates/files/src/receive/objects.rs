@@ -438,7 +438,8 @@ impl ReceiveJob {
     /// number.
     fn is_invented(&mut self, session: &mut Session, key: ObjectKey) -> bool {
         let open = self.record_of(key).open.get(&key);
-        let is_announced = open.is_some_and(|open| open.announcement.is_some() || open.manifest.is_some());
+        let is_announced =
+            open.is_some_and(|open| open.announcement.is_some() || open.manifest.is_some());
         let told = session.receiver().called(key.sender).and_then(Invitation::parse);
         !is_announced && told.is_some()
     }

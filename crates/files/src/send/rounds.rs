@@ -246,9 +246,13 @@ fn invented_as(
 fn invented_receivers_that_say_without_end_that_they_are_at_work_are_waited_for_no_longer_than_told()
  {
     use fanfare_content::receipt::State;
-    // 20 small files, no loss; eight names, or one, a message each round, seed 1. Ever new names still keep it
-    // waiting: that is not mended yet.
-    for (names, state) in [(8, State::Receiving), (8, State::Verifying), (1, State::Ready)] {
+    // 20 small files, no loss; eight names, one, or ever new ones, a message each round, seed 1
+    for (names, state) in [
+        (8, State::Receiving),
+        (8, State::Verifying),
+        (u32::MAX, State::Receiving),
+        (1, State::Ready),
+    ] {
         let wait = Duration::from_secs(6);
         let options = SendOptions { wait, ..SendOptions::default() };
         let mut world = World::of(20, options, 0.0, 1);
