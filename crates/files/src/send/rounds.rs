@@ -2,7 +2,6 @@
 //! real files but neither sockets nor threads.
 
 mod adversary;
-mod flipped;
 mod mirror;
 mod relays;
 mod world;
