@@ -262,7 +262,9 @@ impl Bridge {
         // What is due, but has no room in the group, waits for word of it.
         let to_group = self.crossing.next_timeout(To::Group);
         let to_group = to_group.filter(|_| self.writer.has_room());
-        let due = [to_group, self.crossing.next_timeout(To::Nats), Some(self.ask_at)];
+        // What is due to NATS, but has no room there, waits for word of the connection.
+        let to_nats = self.crossing.next_timeout(To::Nats).filter(|_| !self.shared.is_full());
+        let due = [to_group, to_nats, Some(self.ask_at)];
         due.into_iter().flatten().fold(end, |end, due| end.min(due))
     }
 
@@ -428,7 +430,9 @@ impl Bridge {
             self.writer.put(GroupParcel { topic, options, body, token: passenger });
         }
         loop {
-            while let Some(item) = self.crossing.poll(now, To::Nats) {
+            while !self.shared.is_full()
+                && let Some(item) = self.crossing.poll(now, To::Nats)
+            {
                 let Item::Out(parcel, _) = item else { continue };
                 self.to_nats.carried += 1;
                 self.shared.push(parcel);

@@ -29,6 +29,9 @@ const MEMORY_MAX: u64 = 400 << 20;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Somebody is told of the first that is dropped.
 const WARNED: Duration = Duration::from_secs(1);
+/// A publisher of which nothing was heard for so long before is new: what is heard of it later than its first message
+/// could else be from before (the age that is told of messages is exact to 8 s).
+const SETTLED: Duration = Duration::from_secs(9);
 /// Looks, on a machine that runs a tenth as fast as it might.
 const SLACK: Duration = Duration::from_secs(2);
 
@@ -109,11 +112,15 @@ impl Counted {
     /// Waits until as many have come as the bridge says that it has carried of all that were sent, or nothing has for
     /// long.
     fn wait_for(&self, bridge: &Self, from: &str, sent: u64) -> u64 {
+        bridge.wait_until_carried(from, sent, || self.messages())
+    }
+
+    /// The same of whoever counts what comes.
+    fn wait_until_carried(&self, from: &str, sent: u64, come: impl Fn() -> u64) -> u64 {
         let (mut last, mut since) = ((0, 0), Instant::now());
         loop {
-            let (come, carried, done) = (self.messages(), bridge.count(from, "carried"), {
-                bridge.count(from, "heard") == sent && bridge.count(from, "waiting") == 0
-            });
+            let (come, carried) = (come(), self.count(from, "carried"));
+            let done = self.count(from, "heard") == sent && self.count(from, "waiting") == 0;
             if (done && come >= carried) || since.elapsed() > PATIENCE / 2 {
                 return come;
             }
@@ -311,23 +318,26 @@ mod nats {
         }
         let args = [&["--topic", "b/#", "--one-way"][..], more].concat();
         let bridge = bridge(&stage, &broker, &args);
-        let listener = (!stream).then(|| {
+        let heard = Arc::new(Mutex::new(BTreeSet::new()));
+        let own = heard.clone();
+        // It ends with the process, if not all come.
+        let _listener = (!stream).then(|| {
             std::thread::spawn(move || {
-                (0..count).map(|_| hq.hear().text.parse::<u64>().unwrap()).collect::<BTreeSet<_>>()
+                for _ in 0..count {
+                    let number: u64 = hq.hear().text.parse().unwrap();
+                    assert!(own.lock().unwrap().insert(number), "each once");
+                }
             })
         });
+        std::thread::sleep(SETTLED);
         let begun = Instant::now();
         publish(&stage, count);
         let ended = Instant::now();
-        let arrived = match listener {
-            Some(listener) => listener.join().unwrap().len() as u64,
-            None => {
-                let mut hq = broker.client();
-                let until = Instant::now() + PATIENCE;
-                while hq.stored("BURST") < count && Instant::now() < until {}
-                hq.stored("BURST")
-            }
+        let arrived = || match stream {
+            true => broker.client().stored("BURST"),
+            false => heard.lock().unwrap().len() as u64,
         };
+        let arrived = bridge.wait_until_carried("the group", count, arrived);
         let memory = bridge.memory();
         let said = bridge.finish();
         let what = format!("group to NATS {more:?}");
@@ -392,7 +402,6 @@ fn plain() -> (SocketAddrV4, UdpSocket) {
     bind(&listener, &SocketAddrV4::new(*group.ip(), group.port())).unwrap();
     let listener = UdpSocket::from(listener);
     listener.join_multicast_v4(group.ip(), &Ipv4Addr::LOCALHOST).unwrap();
-    listener.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     (group, listener)
 }
 
@@ -432,17 +441,23 @@ fn a_burst_of_the_group_comes_out_as_datagrams() {
         for more in [&[][..], &["--queue", "5"]] {
             let (stage, (group, listener)) = (Stage::new(), plain());
             let bridge = udp_bridge(&stage, group, more);
-            let reader = std::thread::spawn(move || {
-                let (mut heard, mut buffer) = (0, [0; 200]);
-                while heard < count && listener.recv(&mut buffer).is_ok() {
-                    heard += 1;
+            let heard = Arc::new(Mutex::new(BTreeSet::new()));
+            let own = heard.clone();
+            // It ends with the process, if not all come.
+            let _reader = std::thread::spawn(move || {
+                let mut buffer = [0; 200];
+                for _ in 0..count {
+                    let length = listener.recv(&mut buffer).unwrap();
+                    let text = std::str::from_utf8(&buffer[..length]).unwrap();
+                    assert!(own.lock().unwrap().insert(text.parse::<u64>().unwrap()), "each once");
                 }
-                heard
             });
+            std::thread::sleep(SETTLED);
             let begun = Instant::now();
             publish(&stage, count);
             let ended = Instant::now();
-            let arrived = reader.join().unwrap();
+            let arrived = || heard.lock().unwrap().len() as u64;
+            let arrived = bridge.wait_until_carried("the group", count, arrived);
             let memory = bridge.memory();
             let said = bridge.finish();
             let what = format!("group to UDP {more:?}");
