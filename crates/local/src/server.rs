@@ -338,7 +338,7 @@ impl Server {
         let parsed = topics::topic(&topic)?;
         let body = requests::body_of(text, hex, content)?;
         let size = body.len();
-        let published = self.groups[place].group.publish(parsed, body, options, Watch::Nothing);
+        let published = self.groups[place].group.publish(parsed, body, options, Watch::Pace);
         let key = self.taken(place, published)?;
         Ok(self.text(
             place,

@@ -184,8 +184,8 @@ impl Bridge {
         let mut threads = vec![spawn("fanfare-bridge", move || listener.run())?];
         let told = sender.clone();
         let told = move |place, published| told.send(Heard::Published(place, published)).is_ok();
-        // What is of use for a minute must not wait for who lags behind.
-        let (writer, thread) = GroupWriter::start(group.handle(), Watch::Nothing, told)?;
+        // Who lags so far behind that nothing could be repaired is waited for: a burst would be lost on it.
+        let (writer, thread) = GroupWriter::start(group.handle(), Watch::Pace, told)?;
         threads.push(thread);
         let (places, events) = sync_channel(EVENTS_MAX);
         if let Some(events) = group.take_events() {

@@ -95,10 +95,7 @@ impl GroupEngine {
         if self.waiting.is_empty() || !self.take_messages(now) {
             return;
         }
-        while let Some(publication) = self.waiting.pop_front() {
-            if publication.watch.is_paced() && !self.publishing.flow.has_room(now) {
-                return self.waiting.push_front(publication);
-            }
+        while let Some(publication) = self.next_waiting(now) {
             let result = self.publish(now, &publication);
             if let Err(GroupError::Publish(full)) = &result
                 && let PublishError::Session(EnqueueError::CacheFull { .. }) = full
@@ -109,6 +106,15 @@ impl GroupEngine {
             // Who asked may have gone away; the message has not.
             let _ = publication.reply.try_send(result);
         }
+    }
+
+    /// The first that may go. Where members are to catch up first, what is more urgent than usual, and what is not
+    /// to wait for them, goes before the others.
+    fn next_waiting(&mut self, now: Time) -> Option<Publication> {
+        let has_room = self.publishing.flow.has_room(now);
+        let may_go = |one: &Publication| has_room || !one.waits_for_members();
+        let at = self.waiting.iter().position(may_go)?;
+        self.waiting.remove(at)
     }
 
     fn publish(&mut self, now: Time, publication: &Publication) -> Result<ObjectKey, GroupError> {

@@ -15,8 +15,8 @@ pub enum Watch {
     /// It is not: what is said of it is [`crate::group::GroupEvent::Sent`].
     #[default]
     Nothing,
-    /// Nor is it told of; but it waits while members that say what they hold are further behind than can be
-    /// repaired: what goes on publishing meanwhile would be lost on them.
+    /// Nor is it told of; but it waits while members that say what they hold are so far behind that it would be
+    /// lost on them. One of a higher priority than usual does not.
     Pace,
     /// Until it has been sent once.
     Sending,
