@@ -1,8 +1,7 @@
 //! Bursts through every bridge and gateway, each way: all of a burst arrives, or what was dropped and what arrived are
 //! what was sent, and somebody was told within a second. Memory stays bounded.
 //!
-//! Bursts have 1,000 messages. `FANFARE_BURSTS` gives other numbers, as `10000,1000000`. With 10,000, on a machine that
-//! is busy with others' tests, a member has heard 9,715 of what it holds: that is not mended yet.
+//! Bursts have 1,000 messages. `FANFARE_BURSTS` gives other numbers, as `10000,1000000`.
 
 use std::{
     collections::BTreeSet,
