@@ -89,6 +89,9 @@ static int partner(char **words) {
     NormSetCacheDirectory(instance, folder);
     NormSetDefaultSyncPolicy(session, NORM_SYNC_STREAM);
     NormStartReceiver(session, 1 << 20);
+    // Whoever has begun this waits for it.
+    puts("ready");
+    fflush(stdout);
     bool sends = false;
     NormObjectHandle last = NORM_OBJECT_INVALID, stream = NORM_OBJECT_INVALID;
     // What is sent has to stay where it is.

@@ -18,20 +18,18 @@ use crate::zeromq::{self, Library, Skipped};
 const SOURCE: &str = include_str!("../peer/norm_calls.cpp");
 /// A run has up to twenty steps of up to four seconds; most end within two seconds.
 const LIMIT: Duration = Duration::from_secs(120);
-/// The partner has its sockets.
-const SETTLE: Duration = Duration::from_millis(200);
 /// Ports of runs that go on at the same time: of sessions, and of what partners are told by.
 const PORTS: u16 = 20_000;
 const CONTROL: u16 = 30_000;
 /// A seed whose runs differ is tried so many times: a busy machine delays events beyond what is waited for.
 const TRIES: u32 = 3;
 
-/// Which seeds are run, and how many at a time.
+/// Seeds to run, and number of them at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct CallsPlan {
     /// The first seed.
     pub first: u64,
-    /// How many.
+    /// Number of seeds.
     pub seeds: u64,
     /// At a time.
     pub jobs: u16,
@@ -39,6 +37,15 @@ pub struct CallsPlan {
 
 /// Seeds whose outputs differ, with the lines.
 pub type Differences = Vec<(u64, String)>;
+
+/// The two hosts of a run.
+#[derive(Clone, Copy)]
+struct CallHosts<'a> {
+    /// The calls are made here.
+    host: &'a Host,
+    /// The partner is here, always on NRL's library.
+    partner: &'a Host,
+}
 
 struct CallPrograms {
     scratch: Scratch,
@@ -65,6 +72,7 @@ pub fn run(plan: CallsPlan) -> Result<Result<Differences, Skipped>, ToolError> {
     let [host, partner] = lab.hosts() else {
         return Ok(Err(Skipped("the laboratory has no hosts".into())));
     };
+    let hosts = CallHosts { host, partner };
     let next = AtomicU64::new(plan.first);
     let found = Mutex::new(Vec::new());
     let failed = Mutex::new(None);
@@ -77,7 +85,7 @@ pub fn run(plan: CallsPlan) -> Result<Result<Differences, Skipped>, ToolError> {
                     if seed >= plan.first + plan.seeds || tool::interrupted() {
                         return;
                     }
-                    match programs.compare((host, partner), job, seed) {
+                    match programs.compare(hosts, job, seed) {
                         Ok(None) => {}
                         Ok(Some(lines)) => lock(found).push((seed, lines)),
                         Err(error) => *lock(failed) = Some(error),
@@ -99,10 +107,10 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl CallPrograms {
-    /// What differs, where it does so each time.
+    /// Compares both; gives what differs, where it does so each time.
     fn compare(
         &self,
-        hosts: (&Host, &Host),
+        hosts: CallHosts<'_>,
         job: u16,
         seed: u64,
     ) -> Result<Option<String>, ToolError> {
@@ -120,7 +128,7 @@ impl CallPrograms {
 
     fn calls(
         &self,
-        (host, partner): (&Host, &Host),
+        hosts: CallHosts<'_>,
         job: u16,
         seed: u64,
         library: Library,
@@ -133,12 +141,12 @@ impl CallPrograms {
         let [theirs, own] = folders.each_ref().map(|folder| folder.display().to_string());
         let group = format!("239.255.43.{}", job % 250 + 1);
         let (port, control) = ((PORTS + job).to_string(), (CONTROL + job).to_string());
-        let mut command = partner.command(&self.program);
+        let mut command = hosts.partner.command(&self.program);
         command.args(["partner", &group, &port, &control, &theirs]);
-        let mut second = started(command, Stdio::null())?;
-        std::thread::sleep(SETTLE);
-        let mut command = host.command(&self.program);
-        command.args(["calls", &group, &port, &partner.address(), &control, &own]);
+        let mut second = started(command, Stdio::piped())?;
+        wait_until_ready(&mut second)?;
+        let mut command = hosts.host.command(&self.program);
+        command.args(["calls", &group, &port, &hosts.partner.address(), &control, &own]);
         command.arg(seed.to_string());
         if library == Library::Ours {
             command.env("LD_LIBRARY_PATH", &self.ours);
@@ -165,7 +173,15 @@ fn started(mut command: Command, output: Stdio) -> Result<Child, ToolError> {
     command.spawn().map_err(tool::at("norm_calls"))
 }
 
-/// What it says until it ends, and how it does so.
+/// Waits until the partner has its sockets: it says so in a line.
+fn wait_until_ready(partner: &mut Child) -> Result<(), ToolError> {
+    let Some(output) = &mut partner.stdout else { return Ok(()) };
+    let mut byte = [0];
+    while output.read(&mut byte).map_err(tool::at("the partner"))? == 1 && byte != *b"\n" {}
+    Ok(())
+}
+
+/// Reads what it says until it ends, and adds how it ended.
 fn ended(child: &mut Child) -> Result<String, ToolError> {
     let mut output = child.stdout.take();
     let reader = std::thread::spawn(move || {
@@ -196,7 +212,8 @@ fn difference(nrl: &str, ours: &str) -> Option<String> {
     if nrl == ours {
         return None;
     }
-    let (nrl, ours): (Vec<&str>, Vec<&str>) = (nrl.lines().collect(), ours.lines().collect());
+    let nrl: Vec<&str> = nrl.lines().collect();
+    let ours: Vec<&str> = ours.lines().collect();
     let same = nrl.iter().zip(&ours).take_while(|(one, other)| one == other).count();
     let mut text = String::new();
     for line in nrl.iter().take(same).skip(same.saturating_sub(3)) {
@@ -231,7 +248,7 @@ pub fn page(head: &Head, plan: CallsPlan, found: &Differences) -> String {
     page
 }
 
-/// Where the page goes.
+/// Path of the page.
 pub fn place() -> PathBuf {
     PathBuf::from("results/norm/calls.md")
 }

@@ -62,7 +62,7 @@ enum Verb {
         /// The first seed.
         #[arg(long, default_value_t = 1)]
         first: u64,
-        /// How many seeds.
+        /// Number of seeds.
         #[arg(long, default_value_t = 60)]
         seeds: u64,
         /// Seeds at a time.

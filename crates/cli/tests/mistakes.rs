@@ -21,7 +21,7 @@ const NOBODY: &str = "65534";
 struct Mistake {
     line: &'static str,
     code: i32,
-    /// What is said: the thing as the user typed it, why, and what to do.
+    /// Parts of what is said: the thing as the user typed it, why, and what to do.
     says: &'static [&'static str],
 }
 
@@ -104,7 +104,7 @@ fn run(mut command: Command, stage: &Stage) -> Output {
         .unwrap()
 }
 
-/// What is wrong with an answer, if anything is.
+/// Fault of an answer, if it has one.
 fn fault(output: &Output, code: i32, says: &[&str]) -> Option<String> {
     let told = String::from_utf8_lossy(&output.stderr);
     let said = || format!("{:?}\n{told}", output.status.code());

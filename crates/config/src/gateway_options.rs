@@ -17,7 +17,7 @@ pub const QUEUE: &str = "100000";
 /// Most of their bytes.
 pub const QUEUE_BYTES: &str = "64MiB";
 
-/// How much may wait, understood; there is room for one message at least.
+/// Bounds of what may wait, understood; there is room for one message at least.
 pub fn queue(messages: &str, bytes: &str) -> Result<QueueLimit, Failure> {
     let count = messages.parse().ok().filter(|count| *count > 0);
     let Some(messages) = count else {

@@ -14,7 +14,7 @@ pub struct GroupConfig {
     /// take no more than four fifths of what arrived of late or publishers say they may send, whatever this is, and
     /// what others send of them counts. Where nothing is known of that, 250 kbit/s. Default 10 Gbit/s.
     pub repair_rate: Bitrate,
-    /// Whether it takes what the medium carries into account: repairs take a part of that, and at its start a
+    /// True if it takes what the medium carries into account: repairs take a part of that, and at its start a
     /// publisher waits for the farthest member. False: repairs may take all of `repair_rate`. Default true.
     pub follows_medium: bool,
     /// Others' objects kept for repair, bytes of content. Default 64 MiB.

@@ -332,7 +332,7 @@ impl Line {
 }
 
 impl CrossingWay {
-    /// What did not cross and will not, for whatever reason but time.
+    /// Messages that did not cross and will not, for whatever reason but time.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.dropped + self.refused

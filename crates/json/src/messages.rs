@@ -92,7 +92,7 @@ pub struct Drops {
     pub datagrams: BTreeMap<String, u64>,
 }
 
-/// What has become of what a bridge heard on one side, for the other. `heard` is the sum of the others.
+/// Counters of what a bridge heard on one side, for the other. `heard` is the sum of the others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CrossingWay {
@@ -107,7 +107,7 @@ pub struct CrossingWay {
     pub waiting: u64,
 }
 
-/// How far a bridge is.
+/// Counters of a bridge while it runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CrossingLine {

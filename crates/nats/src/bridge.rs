@@ -24,8 +24,8 @@ use crate::{
     connection::{Connection, Orders, StreamOptions},
     crossing::{Crossing, Mark, Often, To},
     error::NatsError,
-    event::{BridgeEvent, Crossed, Refusal},
-    letter::{Letter, Passenger, Receipt, Told},
+    event::{BridgeEvent, NatsCounts, Refusal},
+    letter::{Letter, LetterToken, Receipt, Told},
     login::Login,
     mark::{self, Brought, System},
     outbox::{Outbox, Parcel},
@@ -35,7 +35,7 @@ use crate::{
 
 /// Events of the member that wait to be looked at. Messages among them hold their places in the member's gate.
 const EVENTS_MAX: usize = 1024;
-/// How often the member is asked what it could not give.
+/// Time between two questions to the member about what it could not give.
 const ASK: Duration = Duration::from_millis(500);
 
 /// What a bridge is told.
@@ -81,7 +81,7 @@ struct Incoming {
     tag: u64,
     /// Of no use after.
     expires: Time,
-    passenger: Passenger,
+    passenger: LetterToken,
 }
 
 /// A bridge, running.
@@ -98,7 +98,7 @@ pub struct Bridge {
     crossing: Crossing<Item>,
     heard: Receiver<Told>,
     events: Receiver<()>,
-    writer: GroupWriter<Passenger>,
+    writer: GroupWriter<LetterToken>,
     room_to_group: QueueRoom,
     room_to_nats: QueueRoom,
     /// Messages for which there is no room: as long as they are here, the member keeps what follows.
@@ -183,16 +183,16 @@ impl Bridge {
         Ok(())
     }
 
-    /// What has crossed, without what the member could not give.
+    /// Counters of what has crossed, without what the member could not give.
     #[must_use]
-    pub fn crossed(&self) -> Crossed {
+    pub fn crossed(&self) -> NatsCounts {
         let counters = &self.shared.counters;
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         // All that is there of it goes from one to the next.
         let outbox = self.shared.outbox();
         let (sent, refused) = (count(&counters.sent), count(&counters.refused));
         let waiting = self.to_nats.carried - sent - refused - outbox.dropped - outbox.expired;
-        Crossed {
+        NatsCounts {
             to_group: WayCounts {
                 heard: count(&counters.heard),
                 duplicates: self.crossing.duplicates(To::Group),
@@ -215,7 +215,7 @@ impl Bridge {
         }
     }
 
-    /// What the member could not give, as of half a second ago.
+    /// Messages that the member could not give, as of half a second ago.
     #[must_use]
     pub fn losses(&self) -> Losses {
         self.losses
@@ -223,7 +223,7 @@ impl Bridge {
 
     /// Ends; what was given to NATS until now still goes out, if that takes it. Gives what has crossed.
     #[must_use]
-    pub fn close(mut self) -> Crossed {
+    pub fn close(mut self) -> NatsCounts {
         self.connection = None;
         self.crossed()
     }
@@ -311,7 +311,7 @@ impl Bridge {
         })
     }
 
-    /// Whether what comes of the group has to wait where it is.
+    /// True if what comes of the group has to wait where it is.
     fn is_full(&self) -> bool {
         self.room_to_nats.is_full() || self.shared.is_full()
     }
@@ -400,7 +400,7 @@ impl Bridge {
             (Some(_), Some(id)) => (Mark::Id(id), Often::Once),
             _ => (Mark::Content(content), Often::Always),
         };
-        let (expires, passenger) = (now + expiry, Passenger { receipt, place });
+        let (expires, passenger) = (now + expiry, LetterToken { receipt, place });
         let incoming = Incoming { topic, body, tag, expires, passenger };
         self.cross(now, To::Group, mark, often, Item::In(incoming));
         None

@@ -368,7 +368,7 @@ impl Courier {
     }
 }
 
-/// Whether a message that came by the pattern of this number is for the group: of patterns that overlap the first
+/// True if a message that came by the pattern of this number is for the group: of patterns that overlap the first
 /// one counts, and what NATS says to itself does not cross.
 pub(crate) fn is_for_group(patterns: &[Pattern], number: usize, subject: &str) -> bool {
     let is_reserved = subject.starts_with('$') || subject.starts_with("_INBOX.");

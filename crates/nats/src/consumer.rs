@@ -40,7 +40,7 @@ pub(crate) struct Intake {
     pub(crate) context: jetstream::Context,
     pub(crate) stream: StreamOptions,
     pub(crate) patterns: Vec<Pattern>,
-    /// Which of them is fetched.
+    /// The one of them that is fetched.
     pub(crate) number: usize,
     pub(crate) room: QueueRoom,
     pub(crate) shared: Arc<Shared>,

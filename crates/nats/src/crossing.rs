@@ -46,7 +46,7 @@ struct Waiting<T> {
     item: T,
 }
 
-/// What waits to go to one side, in its order.
+/// Contents that wait to go to one side, in their order.
 #[derive(Debug)]
 struct WaitingSide<T> {
     items: BTreeMap<u64, Waiting<T>>,
@@ -195,7 +195,7 @@ impl<T> Crossing<T> {
         }
     }
 
-    /// What crosses to a side now.
+    /// Takes what crosses to a side now.
     pub(crate) fn poll(&mut self, now: Time, to: To) -> Option<T> {
         // All wait equally long, so the first is due first.
         let (order, first) = self.side(to).items.first_key_value()?;
@@ -206,7 +206,7 @@ impl<T> Crossing<T> {
         self.side_mut(to).take(order)
     }
 
-    /// When something may go to a side.
+    /// Time at which something may go to a side.
     pub(crate) fn next_timeout(&self, to: To) -> Option<Time> {
         self.side(to).items.values().next().map(|first| first.due)
     }

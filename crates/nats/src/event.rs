@@ -1,4 +1,4 @@
-//! What a bridge tells: what has crossed, and what has not and why.
+//! News of a bridge: counters of what has crossed, and reasons of what has not.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use fanfare_node::{
 
 use crate::error::NatsError;
 
-/// What has become of what was heard.
+/// Counters of both ways.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Crossed {
+pub struct NatsCounts {
     /// Messages of NATS, on their way to the group.
     pub to_group: WayCounts,
     /// Messages of the group, on their way to NATS.
@@ -24,7 +24,7 @@ pub struct Crossed {
     pub reconnects: u64,
 }
 
-impl Crossed {
+impl NatsCounts {
     /// With what the member could not give the bridge.
     #[must_use]
     pub fn with_losses(self, losses: Losses) -> Self {

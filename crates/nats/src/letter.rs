@@ -40,9 +40,9 @@ impl fmt::Debug for Receipt {
     }
 }
 
-/// What goes along with a message into the group.
+/// Receipt and place of a message on its way into the group.
 #[derive(Debug)]
-pub(crate) struct Passenger {
+pub(crate) struct LetterToken {
     pub(crate) receipt: Option<Receipt>,
     #[expect(dead_code, reason = "what counts is when it is dropped")]
     pub(crate) place: QueuePlace,
@@ -55,8 +55,8 @@ pub(crate) enum Told {
     /// The member has ended.
     GroupEnded,
     Letter(Letter),
-    /// What was a letter was published, or was not.
-    Published(Passenger, Result<(), GroupError>),
+    /// A letter was published, or was not.
+    Published(LetterToken, Result<(), GroupError>),
     /// There is room for what waits for NATS, again.
     Room,
     /// Whether a server is there.

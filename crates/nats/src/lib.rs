@@ -25,6 +25,6 @@ mod subject;
 pub use bridge::{Bridge, BridgeOptions};
 pub use connection::StreamOptions;
 pub use error::NatsError;
-pub use event::{BridgeEvent, Crossed, Refusal};
+pub use event::{BridgeEvent, NatsCounts, Refusal};
 pub use login::{Identity, Login, Secret, Servers, Tls};
 pub use subject::{Pattern, SubjectError, Subjects};

@@ -51,7 +51,7 @@ impl Outbox {
         self.queue.len()
     }
 
-    /// Whether one more would have others give way, or may.
+    /// True if one more would have others give way, or may.
     pub(crate) fn is_full(&self) -> bool {
         self.queue.len() >= self.messages_max || self.bytes >= self.bytes_max
     }

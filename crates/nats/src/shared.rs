@@ -67,7 +67,7 @@ impl Shared {
         self.more.notify_one();
     }
 
-    /// Whether what is for NATS has to wait where it is: more than may wait here would, of a server that is there
+    /// True if what is for NATS has to wait where it is: more than may wait here would, of a server that is there
     /// and takes it. Where none is there, the oldest gives way to the newest.
     pub(crate) fn is_full(&self) -> bool {
         let full = self.there.load(Ordering::SeqCst) && self.outbox().is_full();

@@ -393,7 +393,7 @@ impl<E: Engine> Driver<E> {
     }
 }
 
-/// What the system says when it lets nothing out, in words: on Linux a packet filter refuses so.
+/// Words for an error of a system that lets nothing out: on Linux a packet filter refuses so.
 fn explained(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {

@@ -76,7 +76,7 @@ impl Ear {
 /// From which group into which.
 type Way = (GroupIndex, GroupIndex);
 
-/// What the machine has let go, and the group has not taken.
+/// Messages that the machine has let go, and the group has not taken.
 #[derive(Debug, Clone, Copy, Default)]
 struct Outcome {
     on_their_way: u64,
@@ -94,7 +94,7 @@ pub struct Gateway {
     ears: Vec<Ear>,
     /// The members are its own, and end with it.
     owns: bool,
-    /// What has become of messages on their way into a group.
+    /// Fates of messages on their way into a group.
     outcomes: BTreeMap<Way, Outcome>,
     threads: Vec<JoinHandle<()>>,
 }

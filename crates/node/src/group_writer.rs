@@ -38,7 +38,7 @@ pub struct GroupWriter<T> {
 }
 
 impl<T: Send + 'static> GroupWriter<T> {
-    /// Begins; `watch`: whether it goes no faster than members follow. What has come of each message is told from
+    /// Begins; `watch` says if it waits for members. The fate of each message is told from
     /// the thread, until `told` gives false.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl<T: Send + 'static> GroupWriter<T> {
         Ok((Self { parcels: Some(parcels), on_their_way }, thread))
     }
 
-    /// Whether one more may be put in.
+    /// True if one more may be put in.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.parcels.is_some() && self.on_their_way.load(Ordering::Acquire) < AHEAD

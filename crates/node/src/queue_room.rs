@@ -1,4 +1,4 @@
-//! How much may wait on its way through a bridge: a bound on messages and on bytes, with a count of what
+//! Room for what waits on its way through a bridge: a bound on messages and on bytes, with a count of what
 //! found no room.
 
 use std::sync::{
@@ -6,7 +6,7 @@ use std::sync::{
     atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst},
 };
 
-/// What a message takes beside its content, about: its names, marks and places in tables, bytes.
+/// Room that a message takes beside its content, about: its names, marks and places in tables, bytes.
 const OVERHEAD: u64 = 256;
 
 /// Most that may wait.
@@ -77,7 +77,7 @@ impl QueueRoom {
         place
     }
 
-    /// Whether not even a short message fits.
+    /// True if not even a short message fits.
     #[must_use]
     pub fn is_full(&self) -> bool {
         let Self(room) = self;

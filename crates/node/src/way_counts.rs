@@ -1,4 +1,4 @@
-//! What has become of all that a bridge heard on its one side, for the other.
+//! Counters of all that a bridge heard on its one side, for the other.
 
 use crate::group::Losses;
 

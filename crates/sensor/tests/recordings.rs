@@ -176,7 +176,7 @@ fn named(rows: &BTreeMap<u32, RecordedRow>) -> BTreeMap<String, (u32, &RecordedR
     named
 }
 
-/// What one of the two columns says, of those that say something.
+/// Value of one of the two columns, of those that say something.
 fn speeds(row: &RecordedRow) -> BTreeSet<Option<u64>> {
     let (speed, high) = (number(row, (false, 5)), number(row, (true, 15)));
     let mut said: BTreeSet<Option<u64>> = BTreeSet::new();

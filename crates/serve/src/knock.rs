@@ -27,12 +27,12 @@ struct KnockedSender {
 
 /// Knocks at senders.
 #[derive(Debug)]
-pub(crate) struct Knocker {
+pub(crate) struct SenderKnocks {
     session: SessionName,
     senders: Vec<KnockedSender>,
 }
 
-impl Knocker {
+impl SenderKnocks {
     /// Knocks in this session at these addresses; `nonce`: chance, for each.
     pub(crate) fn new(
         session: SessionName,
@@ -83,7 +83,7 @@ impl Knocker {
         None
     }
 
-    /// When [`Self::poll`] has something.
+    /// Time at which [`Self::poll`] has something.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         self.senders.iter().map(|one| one.next).min()
     }
@@ -94,12 +94,12 @@ mod tests {
     use super::*;
     use fanfare_units::time::at;
 
-    fn knocker() -> Knocker {
+    fn knocker() -> SenderKnocks {
         let group = SocketAddr::from(([239, 255, 42, 1], 6003));
-        Knocker::new(group.into(), &[SocketAddr::from(([10, 0, 0, 1], 6003))], || 5)
+        SenderKnocks::new(group.into(), &[SocketAddr::from(([10, 0, 0, 1], 6003))], || 5)
     }
 
-    fn knocks(knocker: &mut Knocker, times: std::ops::Range<u64>, heard: bool) -> Vec<u64> {
+    fn knocks(knocker: &mut SenderKnocks, times: std::ops::Range<u64>, heard: bool) -> Vec<u64> {
         times.step_by(10).filter(|time| knocker.poll(at(*time), |_| heard).is_some()).collect()
     }
 

@@ -18,7 +18,7 @@ use crate::{
     door::SocketDoor,
     ear::{AdmittedPath, Called, JoinedSession, SenderIdentity},
     greeter::{CallGreeter, MemberReply},
-    knock::Knocker,
+    knock::SenderKnocks,
     message::{Message, NO_HOST, SessionName},
     order::{Arrival, Held},
     passing::Passing,
@@ -87,7 +87,7 @@ pub struct Member<M> {
     rng: Rng,
     circles: Vec<Circle<M>>,
     greeter: CallGreeter,
-    knocker: Option<Knocker>,
+    knocker: Option<SenderKnocks>,
     session: SessionName,
     passing: Passing,
     out: VecDeque<(SocketAddr, Vec<u8>)>,
@@ -126,7 +126,7 @@ impl<M: Copy> Member<M> {
     pub fn knocking_at(mut self, senders: &[SocketAddr]) -> Self {
         if !senders.is_empty() && !self.settings.silent {
             let (session, rng) = (self.session, &mut self.rng);
-            self.knocker = Some(Knocker::new(session, senders, || rng.next_u64()));
+            self.knocker = Some(SenderKnocks::new(session, senders, || rng.next_u64()));
         }
         self
     }
@@ -340,7 +340,7 @@ impl<M: Copy> Member<M> {
     #[must_use]
     pub fn next_timeout(&self) -> Option<Time> {
         let circles = self.circles.iter().filter_map(Circle::next_timeout);
-        let knock = self.knocker.as_ref().and_then(Knocker::next_timeout);
+        let knock = self.knocker.as_ref().and_then(SenderKnocks::next_timeout);
         circles.chain(self.passing.next_timeout()).chain(knock).min()
     }
 }

@@ -218,7 +218,7 @@ impl Both {
         format!("\"$0\" \"$@\"{}", log.unwrap_or_default())
     }
 
-    /// What the shell does where there is no pipe.
+    /// The shell's part where there is no pipe.
     fn logged(&self) -> Option<String> {
         self.log.as_ref().map(|_| format!("exec {}", self.own()))
     }

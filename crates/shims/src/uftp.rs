@@ -66,7 +66,7 @@ fn hexadecimal(option: &str, text: &str) -> Result<u64, Failure> {
     }
 }
 
-/// What is sent, and how it is called at the receivers.
+/// Content that is sent, and its name at the receivers.
 #[derive(Default)]
 struct SentFiles {
     paths: Vec<OsString>,
@@ -230,7 +230,7 @@ pub(super) fn sender(words: &[OsString]) -> Result<Shim, Failure> {
     Ok(Shim { words, around, chain: None })
 }
 
-/// What the shell does around `uftpd`.
+/// The shell's part around `uftpd`.
 #[derive(Default)]
 struct DaemonShell {
     stays: bool,

@@ -117,7 +117,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether everything to this peer leaves from the machine's port at the group, where its questions come
+    /// True if everything to this peer leaves from the machine's port at the group, where its questions come
     /// to, instead of this endpoint's own. Firewalls and routers that translate addresses let in what leaves
     /// from the port that was asked. At most 256 peers; the oldest gives way. Costs one system call for each
     /// datagram, and has no ECN mark. Without effect where no such socket is open

@@ -105,7 +105,7 @@ fn places_before<P>(all: &[ListedPlace<'_, P>], rendition: Option<usize>) -> Vec
     same.map(|one| one.place).collect()
 }
 
-/// What a list has said so far.
+/// Memory of what a list has said so far.
 struct EntryWriter {
     /// Life and rendition that were shown last, also where that is no longer listed.
     shown: Option<(u64, Option<usize>)>,
@@ -237,7 +237,7 @@ mod tests {
         assert!(text.contains("MEDIA-SEQUENCE:20\n") && text.contains("/49.m4s"), "{text}");
     }
 
-    /// What a list says of each segment: its number, the life and number of its file, a gap, and changes before it.
+    /// Entry of a list for each segment: its number, the life and number of its file, a gap, and changes before it.
     fn rows(text: &str) -> Vec<(u64, String, bool, u64)> {
         let value =
             |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.parse().ok());
@@ -266,7 +266,7 @@ mod tests {
         }
     }
 
-    /// What lists have said of each number: its file, a gap, and changes before it.
+    /// Memory of what lists have said of each number: its file, a gap, and changes before it.
     #[derive(Default)]
     struct ToldEntries(std::collections::BTreeMap<u64, (String, bool, u64)>);
 

@@ -1,4 +1,4 @@
-//! What bridges and gateways have carried, for Prometheus and as JSON. There is no page for people.
+//! Counters of bridges and gateways, for Prometheus and as JSON. There is no page for people.
 
 use std::{
     net::SocketAddr,
@@ -35,7 +35,7 @@ impl CrossingPage {
         *self.shown.lock() = document(ways);
     }
 
-    /// Where the metrics are.
+    /// Address of the metrics.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/metrics", self.server.address())
@@ -71,19 +71,11 @@ impl Pages for Shown {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        io::{Read, Write},
-        net::TcpStream,
-    };
-
     use super::*;
+    use crate::http::testing;
 
     fn ask(page: &CrossingPage, path: &str) -> String {
-        let mut connection = TcpStream::connect(page.server.address()).unwrap();
-        write!(connection, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
-        let mut text = String::new();
-        connection.read_to_string(&mut text).unwrap();
-        text
+        testing::ask(page.server.address(), path)
     }
 
     #[test]

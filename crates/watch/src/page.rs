@@ -120,13 +120,10 @@ mod tests {
     };
 
     use super::*;
+    use crate::http::testing;
 
     fn ask(page: &TransferPage, path: &str) -> String {
-        let mut connection = TcpStream::connect(page.server.address()).unwrap();
-        write!(connection, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
-        let mut text = String::new();
-        connection.read_to_string(&mut text).unwrap();
-        text
+        testing::ask(page.server.address(), path)
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a bridge has carried, for Prometheus.
+//! Counters of a bridge, for Prometheus.
 
 use clap::Args;
 use fanfare_command::{Failure, Output};
@@ -29,7 +29,7 @@ pub(super) struct MetricsArgs {
     metrics: Option<String>,
 }
 
-/// Where they are shown, if anywhere.
+/// Page with the counters, if there is one.
 pub(crate) struct CrossingMetrics(Option<CrossingPage>);
 
 impl MetricsArgs {

@@ -6,7 +6,7 @@ use clap::Args;
 use fanfare_json::{Broker, CrossingWay, Line, ResultLine};
 use fanfare_local::topics;
 use fanfare_nats::{
-    Bridge, BridgeEvent, BridgeOptions, Crossed, NatsError, Pattern, Refusal, StreamOptions,
+    Bridge, BridgeEvent, BridgeOptions, NatsCounts, NatsError, Pattern, Refusal, StreamOptions,
     SubjectError, Subjects,
 };
 use fanfare_node::{group::GroupEvent, messaging::Filter};
@@ -279,20 +279,20 @@ pub(super) fn bridge(args: &NatsArgs, output: &Output) -> Result<Exit, Failure> 
     Ok(exit)
 }
 
-fn ways(crossed: Crossed) -> [CrossingWay; 2] {
+fn ways(crossed: NatsCounts) -> [CrossingWay; 2] {
     let (group, nats) = ("the group", "NATS");
     [CrossingWay::of(group, nats, crossed.to_nats), CrossingWay::of(nats, group, crossed.to_group)]
 }
 
-fn conclude(crossed: Crossed, exit: Exit, output: &Output) {
+fn conclude(crossed: NatsCounts, exit: Exit, output: &Output) {
     ways(crossed).iter().for_each(|way| output.text(&queue::shown(way)));
     if output.is_json() {
         output.event(&result_line(exit as u8, crossed));
     }
 }
 
-fn result_line(exit: u8, crossed: Crossed) -> Line {
-    let Crossed { to_group, to_nats, acknowledged, retried, reconnects } = crossed;
+fn result_line(exit: u8, crossed: NatsCounts) -> Line {
+    let NatsCounts { to_group, to_nats, acknowledged, retried, reconnects } = crossed;
     let ways = ways(crossed);
     Line::Result(Box::new(ResultLine::Nats {
         ok: exit == 0,

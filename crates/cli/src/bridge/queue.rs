@@ -1,31 +1,25 @@
-//! How much may wait in a bridge, and what is said of what does not fit.
-
-use std::time::{Duration, Instant};
+//! Bounds of what may wait in a bridge, and the words for what does not fit.
 
 use clap::Args;
 use fanfare_command::{Failure, Output};
 use fanfare_config::gateway_options;
 use fanfare_json::{CrossingLine, CrossingWay, Line};
-use fanfare_node::{QueueLimit, proto::Time};
+use fanfare_node::QueueLimit;
 
 use super::metrics::CrossingMetrics;
-use crate::group::drop_notice::DropNotice;
-
-/// How often the counters are looked at: who drops is told of it within a second.
-const LOOK: Duration = Duration::from_millis(200);
-/// How often `--json` has them while they change.
-const TELL: Duration = Duration::from_secs(1);
+use crate::group::{counter_pace::CounterPace, drop_notice::DropNotice};
 
 /// Options of the queue.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Queue")]
 pub(super) struct QueueArgs {
-    /// How many messages may wait, each way
+    /// Number of messages that may wait, each way
     ///
-    /// What does not fit stays where it is, if it can. Else it is dropped, counted and told.
+    /// A message that does not fit stays at its source, if the source can keep it. Otherwise it is dropped and counted,
+    /// and a warning says so.
     #[arg(long, default_value = gateway_options::QUEUE, value_name = "N", hide_short_help = true)]
     queue: String,
-    /// How many bytes may wait, each way
+    /// Number of bytes that may wait, each way
     #[arg(
         long,
         default_value = gateway_options::QUEUE_BYTES,
@@ -44,9 +38,7 @@ impl QueueArgs {
 
 /// Tells what a bridge drops, and how far it is.
 pub(super) struct CrossingReporter {
-    begun: Instant,
-    looked: Option<Instant>,
-    told: Option<Instant>,
+    pace: CounterPace,
     notices: [DropNotice; 2],
     last: Vec<CrossingWay>,
     metrics: CrossingMetrics,
@@ -55,25 +47,20 @@ pub(super) struct CrossingReporter {
 impl CrossingReporter {
     pub(super) fn new(metrics: CrossingMetrics) -> Self {
         let (notices, last) = ([DropNotice::default(); 2], Vec::new());
-        Self { begun: Instant::now(), looked: None, told: None, notices, last, metrics }
+        Self { pace: CounterPace::new(), notices, last, metrics }
     }
 
     /// Looks at the counters, if they were not looked at just now.
     pub(super) fn look(&mut self, ways: impl FnOnce() -> [CrossingWay; 2], output: &Output) {
-        if self.looked.is_some_and(|at| at.elapsed() < LOOK) {
-            return;
-        }
-        self.looked = Some(Instant::now());
+        let Some(now) = self.pace.look() else { return };
         let ways = ways();
         self.metrics.show(&ways);
-        let now = Time::ZERO + self.begun.elapsed();
         for (notice, way) in self.notices.iter_mut().zip(&ways) {
             if let Some(new) = notice.on_count(now, way.dropped) {
                 output.warn("messages.dropped", dropped(new, way));
             }
         }
-        if ways != *self.last && self.told.is_none_or(|at| at.elapsed() >= TELL) {
-            self.told = Some(Instant::now());
+        if ways != *self.last && self.pace.tells() {
             self.last = ways.to_vec();
             if output.is_json() {
                 output.event(&Line::Crossing(CrossingLine { ways: ways.into() }));
@@ -90,7 +77,7 @@ fn dropped(new: u64, way: &CrossingWay) -> String {
     )
 }
 
-/// What has crossed one way, for people.
+/// Counters of one way, for people.
 pub(super) fn shown(way: &CrossingWay) -> String {
     let CrossingWay { from, to, heard, carried, duplicates, expired, .. } = way;
     let CrossingWay { dropped, refused, waiting, .. } = way;

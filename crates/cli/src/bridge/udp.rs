@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use fanfare_json::{CrossingWay, Line};
 use fanfare_local::topics;
 use fanfare_node::{
-    bridge::{Bridge, BridgeEvent, BridgeOptions, Crossed},
+    bridge::{Bridge, BridgeCounts, BridgeEvent, BridgeOptions},
     group::GroupEvent,
 };
 
@@ -189,8 +189,8 @@ pub(super) fn bridge(args: &UdpArgs, output: &Output) -> Result<Exit, Failure> {
     conclude(ways(crossed.with_losses(losses)), output)
 }
 
-fn ways(crossed: Crossed) -> [CrossingWay; 2] {
-    let Crossed { to_group, to_plain } = crossed;
+fn ways(crossed: BridgeCounts) -> [CrossingWay; 2] {
+    let BridgeCounts { to_group, to_plain } = crossed;
     let (group, plain) = ("the group", "the plain side");
     [CrossingWay::of(group, plain, to_plain), CrossingWay::of(plain, group, to_group)]
 }

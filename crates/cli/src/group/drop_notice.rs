@@ -1,11 +1,11 @@
-//! When to say that messages are being dropped: at the first one, and then now and then.
+//! Time to say that messages are being dropped: at the first one, and then now and then.
 
 use fanfare_node::proto::{Duration, Time};
 
 /// A second notice comes no sooner: a bridge that drops thousands a second says how many, and no line for each.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// What was said of a count that only grows.
+/// Memory of what was said of a count that only grows.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DropNotice {
     told: u64,

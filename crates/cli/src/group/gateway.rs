@@ -1,29 +1,19 @@
 //! What is said of gateways, those of `bridge group` and those of `node`.
 
-use std::time::{Duration, Instant};
-
 use fanfare_json::{GatewayLine, Line, Way, WayLine};
 use fanfare_node::{
     gateway::{Gateway, GatewayEvent, GatewayStats},
     group::GroupEvent,
     messaging::GroupIndex,
-    proto::Time,
 };
 
-use super::drop_notice::DropNotice;
+use super::{counter_pace::CounterPace, drop_notice::DropNotice};
 use crate::bridge::metrics::CrossingMetrics;
 use fanfare_command::{Output, units};
 
-/// How often the counters are looked at: who drops is told of it within a second.
-const LOOK: Duration = Duration::from_millis(200);
-/// How often `--json` has them while they change.
-const TELL: Duration = Duration::from_secs(1);
-
 /// Tells what a gateway drops, and how far it is.
 pub(crate) struct GatewayReporter {
-    begun: Instant,
-    looked: Option<Instant>,
-    told: Option<Instant>,
+    pace: CounterPace,
     notice: DropNotice,
     /// `--json` has the counters while they change.
     tells: bool,
@@ -35,21 +25,18 @@ impl GatewayReporter {
     /// `tells`: `--json` has the counters while they change.
     pub(crate) fn new(tells: bool, metrics: CrossingMetrics) -> Self {
         let (notice, last) = (DropNotice::default(), None);
-        Self { begun: Instant::now(), looked: None, told: None, notice, tells, last, metrics }
+        Self { pace: CounterPace::new(), notice, tells, last, metrics }
     }
 
     /// Looks at the counters, if they were not looked at just now.
     pub(crate) fn look(&mut self, line: impl FnOnce() -> GatewayLine, output: &Output) {
-        if self.looked.is_some_and(|at| at.elapsed() < LOOK) {
-            return;
-        }
-        self.looked = Some(Instant::now());
+        let Some(now) = self.pace.look() else { return };
         let line = line();
         self.metrics.show(&line.ways);
         // What a group did not take is told of by itself.
         let dropped: u64 = line.ways.iter().map(|way| way.way.dropped).sum();
         let dropped = dropped.saturating_sub(line.refused);
-        let new = self.notice.on_count(Time::ZERO + self.begun.elapsed(), dropped);
+        let new = self.notice.on_count(now, dropped);
         let most = line.ways.iter().max_by_key(|way| way.way.dropped);
         if let (Some(new), Some(WayLine { from, to, way })) = (new, most) {
             let Way { dropped, heard, waiting, .. } = way;
@@ -59,9 +46,7 @@ impl GatewayReporter {
             );
             output.warn("messages.dropped", text);
         }
-        let is_new = self.last.as_ref() != Some(&line);
-        if is_new && self.told.is_none_or(|at| at.elapsed() >= TELL) {
-            self.told = Some(Instant::now());
+        if self.last.as_ref() != Some(&line) && self.pace.tells() {
             if self.tells && output.is_json() {
                 output.event(&Line::Gateway(line.clone()));
             }
@@ -70,7 +55,7 @@ impl GatewayReporter {
     }
 }
 
-/// How far a gateway is, between sides that are called so.
+/// Counters of a gateway, between sides that are called so.
 pub(crate) fn line(gateway: &Gateway, names: &[String], missed: u64) -> GatewayLine {
     let (groups, ways) = (names.to_vec(), ways(gateway, names));
     GatewayLine { groups, refused: gateway.refused(), missed, ways }

@@ -14,8 +14,8 @@ use fanfare_node::proto::congestion::Reason;
 const LIMIT_TOLD: Duration = Duration::from_secs(2);
 
 /// Words for a sending that nobody answered.
-pub(super) struct Hints<'a> {
-    /// Where answers were waited for, and how long.
+pub(super) struct ClosingHints<'a> {
+    /// Place where answers were waited for, and time.
     pub(super) waited: &'a str,
     /// The command that looks for the cause.
     pub(super) doctor: &'a str,
@@ -23,7 +23,7 @@ pub(super) struct Hints<'a> {
     pub(super) port: u16,
 }
 
-/// What somebody is told who has pressed Ctrl-C.
+/// Words for somebody who has pressed Ctrl-C.
 const INTERRUPTED: &str =
     "interrupted. Receivers keep what they have of files: the same command sends the rest";
 
@@ -33,7 +33,7 @@ pub(super) fn conclude(
     finished: Finished,
     explain: impl FnOnce(Option<Failure>) -> Option<Failure>,
     expect: &Expect,
-    hints: &Hints<'_>,
+    hints: &ClosingHints<'_>,
 ) -> Exit {
     let Some(report) = finished.sent else { return Exit::Failed };
     table(output, &report);
@@ -53,7 +53,7 @@ pub(super) fn conclude(
     exit
 }
 
-fn failure_of(report: &SendReport, expect: &Expect, hints: &Hints<'_>) -> Option<Failure> {
+fn failure_of(report: &SendReport, expect: &Expect, hints: &ClosingHints<'_>) -> Option<Failure> {
     if report.end == SendEnd::Interrupted {
         return Some(Failure::new(Exit::Interrupted, "interrupted", "interrupted"));
     }
@@ -72,7 +72,7 @@ fn failure_of(report: &SendReport, expect: &Expect, hints: &Hints<'_>) -> Option
     match report.end {
         SendEnd::Complete | SendEnd::Interrupted => None,
         SendEnd::NobodyAnswered => {
-            let Hints { waited, doctor, port } = hints;
+            let ClosingHints { waited, doctor, port } = hints;
             let (other, firewalls) = match expect {
                 Expect::Hosts(_) => (
                     "without --silent: one that answers nothing cannot be reached with --to",

@@ -18,7 +18,7 @@ use fanfare_shims::chain;
 
 use super::{
     choice,
-    conclusion::{Hints, conclude},
+    conclusion::{ClosingHints, conclude},
     plain_receivers::PlainReceivers,
     plan::SendPlan,
     progress::Progress,
@@ -135,7 +135,7 @@ pub(super) fn send(
     };
     let doctor = format!("fanfare doctor --group {group}{on_interface}");
     let explain = |failure| watched.keys.explain(failure);
-    let hints = Hints { waited: &waited, doctor: &doctor, port: group.port() };
+    let hints = ClosingHints { waited: &waited, doctor: &doctor, port: group.port() };
     let exit = conclude(output, finished, explain, &expect, &hints);
     if let Some(record) = &record {
         chain::note_sent(record);

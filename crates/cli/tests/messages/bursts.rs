@@ -9,7 +9,7 @@ use std::{
     net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket},
     os::unix::net::UnixStream,
     process::{Child, Command, Stdio},
-    sync::{Arc, Mutex},
+    sync::{Arc, Condvar, Mutex},
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -31,6 +31,8 @@ const WARNED: Duration = Duration::from_secs(1);
 /// A publisher of which nothing was heard for so long before is new: what is heard of it later than its first message
 /// could else be from before (the age that is told of messages is exact to 8 s).
 const SETTLED: Duration = Duration::from_secs(9);
+/// Longest time between two looks at what others count.
+const LOOK: Duration = Duration::from_millis(100);
 /// Looks, on a machine that runs a tenth as fast as it might.
 const SLACK: Duration = Duration::from_secs(2);
 
@@ -44,24 +46,45 @@ fn text(number: u64) -> String {
     format!("{number:0SIZE$}")
 }
 
-/// What a running command has said so far.
+/// All that a running command has said so far.
 #[derive(Debug, Default)]
 struct Said {
+    lines: u64,
     numbers: BTreeSet<u64>,
     messages: u64,
     /// Messages that a subscription was told are gone.
     gaps: u64,
     warned: Option<Instant>,
-    /// How far it was, and what it came to.
+    /// Its last counters while it ran, and its result.
     crossing: Option<Value>,
     last: Option<Value>,
     errors: String,
 }
 
+/// All that a command has said so far, and who waits for more.
+#[derive(Default)]
+struct SaidSoFar {
+    said: Mutex<Said>,
+    more: Condvar,
+}
+
+impl SaidSoFar {
+    fn add(&self, add: impl FnOnce(&mut Said)) {
+        add(&mut self.said.lock().unwrap());
+        self.more.notify_all();
+    }
+
+    /// Waits until it is so, for as long at most.
+    fn wait_until(&self, longest: Duration, is_so: impl Fn(&Said) -> bool) {
+        let said = self.said.lock().unwrap();
+        drop(self.more.wait_timeout_while(said, longest, |said| !is_so(said)).unwrap());
+    }
+}
+
 /// A command that says more than may be kept.
 struct Counted {
     child: Child,
-    said: Arc<Mutex<Said>>,
+    said: Arc<SaidSoFar>,
     readers: Vec<JoinHandle<()>>,
 }
 
@@ -79,7 +102,7 @@ impl Counted {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let said = Arc::new(Mutex::new(Said::default()));
+        let said = Arc::new(SaidSoFar::default());
         let (lines, errors) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
         let (told, begun) = std::sync::mpsc::channel();
         let own = said.clone();
@@ -89,23 +112,23 @@ impl Counted {
                 if value["event"] == "start" {
                     let _ = told.send(());
                 }
-                own.lock().unwrap().on_line(value);
+                own.add(|said| said.on_line(value));
             }
         });
         let own = said.clone();
         let err = std::thread::spawn(move || {
             for line in BufReader::new(errors).lines().map_while(Result::ok) {
-                own.lock().unwrap().errors.push_str(&(line + "\n"));
+                own.add(|said| said.errors.push_str(&(line + "\n")));
             }
         });
         if begun.recv_timeout(PATIENCE).is_err() {
-            panic!("{args:?} did not start: {}", said.lock().unwrap().errors);
+            panic!("{args:?} did not start: {}", said.said.lock().unwrap().errors);
         }
         Self { child, said, readers: vec![out, err] }
     }
 
     fn messages(&self) -> u64 {
-        self.said.lock().unwrap().messages
+        self.said.said.lock().unwrap().messages
     }
 
     /// Waits until as many have come as the bridge says that it has carried of all that were sent, or nothing has for
@@ -126,13 +149,14 @@ impl Counted {
             if (come, carried) != last {
                 (last, since) = ((come, carried), Instant::now());
             }
-            std::thread::sleep(Duration::from_millis(20));
+            let seen = self.said.said.lock().unwrap().lines;
+            self.said.wait_until(LOOK, |said| said.lines > seen);
         }
     }
 
     /// A counter of the way from there, as far as it has said.
     fn count(&self, from: &str, field: &str) -> u64 {
-        let said = self.said.lock().unwrap();
+        let said = self.said.said.lock().unwrap();
         let ways = said.crossing.as_ref().and_then(|line| line["ways"].as_array());
         let way = ways.into_iter().flatten().find(|way| is_from(way, from));
         way.and_then(|way| way[field].as_u64()).unwrap_or(0)
@@ -152,7 +176,7 @@ impl Counted {
             reader.join().unwrap();
         }
         self.child.wait().unwrap();
-        std::mem::take(&mut *self.said.lock().unwrap())
+        std::mem::take(&mut *self.said.said.lock().unwrap())
     }
 }
 
@@ -165,6 +189,7 @@ impl Drop for Counted {
 
 impl Said {
     fn on_line(&mut self, value: Value) {
+        self.lines += 1;
         match value["event"].as_str().unwrap() {
             "message" => {
                 self.messages += 1;
@@ -191,7 +216,7 @@ fn is_from(way: &Value, from: &str) -> bool {
     way["from"].as_str().is_some_and(|name| name.ends_with(from))
 }
 
-/// What came of a burst, and whether it adds up.
+/// Result of a burst: it must add up.
 struct Outcome {
     what: String,
     sent: u64,
@@ -524,10 +549,7 @@ fn a_burst_of_a_program_at_the_socket_comes_to_the_group_whole() {
         }
         drop(requests);
         assert_eq!(answers.join().unwrap(), count, "none is refused");
-        let until = Instant::now() + PATIENCE;
-        while sub.messages() < count && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        sub.said.wait_until(PATIENCE, |said| said.messages >= count);
         let (arrived, memory) = (sub.messages(), node.memory());
         eprintln!("socket to group: {count}, {arrived} arrived, {:?}", begun.elapsed());
         assert_eq!((arrived, sub.finish().numbers.len() as u64), (count, count));
@@ -563,7 +585,7 @@ fn a_burst_of_the_group_comes_to_a_program_at_the_socket_whole_or_with_a_word() 
             publish(&stage, count);
             let ended = Instant::now();
             if !reads {
-                std::thread::sleep(WARNED + SLACK);
+                node.said.wait_until(WARNED + SLACK, |said| said.warned.is_some());
                 go.send(()).unwrap();
             }
             let said = reader.join().unwrap();

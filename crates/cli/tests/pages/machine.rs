@@ -9,7 +9,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// What makes a machine's files: those of this computer, with changes of its own above them.
+/// Script that makes a machine's files: those of this computer, with changes of its own above them.
 const SET_UP: &str = r#"
 set -e
 hostname "$NAME"
@@ -45,11 +45,11 @@ ip link set lo up
 exec chroot . sh -c 'echo made; exec sleep infinity'
 "#;
 
-/// Where a person finds programs who has installed Rust.
-const PATH: &str = "/usr/local/sbin:/root/.cargo/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Home of the person at such a machine, who is root there.
+const HOME: &str = "/root";
 
 /// Whoever holds a machine together; when it ends, everything in it does.
-pub(super) struct Machine {
+pub(super) struct PageMachine {
     pub(super) name: String,
     holder: Child,
     process: u32,
@@ -57,7 +57,7 @@ pub(super) struct Machine {
     disks: Vec<String>,
 }
 
-impl Machine {
+impl PageMachine {
     /// A machine of this name with its files beneath `beneath`, where a file `hosts` is.
     pub(super) fn new(name: &str, beneath: &Path) -> Self {
         let repo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
@@ -142,8 +142,10 @@ impl Machine {
         let process = self.process.to_string();
         command
             .args(["-t", &process, "-m", "-n", "-u", "-p", "-r", "-w"])
-            .args(["env", "-i", "HOME=/root", "USER=root", "LANG=C.UTF-8", "TERM=dumb"])
-            .arg(format!("PATH={PATH}"))
+            .args(["env", "-i", "USER=root", "LANG=C.UTF-8", "TERM=dumb"])
+            .arg(format!("HOME={HOME}"))
+            // As it is for who has installed Rust.
+            .arg(format!("PATH=/usr/local/sbin:{HOME}/.cargo/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"))
             .arg(format!("PROGRAMS={}", Path::new(crate::PROGRAM).parent().unwrap().display()))
             .args(["sh", "-c", &format!("cd /page || exit 99\n{line}")])
             .stdin(Stdio::null())
@@ -152,7 +154,7 @@ impl Machine {
     }
 }
 
-impl Drop for Machine {
+impl Drop for PageMachine {
     fn drop(&mut self) {
         let _ = self.holder.kill();
         let _ = self.holder.wait();

@@ -11,11 +11,11 @@ use std::{
     fs::File,
     os::unix::process::ExitStatusExt as _,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     time::{Duration, Instant},
 };
 
-use machine::Machine;
+use machine::PageMachine;
 use play::PlayLine;
 
 use crate::{
@@ -23,9 +23,9 @@ use crate::{
     support::{LIMIT, place},
 };
 
-/// What is to go on must go on for so long.
+/// Time that a command must go on for, if it is to go on.
 const STAYS: Duration = Duration::from_secs(2);
-/// How often a condition is looked at.
+/// Time between two looks at a condition.
 const STEP: Duration = Duration::from_millis(100);
 
 /// The pages whose commands are run, from the project's root.
@@ -61,7 +61,7 @@ fn play_of(page: &str) -> Result<Vec<PlayLine>, String> {
     }
 }
 
-/// What is wrong between a page and its play.
+/// Faults between a page and its play.
 fn differences(page: &str, text: &str, play: &[PlayLine]) -> Vec<String> {
     let typed = match typed::commands(text) {
         Ok(typed) => typed,
@@ -148,11 +148,11 @@ struct Background {
 struct Theatre {
     page: String,
     base: PathBuf,
-    machines: BTreeMap<String, Machine>,
+    machines: BTreeMap<String, PageMachine>,
     started: Vec<Background>,
     staying: Vec<Background>,
     logs: usize,
-    /// What stands in a page for something that is made anew each time, and what that is here.
+    /// Text of a page for something that is made anew each time, and its value here.
     examples: Vec<Example>,
 }
 
@@ -209,12 +209,12 @@ impl Theatre {
             .collect();
         fs::write(self.base.join("hosts"), format!("127.0.0.1 localhost\n{}", known.concat()))
             .unwrap();
-        let switch = Machine::new("switch", &self.base);
+        let switch = PageMachine::new("switch", &self.base);
         for interface in interfaces {
             switch.bridge(interface);
         }
         for (at, host) in hosts.iter().enumerate() {
-            let machine = Machine::new(&host.name, &self.base);
+            let machine = PageMachine::new(&host.name, &self.base);
             for (network, interface) in interfaces.iter().enumerate() {
                 // The other networks of a host have the same last bytes: 10.…, 172.16.…, 172.17.…
                 let first = address(at, host);
@@ -238,7 +238,7 @@ impl Theatre {
         (path, file)
     }
 
-    /// What has been said takes the place of an example, as soon as it has been.
+    /// Puts what was said in the place of an example, as soon as it was said.
     fn instead(&mut self, example: &str, command: &str) {
         let deadline = Instant::now() + LIMIT;
         loop {
@@ -274,20 +274,24 @@ impl Theatre {
 
     fn run(&mut self, hosts: &[String], command: &str, code: i32) {
         for mut running in self.begin(hosts, command) {
-            let deadline = Instant::now() + LIMIT;
-            let ended = loop {
-                if let Some(ended) = running.child.try_wait().unwrap() {
-                    break ended;
-                }
-                if Instant::now() > deadline {
-                    kill(&running, "KILL");
-                    self.fail(&running, "does not end");
-                }
-                std::thread::sleep(STEP / 5);
-            };
+            let ended = self.wait_for(&mut running, Instant::now() + LIMIT);
             if ended.code() != Some(code) {
                 self.fail(&running, &format!("ended with {ended}, not with {code}"));
             }
+        }
+    }
+
+    /// Waits for the end of a command; fails where it goes on beyond that.
+    fn wait_for(&self, running: &mut Background, deadline: Instant) -> ExitStatus {
+        loop {
+            if let Some(ended) = running.child.try_wait().unwrap() {
+                return ended;
+            }
+            if Instant::now() > deadline {
+                kill(running, "KILL");
+                self.fail(running, "does not end");
+            }
+            std::thread::sleep(STEP / 5);
         }
     }
 
@@ -325,16 +329,7 @@ impl Theatre {
     fn end(&mut self) {
         let deadline = Instant::now() + LIMIT;
         for mut running in std::mem::take(&mut self.started) {
-            let ended = loop {
-                if let Some(ended) = running.child.try_wait().unwrap() {
-                    break ended;
-                }
-                if Instant::now() > deadline {
-                    kill(&running, "KILL");
-                    self.fail(&running, "does not end");
-                }
-                std::thread::sleep(STEP / 5);
-            };
+            let ended = self.wait_for(&mut running, deadline);
             if !ended.success() {
                 self.fail(&running, &format!("ended with {ended}"));
             }

@@ -1,4 +1,4 @@
-//! How the commands of a page are played: a list of what is done where, in words.
+//! Play of a page's commands: a list of what is done where, in words.
 //!
 //! ```text
 //! hosts s r1-r3 gpu=10.0.3.7 on eth0 radio0
@@ -17,7 +17,7 @@
 //! skip why it is not run: CMD      a program of somebody else
 //! ```
 //!
-//! What follows `run`, `start`, `stay`, `parse` and `skip` is a command of the page, word by word.
+//! Everything behind `run`, `start`, `stay`, `parse` and `skip` is a command of the page, word by word.
 
 use super::typed::one_line;
 
@@ -59,7 +59,7 @@ impl PlayLine {
         }
     }
 
-    /// Whether its command is carried out.
+    /// True if its command is carried out.
     pub(super) fn is_run(&self) -> bool {
         !matches!(self, Self::Parse { .. } | Self::Skip { .. })
     }

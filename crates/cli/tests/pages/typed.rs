@@ -1,4 +1,4 @@
-//! What a reader of a page types: the commands of its blocks of code.
+//! Commands that a reader of a page types: those of its blocks of code.
 
 /// A command of a page, on one line with single spaces, and where it stands.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What follows `$` or `#` at the end of the first word, as in `relay-a$ fanfare relay`.
+/// Text after `$` or `#` at the end of the first word, as in `relay-a$ fanfare relay`.
 fn after_prompt(line: &str) -> Option<&str> {
     let (prompt, command) = line.split_once(' ')?;
     prompt.ends_with(['$', '#']).then_some(command)

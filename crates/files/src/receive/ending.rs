@@ -98,7 +98,7 @@ impl ReceiveJob {
             && now.since(self.last_heard_of(session)) >= QUIET
     }
 
-    /// Whether another sender is in the middle of what it sends. At one address there may be several; one that
+    /// True if another sender is in the middle of what it sends. At one address there may be several; one that
     /// was started again is not heard under its old id any more.
     fn is_another_at_work(&self, now: Time, session: &mut Session, ended: NodeId) -> bool {
         let receiver = session.receiver();

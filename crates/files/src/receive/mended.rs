@@ -1,4 +1,4 @@
-//! What is done about an object that proved wrong: asked for again, begun anew, or given up.
+//! Remedies for an object that proved wrong: asked for again, begun anew, or given up.
 
 use std::time::Duration;
 
@@ -11,63 +11,63 @@ const SAME_MAX: u8 = 3;
 /// (`--wait`). This is for senders that do not, and for those who send wrong things without end.
 const PATIENCE: Duration = Duration::from_secs(900);
 
-/// What is to be done about an object.
+/// Remedy for an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mending {
-    /// What is wrong is asked for again.
+pub(super) enum MendingVerdict {
+    /// Ask for what is wrong again.
     Again,
-    /// All that is known of it is forgotten, its announcement too: that may be what is wrong.
+    /// Forget all that is known of it, its announcement too: that may be what is wrong.
     Anew,
     /// Its sender's file is not what it announces, and will not become so.
     Never,
 }
 
-/// What was announced and what came, both hashes.
+/// Hashes of what was announced and of what came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WrongContent {
     pub(super) announced: Option<[u8; 32]>,
     pub(super) found: Option<[u8; 32]>,
-    /// How many of its bytes are wrong.
+    /// Number of its bytes that are wrong.
     pub(super) bytes: u64,
 }
 
-/// What came of an object and proved wrong. It outlives that the object is begun anew.
+/// Memory of what came of an object and proved wrong. It outlives that the object is begun anew.
 #[derive(Debug, Default)]
 pub(super) struct Mended {
     /// The least that was wrong, and since when it was not less.
     least: Option<u64>,
     since: Option<Time>,
-    /// What was there last, and how often in a row.
+    /// Content that was there last, and how often in a row.
     last: Option<WrongContent>,
     same: u8,
-    /// What was there when it was begun anew.
+    /// Content that was there when it was begun anew.
     before: Option<WrongContent>,
 }
 
 impl Mended {
     /// It proved wrong.
-    pub(super) fn on_wrong(&mut self, now: Time, wrong: WrongContent) -> Mending {
+    pub(super) fn on_wrong(&mut self, now: Time, wrong: WrongContent) -> MendingVerdict {
         let is_less = self.least.is_none_or(|least| wrong.bytes < least);
         if is_less {
             self.least = Some(wrong.bytes);
             self.since = Some(now);
         }
         if !self.is_patient(now) {
-            return Mending::Never;
+            return MendingVerdict::Never;
         }
         self.same = if self.last == Some(wrong) { self.same.saturating_add(1) } else { 1 };
         self.last = Some(wrong);
         // Where there is nothing to ask for, what was announced is wrong.
         if self.same <= SAME_MAX && wrong.bytes > 0 {
-            return Mending::Again;
+            return MendingVerdict::Again;
         }
         if self.before == Some(wrong) {
-            return Mending::Never;
+            return MendingVerdict::Never;
         }
         self.before = Some(wrong);
         self.last = None;
         self.same = 0;
-        Mending::Anew
+        MendingVerdict::Anew
     }
 
     /// Its announcement was changed on the way. Whether to ask for that again.
@@ -96,9 +96,11 @@ mod tests {
     #[test]
     fn the_same_wrong_content_is_begun_anew_once_and_given_up_when_it_comes_again() {
         let mut mended = Mended::default();
-        let told: Vec<Mending> = (0..8).map(|n| mended.on_wrong(at(n), wrong(1, 5))).collect();
-        let again = [Mending::Again; 3];
-        let expected = [&again[..], &[Mending::Anew], &again[..], &[Mending::Never]].concat();
+        let told: Vec<MendingVerdict> =
+            (0..8).map(|n| mended.on_wrong(at(n), wrong(1, 5))).collect();
+        let again = [MendingVerdict::Again; 3];
+        let expected =
+            [&again[..], &[MendingVerdict::Anew], &again[..], &[MendingVerdict::Never]].concat();
         assert_eq!(told, expected);
     }
 
@@ -107,12 +109,12 @@ mod tests {
         let mut mended = Mended::default();
         for announced in 0..20 {
             let wrong = WrongContent { announced: Some([announced; 32]), ..wrong(1, 5) };
-            let told: Vec<Mending> = (0..4).map(|_| mended.on_wrong(at(1), wrong)).collect();
-            assert_eq!(told[3], Mending::Anew);
+            let told: Vec<MendingVerdict> = (0..4).map(|_| mended.on_wrong(at(1), wrong)).collect();
+            assert_eq!(told[3], MendingVerdict::Anew);
         }
         assert_eq!(
             Mended::default().on_wrong(at(0), wrong(1, 0)),
-            Mending::Anew,
+            MendingVerdict::Anew,
             "nothing to ask for"
         );
     }
@@ -122,14 +124,15 @@ mod tests {
         let mut mended = Mended::default();
         let differs = |n: u64| wrong((n % 250) as u8, 1000);
         assert!(
-            (0..PATIENCE.as_secs()).all(|n| mended.on_wrong(at(n), differs(n)) == Mending::Again)
+            (0..PATIENCE.as_secs())
+                .all(|n| mended.on_wrong(at(n), differs(n)) == MendingVerdict::Again)
         );
         let late = PATIENCE.as_secs();
-        assert_eq!(mended.on_wrong(at(late), differs(late)), Mending::Never);
+        assert_eq!(mended.on_wrong(at(late), differs(late)), MendingVerdict::Never);
         let mut mended = Mended::default();
         let less = |n: u64| wrong((n % 250) as u8, 1000 - n);
         let told = (0..900).map(|n| mended.on_wrong(at(n * 600), less(n)));
-        assert!(told.into_iter().all(|told| told == Mending::Again), "it becomes less");
+        assert!(told.into_iter().all(|told| told == MendingVerdict::Again), "it becomes less");
     }
 
     #[test]

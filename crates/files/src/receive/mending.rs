@@ -5,7 +5,7 @@ use fanfare_proto::{ObjectKey, Session, Time};
 
 use super::{
     ReceiveJob,
-    mended::{Mending, WrongContent},
+    mended::{MendingVerdict, WrongContent},
 };
 use crate::event::Outbox;
 
@@ -41,9 +41,9 @@ impl ReceiveJob {
             Origin::Received => {
                 let wrong = WrongContent { announced: root, found, bytes };
                 match self.record_of(key).mended(key.object.0).on_wrong(now, wrong) {
-                    Mending::Again => {}
-                    Mending::Anew => return self.begin_anew(session, storage, key),
-                    Mending::Never => {
+                    MendingVerdict::Again => {}
+                    MendingVerdict::Anew => return self.begin_anew(session, storage, key),
+                    MendingVerdict::Never => {
                         storage.distrust(key);
                         return self.fail(now, session, storage, key, Reason::HashMismatch, out);
                     }
@@ -85,8 +85,7 @@ impl ReceiveJob {
         }
     }
 
-    /// What came of an object and what was announced of it do not belong together, and stay so: both are
-    /// forgotten, and come anew.
+    /// Forgets an object and its announcement, which do not belong together and stay so: both come anew.
     fn begin_anew(&mut self, session: &mut Session, storage: &mut FileStorage, key: ObjectKey) {
         storage.distrust(key);
         self.record_of(key).forget(key);
@@ -109,10 +108,10 @@ impl ReceiveJob {
         let head = self.record_of(key).open.get(&key).and_then(|object| object.manifest.as_ref());
         let wrong = WrongContent { announced: head.map(Head::root), found, bytes: size };
         let mending = self.record_of(key).mended(key.object.0).on_wrong(now, wrong);
-        if mending == Mending::Anew {
+        if mending == MendingVerdict::Anew {
             return self.begin_anew(session, storage, key);
         }
-        if mending == Mending::Again {
+        if mending == MendingVerdict::Again {
             self.blame((session, storage), key, None, &[(0, size)]);
             storage.ask_small(key, size);
             if session.receiver().reject(now, key, 0, size) {

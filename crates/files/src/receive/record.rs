@@ -158,7 +158,7 @@ pub(super) struct Record {
     turn: Option<Turn>,
     /// Objects in whose place others are sent.
     pub(super) replaced: BTreeSet<u16>,
-    /// What of these objects proved wrong.
+    /// Memory of what proved wrong, by object.
     mended: BTreeMap<u16, Mended>,
     /// Files that are kept aside until a listing says what becomes of what has their names.
     pub(super) displaced: Vec<DisplacedFile>,
@@ -192,7 +192,7 @@ impl Record {
         self.displaced.iter().map(|displaced| &displaced.placed)
     }
 
-    /// What of this object proved wrong so far.
+    /// Memory of what of this object proved wrong so far.
     pub(super) fn mended(&mut self, object: u16) -> &mut Mended {
         if self.mended.len() >= MENDED_MAX && !self.mended.contains_key(&object) {
             self.mended.pop_first();

@@ -104,7 +104,7 @@ pub(crate) struct SendJob {
     stalls: Stalls,
     unproved: Unproved,
     resigned: Resigned,
-    /// When everything had been sent, or one was last served that has shown that it hears it.
+    /// Time at which everything had been sent, or one was last served that has shown that it hears it.
     served: Time,
     /// Nobody else is waited for: only strangers come any more.
     closed: bool,

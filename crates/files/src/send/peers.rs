@@ -170,7 +170,7 @@ impl Peers {
         }
     }
 
-    /// Whether one is still served that has shown this, or cannot, as a plain NORM receiver.
+    /// True if one is still served that has shown this, or cannot, as a plain NORM receiver.
     pub(super) fn has_open_proved(&self) -> bool {
         let serves = |peer: &&Peer| peer.outcome.is_none() && (peer.proved || peer.name.is_none());
         self.peers.values().any(|peer| serves(&peer))

@@ -131,7 +131,7 @@ pub(super) struct Queue {
     /// What has changed, and is read anew.
     anew: Again,
     pub(super) changed: Vec<PathBuf>,
-    /// What is sent again because it changed, and has not been told.
+    /// Files that are sent again because they changed, and have not been told of.
     again_told: Vec<PathBuf>,
 }
 

@@ -76,7 +76,7 @@ pub(crate) struct Repairer {
     own_requests: BTreeMap<Incarnation, Time>,
     /// All places are taken until then: it is not looked for one before.
     full: Time,
-    /// What the medium carries, where that is followed.
+    /// Rate that the medium carries, where that is followed.
     carried: Option<CarriedRate>,
     budget: TokenBucket,
 }

@@ -115,9 +115,8 @@ impl RoadBench {
             self.write(&of_roads.concat(), &setup)
         };
         let is_together = |at: &usize| self.jobs > 1 && self.roads[*at].is_slow();
-        let (together, alone): (Vec<usize>, Vec<usize>) =
-            (0..self.roads.len()).partition(is_together);
-        for at in alone {
+        let together: Vec<usize> = (0..self.roads.len()).filter(is_together).collect();
+        for at in (0..self.roads.len()).filter(|at| !is_together(at)) {
             keep(at, setup.measure(&self.roads[at], setup.scratch.path(), tell)?)?;
         }
         together::measure(&setup, &together, tell, &mut keep)?;

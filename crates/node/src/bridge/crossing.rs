@@ -31,7 +31,7 @@ pub(super) struct CrossingContent {
     pub(super) content: Vec<u8>,
     /// Its place in the room of its direction.
     pub(super) place: QueuePlace,
-    /// When it was heard.
+    /// Time at which it was heard.
     pub(super) heard: Time,
 }
 
@@ -44,7 +44,7 @@ struct WaitingContent {
     what: CrossingContent,
 }
 
-/// What waits to go to one side, in its order.
+/// Contents that wait to go to one side, in their order.
 #[derive(Debug, Default)]
 struct WaitingSide {
     contents: BTreeMap<u64, WaitingContent>,
@@ -107,7 +107,8 @@ impl Crossing {
     /// Something was heard on one side.
     pub(super) fn on_heard(&mut self, now: Time, from: Side, what: CrossingContent) {
         self.forget(now);
-        let (hash, to): (Hash, Side) = (blake3::hash(&what.content).into(), from.other());
+        let hash: Hash = blake3::hash(&what.content).into();
+        let to = from.other();
         let was_to_come = self.to(from).orders.get(&hash).copied();
         if let Some(order) = was_to_come {
             // Another bridge has carried it here.
@@ -145,7 +146,7 @@ impl Crossing {
         }
     }
 
-    /// What crosses to a side now. From now on it is remembered for the window again: it may have waited
+    /// Takes what crosses to a side now. From now on it is remembered for the window again: it may have waited
     /// for longer than that, and it is heard of now from whoever has it next.
     pub(super) fn poll(&mut self, now: Time, to: Side) -> Option<CrossingContent> {
         // All wait equally long, so the first is due first.
@@ -162,7 +163,7 @@ impl Crossing {
         Some(waiting.what)
     }
 
-    /// When something may go to a side.
+    /// Time at which something may go to a side.
     pub(super) fn next_timeout(&self, to: Side) -> Option<Time> {
         let side = match to {
             Side::Group => &self.to_group,

@@ -39,9 +39,9 @@ use crate::{
 const EVENTS_MAX: usize = 1024;
 /// How often the thread that hears datagrams looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(200);
-/// How often the member is asked what it could not give.
+/// Time between two questions to the member about what it could not give.
 const ASK: Duration = Duration::from_millis(500);
-/// How long a datagram that the system has no room for is waited with, at a time.
+/// Time to wait with a datagram that the system has no room for, at a time.
 const SPACE: Duration = Duration::from_millis(100);
 
 /// What a bridge is told.
@@ -67,16 +67,16 @@ pub struct BridgeOptions {
     pub queue: QueueLimit,
 }
 
-/// What has become of what was heard.
+/// Counters of both ways.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Crossed {
+pub struct BridgeCounts {
     /// Datagrams, on their way to the group.
     pub to_group: WayCounts,
     /// Messages, on their way to the plain side.
     pub to_plain: WayCounts,
 }
 
-impl Crossed {
+impl BridgeCounts {
     /// With what the member could not give the bridge.
     #[must_use]
     pub fn with_losses(self, losses: Losses) -> Self {
@@ -84,7 +84,7 @@ impl Crossed {
     }
 }
 
-/// What a bridge tells.
+/// News of a bridge.
 #[derive(Debug)]
 pub enum BridgeEvent {
     /// An event of its member of the group, other than messages.
@@ -232,15 +232,15 @@ impl Bridge {
         self.group.subscribe(subscription).map(|_| ())
     }
 
-    /// What has crossed, without what the member could not give.
+    /// Counters of what has crossed, without what the member could not give.
     #[must_use]
-    pub fn crossed(&self) -> Crossed {
+    pub fn crossed(&self) -> BridgeCounts {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let (own, overruns) = (count(&self.listened.own), count(&self.listened.overruns));
         // The bridge's own are among what the system dropped, where they come back at all.
         let own_lost = if own == 0 { 0 } else { self.to_plain.carried.saturating_sub(own) };
         let overruns = overruns.saturating_sub(own_lost);
-        Crossed {
+        BridgeCounts {
             to_group: WayCounts {
                 heard: count(&self.listened.heard) + overruns,
                 duplicates: self.crossing.duplicates_to_group,
@@ -256,7 +256,7 @@ impl Bridge {
         }
     }
 
-    /// What the member could not give, as of half a second ago.
+    /// Messages that the member could not give, as of half a second ago.
     #[must_use]
     pub fn losses(&self) -> Losses {
         self.losses

@@ -27,7 +27,7 @@ pub(crate) struct Publication {
 }
 
 impl Publication {
-    /// Whether members that lag behind are to catch up before it goes.
+    /// True if members that lag behind are to catch up before it goes.
     pub(crate) fn waits_for_members(&self) -> bool {
         match self.watch {
             Watch::Nothing | Watch::Sending => false,

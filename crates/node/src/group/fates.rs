@@ -25,12 +25,12 @@ pub enum Watch {
 }
 
 impl Watch {
-    /// Whether something is told of it.
+    /// True if something is told of it.
     pub(crate) fn is_told(self) -> bool {
         matches!(self, Self::Sending | Self::Holders)
     }
 
-    /// Whether it waits for members to follow.
+    /// True if it waits for members to follow.
     pub(crate) fn is_paced(self) -> bool {
         matches!(self, Self::Pace | Self::Holders)
     }

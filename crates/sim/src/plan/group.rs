@@ -39,7 +39,7 @@ impl Publication {
         let (until, every) = (Duration::MAX, None);
         Self { topic, size, count, together: 1, until, every, options: Options::default() }
     }
-    /// What is published when, the first at `at`. Of what comes after `limit`, the end of the run, there is one
+    /// Gives what is published when, the first at `at`. Of what comes after `limit`, the end of the run, there is one
     /// piece at most: it says that there would be more.
     pub(crate) fn pieces(&self, at: Duration, limit: Duration) -> Vec<(Duration, Self)> {
         let Some(every) = self.every else { return vec![(at, self.clone())] };

@@ -131,7 +131,7 @@ impl Library {
         };
         Some(fanfare_video::hls::media(&stream.before, &stream.shelf, place, part))
     }
-    /// What the shelf of one life of a stream says, where it is still known.
+    /// Gives what the shelf of one life of a stream says, where it is still known.
     fn read_life<T>(
         &self,
         name: &str,

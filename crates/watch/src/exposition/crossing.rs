@@ -1,4 +1,4 @@
-//! What bridges and gateways have carried, as metrics.
+//! Counters of bridges and gateways, as metrics.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::page::Page;
 
 /// Ways that have lines: those between sixteen groups.
 const WAYS_MAX: usize = 240;
-/// What becomes of messages. One of each is counted once.
+/// Fates of messages. One of each is counted once.
 const FATES: [&str; 9] = [
     "carried",
     "duplicates",

@@ -14,3 +14,21 @@ mod stream;
 pub use access::Access;
 pub use route::{PageFile, Pages};
 pub use server::{ListenError, Server};
+
+/// A client of a page, for tests.
+#[cfg(test)]
+pub(crate) mod testing {
+    use std::{
+        io::{Read as _, Write as _},
+        net::{SocketAddr, TcpStream},
+    };
+
+    /// Asks for a path, and reads all of the answer.
+    pub(crate) fn ask(server: SocketAddr, path: &str) -> String {
+        let mut connection = TcpStream::connect(server).unwrap();
+        write!(connection, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let mut text = String::new();
+        connection.read_to_string(&mut text).unwrap();
+        text
+    }
+}

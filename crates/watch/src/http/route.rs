@@ -26,7 +26,7 @@ pub trait Pages: std::fmt::Debug + Send + Sync {
     /// What a path names; `None`: there is nothing of this name.
     fn find(&self, path: &str) -> Option<PageFile>;
 
-    /// Whether pages of this origin (`https://example.org`), which a browser names, may read what is served.
+    /// True if pages of this origin (`https://example.org`), which a browser names, may read what is served.
     /// Default no: any page that somebody has open could.
     fn allows(&self, _origin: &str) -> bool {
         false
@@ -76,7 +76,7 @@ impl Site {
         }
     }
 
-    /// What tells a browser that a page of another origin may read the answer (Fetch standard, CORS), if it
+    /// Header that tells a browser that a page of another origin may read the answer (Fetch standard, CORS), if it
     /// may. A page from the internet asks before whether it may read from this machine (Private Network Access).
     fn allowed(&self, request: &Request) -> Option<Vec<String>> {
         let origin = request.header("origin")?;

@@ -16,16 +16,16 @@ use crate::support::{Ended, Running, Stage, assert_same, hosts::Hosts};
 
 /// Nothing may take longer: what cannot work says so within seconds, also on a machine that is busy.
 const LONGEST: Duration = Duration::from_secs(40);
-/// How long a sender waits for who never comes.
+/// Time that a sender waits for who never comes.
 const WAIT: &str = "4s";
 
-/// What is let in without being asked for beside answers: nothing, or the ports of groups and codes.
+/// Packets that are let in beside answers: none, or the ports of groups and codes.
 const ANSWERS_IN: &str = "table inet i { chain c { type filter hook input priority 0; policy drop; iif lo accept; \
      ct state established,related accept; ip protocol icmp accept; meta l4proto ipv6-icmp accept; }; }";
 const PORTS_IN: &str = "table inet i { chain c { type filter hook input priority 0; policy drop; iif lo accept; \
      ct state established,related accept; ip protocol icmp accept; meta l4proto ipv6-icmp accept; \
      udp dport { 6003, 6005 } accept; }; }";
-/// What is let out beside answers: what goes to these ports.
+/// Packets that are let out beside answers: those to these ports.
 const PORTS_OUT: &str = "table inet o { chain c { type filter hook output priority 0; policy drop; oif lo accept; \
      ct state established,related accept; meta l4proto ipv6-icmp accept; udp dport { 6003, 6005 } accept; }; }";
 const NO_ICMP: &str = "table inet n { \
@@ -36,7 +36,7 @@ const FEW_PACKETS: &str = "table inet l { chain c { type filter hook input prior
 const REJECTS: &str = "table inet j { chain c { type filter hook input priority 0; policy accept; iif lo accept; \
      ct state established,related accept; meta l4proto udp reject with icmpx admin-prohibited; }; }";
 
-/// How receivers are reached.
+/// Way by which receivers are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     To,
@@ -50,7 +50,7 @@ enum Way {
     Deaf,
 }
 
-/// Where the wall stands, and who is named.
+/// Place of the wall, and who is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// On hosts of one link: host 1 sends, 2 and 3 receive.
@@ -78,7 +78,7 @@ struct Wall {
 const LINK: Wall =
     Wall { name: "", place: Place::Link, sender: &[], receiver: &[], out: "", into: "", says: &[] };
 
-/// What a sender says whom no answer reaches, and what those say who look for it by its code.
+/// Words of a sender whom no answer reaches, and what those say who look for it by its code.
 const HOSTS_SHUT: &str = "Their firewalls must let in UDP port 6003";
 const GROUP_SHUT: &str = "Firewalls of both sides must let in UDP port 6003";
 const HEARD: &str =
@@ -274,7 +274,7 @@ impl Wall {
         }
     }
 
-    /// Where receivers find the sender.
+    /// Address at which receivers find the sender.
     fn sender_at(&self) -> &'static str {
         match self.place {
             Place::Link | Place::ReceiverBehind(_) => "10.77.0.1",

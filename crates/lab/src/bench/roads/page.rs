@@ -150,10 +150,14 @@ fn summary(rows: &[RoadRow]) -> String {
          the best of our controllers in {right}.\n"
     );
     let below = defaults.iter().filter(|row| !is_right(row) || !row.is_complete());
-    let names: Vec<String> =
-        below.map(|row| format!("{} to {}", row.road, row.receivers)).collect();
-    if !names.is_empty() {
-        let _ = writeln!(text, "The others: {}.", names.join(", "));
+    let lines: String = below
+        .map(|row| {
+            let of = row.worst_ratio().map(|ratio| format!(": {ratio:.2}")).unwrap_or_default();
+            format!("- {} to {}{of}\n", row.road, row.receivers)
+        })
+        .collect();
+    if !lines.is_empty() {
+        let _ = write!(text, "The others:\n\n{lines}");
     }
     text
 }
@@ -295,7 +299,7 @@ mod tests {
         );
         assert!(text.contains("`default` ends in every run of 0 of 1 cells."), "{text}");
         assert!(
-            text.contains("The others: tbf-1M-64k to 3.") && text.contains("A note."),
+            text.contains("The others:\n\n- tbf-1M-64k to 3: 0.75\n") && text.contains("A note."),
             "{text}"
         );
     }
