@@ -83,10 +83,10 @@ pub mod stream {
 /// Everything about messages.
 pub mod groups {
     pub use fanfare_node::{
-        JoinError, Stopper, bridge, gateway,
+        JoinError, QueueLimit, Stopper, WayCounts, bridge, gateway,
         group::{
-            Body, BodyError, Fate, Gap, GroupError, GroupEvents, GroupHandle, Inbox, Message,
-            MessageBatch, MessageSender, Watch,
+            Body, BodyError, Fate, Gap, GroupError, GroupEvents, GroupHandle, Inbox, Losses,
+            Message, MessageBatch, MessageSender, Watch,
         },
         messaging::{
             Filter, History, Options, Ordering, Standing, Subscription, SubscriptionId, Topic,
