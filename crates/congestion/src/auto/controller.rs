@@ -194,7 +194,7 @@ impl RateController for Auto {
 
     fn pairs(&self) -> bool {
         let interval = self.interval().as_secs_f64();
-        // Whether there is room tells what is lost at random from what is too much: then at any rate.
+        // Where more is lost than is known to be random, only pairs can show that there is room: then at any rate.
         let many = self.rate * interval >= PAIR_MESSAGES * self.size;
         self.starting || many || !self.losses.random.is_known()
     }

@@ -132,8 +132,7 @@ impl Auto {
     fn after_flight(&self, view: &View) -> f64 {
         let late = self.flight.as_ref().is_some_and(Flight::was_late);
         let most = if late { self.twice_arriving(view) } else { f64::INFINITY };
-        let link = view.bottleneck.map_or(f64::INFINITY, |link| link.max(view.arrived));
-        most.min(growth::START * link)
+        most.min(self.most_by_link(view))
     }
 
     /// Bytes a second after a report of much loss on a short path: twice what came of the rest.

@@ -183,7 +183,7 @@ impl Auto {
 
     /// Twice what the narrowest link passes as pairs tell it, or what arrives, bytes a second: whatever is believed of
     /// loss, no more goes over it.
-    fn most_by_link(&self, view: &View) -> f64 {
+    pub(super) fn most_by_link(&self, view: &View) -> f64 {
         let arrives = view.arrived / (1.0 - self.random_of(view));
         view.bottleneck.map_or(f64::INFINITY, |link| growth::START * link.max(arrives))
     }
