@@ -31,7 +31,8 @@ mod unnamed_file;
 use fanfare_os::fd::BorrowedFd;
 use std::{
     fmt::Debug,
-    io::{self, Read},
+    fs::File,
+    io::{self, Read, Seek as _, SeekFrom},
     sync::Arc,
 };
 
@@ -124,6 +125,8 @@ pub trait FileHandle: Debug + Send + Sync {
     fn reserve(&self, len: u64) -> Result<(), Errno>;
     /// Makes a hole where there is nothing but zeros. OPNOTSUPP: this file system cannot.
     fn punch(&self, offset: u64, len: u64) -> Result<(), Errno>;
+    /// Bytes of the hole that `offset` is in, from there on; 0: there is none, or this file system does not tell.
+    fn hole_at(&self, offset: u64) -> u64;
     /// Makes content, length and properties durable, but not its name.
     fn sync(&self) -> Result<(), Errno>;
     /// Makes content and length durable.
@@ -255,6 +258,34 @@ impl Read for Reader<'_> {
         let count = self.file.read_at(into, self.at)?;
         self.at += count as u64;
         Ok(count)
+    }
+}
+
+/// What is read from its beginning, and can leave out holes.
+pub trait SkipHole: Read {
+    /// Passes over the hole that comes next, if one does. Its bytes, which would be read as zeros; 0 where there is
+    /// none, or the file system does not tell.
+    ///
+    /// # Errors
+    /// The system's, when the file cannot be read on behind it.
+    fn skip_hole(&mut self) -> io::Result<u64>;
+}
+
+impl SkipHole for Reader<'_> {
+    fn skip_hole(&mut self) -> io::Result<u64> {
+        let hole = self.file.hole_at(self.at);
+        self.at += hole;
+        Ok(hole)
+    }
+}
+
+impl SkipHole for File {
+    fn skip_hole(&mut self) -> io::Result<u64> {
+        let at = self.stream_position()?;
+        let hole = self.hole_at(at);
+        // Asking has moved it.
+        self.seek(SeekFrom::Start(at + hole))?;
+        Ok(hole)
     }
 }
 

@@ -139,6 +139,16 @@ impl FileHandle for File {
         fanfare_os::fs::punch_hole(self, offset, len)
     }
 
+    fn hole_at(&self, offset: u64) -> u64 {
+        let end = match fanfare_os::fs::next_data(self, offset) {
+            Ok(Some(data)) => data,
+            // Behind the end there is none either.
+            Ok(None) => FileHandle::metadata(self).map_or(0, |metadata| metadata.len),
+            Err(_) => 0,
+        };
+        end.saturating_sub(offset)
+    }
+
     fn sync(&self) -> Result<(), Errno> {
         fanfare_os::fs::fsync(self)
     }

@@ -55,6 +55,11 @@ pub fn punch_hole(_: impl AsFd, _: u64, _: u64) -> Result<(), Errno> {
     Err(Errno::OPNOTSUPP)
 }
 
+/// Where data begins. What others tell of it has other forms; whoever asks then reads the hole.
+pub fn next_data(_: impl AsFd, _: u64) -> Result<Option<u64>, Errno> {
+    Err(Errno::OPNOTSUPP)
+}
+
 /// Makes zeros without writing them.
 pub fn zero_range(_: impl AsFd, _: u64, _: u64) -> Result<(), Errno> {
     Err(Errno::OPNOTSUPP)

@@ -18,7 +18,7 @@
 
 pub mod unit;
 
-use std::ops::Range;
+use std::{num::NonZero, ops::Range, thread::available_parallelism};
 
 use blake3::{
     Hasher,
@@ -43,6 +43,10 @@ const GROUPS_MAX: usize = 8192;
 /// Longest manifest, bytes: hashes, and a bit for each.
 pub const MANIFEST_MAX: u64 = (GROUPS_MAX * HASH + GROUPS_MAX / 8) as u64;
 const HASH: usize = 32;
+/// Zeros to be hashed at once: enough for BLAKE3's widest kernel, and they stay in the processor's cache.
+static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+/// So many bytes are worth a thread: a few milliseconds of hashing.
+const THREAD_BYTES: u64 = 16 << 20;
 
 /// Hashes of the groups of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -332,6 +336,31 @@ impl GroupHasher {
         }
     }
 
+    /// The next `len` bytes, all zeros. All processors share whole groups of them. BLAKE3 numbers each kilobyte, so
+    /// that zeros have another hash wherever they stand: it has to be made each time.
+    pub fn update_zeros(&mut self, mut len: u64) {
+        while len > 0 {
+            let (group, within) = (self.group(), self.hasher.count());
+            if within == group {
+                self.close_group();
+                continue;
+            }
+            let first = self.groups.len();
+            // The last group of a file is closed by its end.
+            let whole = ((len - 1) / group).min((GROUPS_MAX - first) as u64) as usize;
+            if within > 0 || whole == 0 {
+                let take = len.min(group - within).min(ZEROS.len() as u64);
+                self.update(&ZEROS[..take as usize]);
+                len -= take;
+                continue;
+            }
+            self.groups.extend(groups_of_zeros(first, whole, group));
+            self.zeros.resize(self.groups.len(), true);
+            self.begin_group();
+            len -= whole as u64 * group;
+        }
+    }
+
     /// Bytes so far.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -346,6 +375,10 @@ impl GroupHasher {
     fn close_group(&mut self) {
         self.groups.push(self.hasher.finalize_non_root());
         self.zeros.push(std::mem::replace(&mut self.is_zero, true));
+        self.begin_group();
+    }
+
+    fn begin_group(&mut self) {
         if self.groups.len() == GROUPS_MAX {
             let pair = |pair: &[ChainingValue]| merge(pair);
             self.groups = self.groups.chunks(2).map(pair).collect();
@@ -388,8 +421,37 @@ impl GroupHasher {
     }
 }
 
+/// Chaining values of `count` groups of `group` bytes, all zeros, from the `first`th on.
+fn groups_of_zeros(first: usize, count: usize, group: u64) -> Vec<ChainingValue> {
+    let of = |number: usize| {
+        let mut hasher = Hasher::new();
+        hasher.set_input_offset(number as u64 * group);
+        while hasher.count() < group {
+            let take = (group - hasher.count()).min(ZEROS.len() as u64);
+            hasher.update(&ZEROS[..take as usize]);
+        }
+        hasher.finalize_non_root()
+    };
+    let processors = available_parallelism().map_or(1, NonZero::get);
+    let each = count.div_ceil(processors).max(THREAD_BYTES.div_ceil(group) as usize);
+    let mut values = vec![[0; HASH]; count];
+    std::thread::scope(|scope| {
+        let mut shares =
+            values.chunks_mut(each).enumerate().map(|(n, share)| (first + n * each, share));
+        let own = shares.next();
+        let fill = |first: usize, share: &mut [ChainingValue]| {
+            (first..).zip(share).for_each(|(number, value)| *value = of(number));
+        };
+        for (first, share) in shares {
+            scope.spawn(move || fill(first, share));
+        }
+        own.into_iter().for_each(|(first, share)| fill(first, share));
+    });
+    values
+}
+
 /// Looks at 4 KiB at a time, without a branch within them.
-fn is_zero(bytes: &[u8]) -> bool {
+pub(crate) fn is_zero(bytes: &[u8]) -> bool {
     bytes.chunks(4096).all(|chunk| chunk.iter().fold(0, |all, byte| all | byte) == 0)
 }
 
@@ -442,6 +504,36 @@ mod tests {
         assert_eq!((hasher.groups.len(), hasher.group_log2), (GROUPS_MAX / 2, 17));
         assert_eq!(hasher.groups[0], merge(&before[..2]));
         assert_eq!(hasher.count(), ((GROUPS_MAX * GROUP) + 1) as u64);
+    }
+
+    #[test]
+    fn zeros_that_are_counted_hash_as_zeros_that_are_read() {
+        // Across the doubling of groups, too.
+        for (before, zeros, behind) in [
+            (0, 5 * MIB, 0),
+            (1, 3 * MIB, 1),
+            (70_000, GROUP, 70_000),
+            (5, (GROUPS_MAX - 1) * GROUP, GROUP),
+            (GROUP, GROUPS_MAX * GROUP + 3, 9),
+        ] {
+            let (mut counted, mut read) = (GroupHasher::default(), GroupHasher::default());
+            for hasher in [&mut counted, &mut read] {
+                hasher.update(&content(before));
+            }
+            counted.update_zeros(zeros as u64);
+            let block = vec![0; MIB];
+            let mut left = zeros;
+            while left > 0 {
+                let take = left.min(MIB);
+                read.update(&block[..take]);
+                left -= take;
+            }
+            for hasher in [&mut counted, &mut read] {
+                hasher.update(&content(behind));
+            }
+            assert_eq!(counted.count(), (before + zeros + behind) as u64);
+            assert_eq!(counted.finish(), read.finish(), "{before}, {zeros}, {behind}");
+        }
     }
 
     #[test]

@@ -29,6 +29,12 @@ impl Unit {
         hasher.update(bytes);
         Self { value: hasher.finalize_non_root(), is_zero: is_zero(bytes) }
     }
+
+    /// Whether all of its bytes are zeros.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.is_zero
+    }
 }
 
 /// Root and manifest of a file of `size` bytes, as [`super::GroupHasher`] makes them of its bytes.

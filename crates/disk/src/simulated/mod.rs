@@ -351,6 +351,10 @@ impl FileHandle for SimFile {
         Err(Errno::OPNOTSUPP)
     }
 
+    fn hole_at(&self, _offset: u64) -> u64 {
+        0
+    }
+
     fn sync(&self) -> Result<(), Errno> {
         self.sync_or_tell()
     }

@@ -10,19 +10,34 @@ use fanfare_disk::{FileHandle, Reader};
 
 use crate::file_storage::Units;
 
+/// More units than this have no hashes kept of most, and no room for all.
+const UNITS_MAX: u64 = 1 << 20;
+
 /// Root, length and manifest of a part of `size` bytes. Only those units are read whose hashes are not
-/// known.
+/// known, and of these only what is no hole.
 pub(super) fn hash_part(file: &dyn FileHandle, size: u64, units: &Units) -> io::Result<Hashed> {
     let count = size.div_ceil(UNIT);
     let whole = file.metadata()?.len == size;
-    if count < 2 || !whole || (0..count).all(|number| units.get(number).is_none()) {
+    let known = 2..=UNITS_MAX;
+    if !known.contains(&count) || !whole || (0..count).all(|number| units.get(number).is_none()) {
         return hash(&mut Reader::new(file), &mut |_| {});
     }
     let mut buffer = vec![0; UNIT as usize];
+    let mut hole_end = 0;
     let mut read = |number: u64| {
         let offset = number * UNIT;
-        let bytes = &mut buffer[..UNIT.min(size - offset) as usize];
-        file.read_exact_at(bytes, offset).map(|()| Unit::of(number, bytes))
+        let end = size.min(offset + UNIT);
+        let bytes = &mut buffer[..(end - offset) as usize];
+        if end <= hole_end {
+            bytes.fill(0);
+            return Ok(Unit::of(number, bytes));
+        }
+        file.read_exact_at(bytes, offset)?;
+        let unit = Unit::of(number, bytes);
+        if unit.is_zero() {
+            hole_end = end + file.hole_at(end);
+        }
+        Ok(unit)
     };
     let all = (0..count).map(|number| units.get(number).map_or_else(|| read(number), Ok));
     let all = all.collect::<io::Result<Vec<Unit>>>()?;

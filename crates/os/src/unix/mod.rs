@@ -34,8 +34,8 @@ pub mod fs {
     pub use crate::{
         deep_sync::syncfs,
         linux_only::{
-            ResolveFlags, advise_done, allocate, go_around_cache, is_in_memory, open_unnamed,
-            openat2, punch_hole, zero_range,
+            ResolveFlags, advise_done, allocate, go_around_cache, is_in_memory, next_data,
+            open_unnamed, openat2, punch_hole, zero_range,
         },
         stat::Stat,
     };
@@ -87,6 +87,16 @@ pub mod fs {
         pub fn punch_hole(file: impl AsFd, offset: u64, len: u64) -> Result<(), Errno> {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             rustix::fs::fallocate(file, flags, offset, len)
+        }
+
+        /// Where data begins at `offset` or behind it; `None`: there is only a hole up to the end. The file's
+        /// own position moves there.
+        pub fn next_data(file: impl AsFd, offset: u64) -> Result<Option<u64>, Errno> {
+            match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(offset)) {
+                Ok(data) => Ok(Some(data)),
+                Err(Errno::NXIO) => Ok(None),
+                Err(errno) => Err(errno),
+            }
         }
 
         /// Makes zeros of what is there, without writing them.

@@ -16,8 +16,8 @@ use windows_sys::Win32::Storage::FileSystem::{
 pub use crate::{
     deep_sync::syncfs,
     linux_only::{
-        ResolveFlags, advise_done, allocate, go_around_cache, is_in_memory, open_unnamed, openat2,
-        punch_hole, zero_range,
+        ResolveFlags, advise_done, allocate, go_around_cache, is_in_memory, next_data,
+        open_unnamed, openat2, punch_hole, zero_range,
     },
 };
 
