@@ -25,7 +25,8 @@ const QUESTIONS: &str = "monitor/ask";
 const ANSWERS: &str = "monitor/answer";
 /// Questions and answers are of no use later.
 const EXPIRY: Duration = Duration::from_secs(60);
-/// A node answers no more often: whoever asks in a loop must not fill the channel.
+/// A node answers no more often: whoever asks in a loop must not fill the channel. One answer is for all that asked
+/// before it, since every member hears it.
 const APART: Duration = Duration::from_secs(1);
 /// A question is a name.
 const QUESTION_MAX: u64 = 256;
@@ -159,7 +160,31 @@ pub(crate) struct Answers {
     subscription: Option<SubscriptionId>,
     host: HostFacts,
     interfaces: Interfaces,
+    pace: AnswerPace,
+}
+
+/// Times of answers: at once, and no more often than every [`APART`].
+#[derive(Debug, Default)]
+struct AnswerPace {
     last: Option<Instant>,
+    due: Option<Instant>,
+}
+
+impl AnswerPace {
+    /// An answer is wanted; one that is due already serves.
+    fn ask(&mut self, now: Instant) {
+        let earliest = self.last.map_or(now, |last| now.max(last + APART));
+        self.due.get_or_insert(earliest);
+    }
+
+    /// True once when an answer is due.
+    fn take(&mut self, now: Instant) -> bool {
+        let is_due = self.due.is_some_and(|due| due <= now);
+        if is_due {
+            (self.last, self.due) = (Some(now), None);
+        }
+        is_due
+    }
 }
 
 impl Answers {
@@ -168,24 +193,36 @@ impl Answers {
         let subscription = quiet(QUESTIONS).ok().filter(|_| has_monitor);
         let subscription = subscription.and_then(|questions| handle.subscribe(questions).ok());
         let (host, interfaces) = (HostFacts::new(), Interfaces::default());
-        Self { handle, subscription, host, interfaces, last: None }
+        Self { handle, subscription, host, interfaces, pace: AnswerPace::default() }
     }
 
     pub(crate) fn is_question(&self, message: &Message) -> bool {
         self.subscription == Some(message.subscription)
     }
 
-    pub(crate) fn on_question(&mut self, message: &Message) {
+    /// When an answer is due that came too soon after another.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.pace.due
+    }
+
+    pub(crate) fn on_question(&mut self, message: &Message, now: Instant) {
         let name = self.name();
         let id = self.handle.id().to_string();
         let asked = message.body.bytes().filter(|bytes| bytes.len() as u64 <= QUESTION_MAX);
         let is_meant =
             asked.is_some_and(|asked| [b"all", name.as_bytes(), id.as_bytes()].contains(&asked));
-        let is_soon = self.last.is_some_and(|last| last.elapsed() < APART);
-        if !is_meant || is_soon {
+        if is_meant {
+            self.pace.ask(now);
+            self.on_time(now);
+        }
+    }
+
+    /// Answers if that is due.
+    pub(crate) fn on_time(&mut self, now: Instant) {
+        if !self.pace.take(now) {
             return;
         }
-        self.last = Some(Instant::now());
+        let (name, id) = (self.name(), self.handle.id().to_string());
         let answer = self.answer(&name, &id).to_string().into_bytes();
         // Who has left the group answers no more.
         if let Ok(topic) = topic(ANSWERS) {
@@ -220,5 +257,24 @@ impl Answers {
             "interfaces": self.interfaces.read(0.0),
             "member": member,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_soon_after_another_is_answered_when_the_second_is_over() {
+        let (begun, mut pace) = (Instant::now(), AnswerPace::default());
+        pace.ask(begun);
+        assert!(pace.take(begun), "the first is answered at once");
+        let soon = begun + APART / 4;
+        pace.ask(soon);
+        pace.ask(soon + APART / 4);
+        assert!(!pace.take(soon + APART / 4));
+        assert_eq!(pace.due, Some(begun + APART));
+        assert!(pace.take(begun + APART), "one answer is for both");
+        assert!(!pace.take(begun + APART * 4));
     }
 }

@@ -223,10 +223,20 @@ fn follow(
     server: &Server,
     output: &Output,
 ) {
-    while let Ok(event) = events.recv() {
+    loop {
+        answers.on_time(Instant::now());
+        let next = match answers.due() {
+            None => events.recv(),
+            Some(due) => events.next_event(due.saturating_duration_since(Instant::now())),
+        };
+        let event = match next {
+            Ok(event) => event,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
         match event {
             GroupEvent::Message(message) if answers.is_question(&message) => {
-                answers.on_question(&message);
+                answers.on_question(&message, Instant::now());
             }
             GroupEvent::Message(message) => server.hand_out(place, message),
             // Told to whom it concerns; what the node says of it, `watch_drops` says.
