@@ -194,6 +194,7 @@ impl ReceiveJob {
                 record.fail(key, None, reason);
             }
             let elapsed = object.map_or(now, |object| object.begun);
+            self.report.unnamed += u64::from(placed.name_rejected.is_some());
             self.report.files += 1;
             self.report.bytes += placed.size;
             let elapsed = now.since(elapsed);

@@ -211,8 +211,11 @@ mod tests {
         hear(&mut bridge, 2, Side::Group, "a");
         assert_eq!(crosses(&mut bridge, 2), []);
         assert_eq!(duplicates(&bridge), (1, 1));
+        // The window begins when it crosses.
         hear(&mut bridge, 5_000, Side::Group, "a");
-        assert_eq!(crosses(&mut bridge, 5_000), [(Side::Plain, "a".to_owned())]);
+        assert_eq!(crosses(&mut bridge, 5_000), []);
+        hear(&mut bridge, 5_001, Side::Group, "a");
+        assert_eq!(crosses(&mut bridge, 5_001), [(Side::Plain, "a".to_owned())]);
     }
 
     #[test]

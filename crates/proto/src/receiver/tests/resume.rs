@@ -126,7 +126,8 @@ fn a_wrong_info_is_requested_and_told_again_and_what_has_arrived_stays() {
     assert_eq!(told.last().unwrap(), "complete 0", "{told:?}");
     assert!(told.iter().any(|told| told.starts_with("info 0")), "{told:?}");
     assert!(rig.reject_info(0), "and when it is complete");
-    rig.pass(GRTT * 5);
+    // The wait after the request before must be over, too.
+    rig.pass(GRTT * 12);
     assert_eq!(rig.asked(), ["info 0"]);
     rig.hear(&script.info(0, 95, b"j"));
     let told = rig.told();
