@@ -337,7 +337,8 @@ impl Theatre {
     }
 
     fn stop(&mut self) {
-        for mut running in std::mem::take(&mut self.staying) {
+        // Who asks a node ends with it, so the last goes first.
+        for mut running in std::mem::take(&mut self.staying).into_iter().rev() {
             let early = running.child.try_wait().unwrap();
             kill(&running, "TERM");
             let deadline = Instant::now() + Duration::from_secs(20);
