@@ -137,6 +137,7 @@ impl Auto {
             standing: view.standing,
             wanted: self.wanted(share, view.rtt),
             loss_events: view.loss_events,
+            link: view.link,
             rtt: view.trip,
             size: self.size,
             passed: self.passed.min(self.rate),
