@@ -145,7 +145,7 @@ pub(super) fn at_start(base: f64, view: &View) -> (f64, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::{Duration, at};
+    use fanfare_units::time::at;
 
     fn view(bottleneck: Option<f64>) -> View {
         View {
@@ -157,12 +157,9 @@ mod tests {
             marked: 0.0,
             base: 0,
             bottleneck,
-            link: 0.0,
             delivered: None,
             arrived: 0.0,
             message: 0.0,
-            loss_events: 0.0,
-            trip: Duration::ZERO,
         }
     }
 
