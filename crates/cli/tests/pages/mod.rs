@@ -337,9 +337,13 @@ impl Theatre {
     }
 
     fn stop(&mut self) {
-        // Who asks a node ends with it, so the last goes first.
-        for mut running in std::mem::take(&mut self.staying).into_iter().rev() {
+        let staying = std::mem::take(&mut self.staying).into_iter().map(|mut running| {
             let early = running.child.try_wait().unwrap();
+            (running, early)
+        });
+        // All are looked at first, as some end with others. Who asks a node ends badly with it, so the last goes first.
+        let staying: Vec<(Background, Option<ExitStatus>)> = staying.collect();
+        for (mut running, early) in staying.into_iter().rev() {
             kill(&running, "TERM");
             let deadline = Instant::now() + Duration::from_secs(20);
             let ended = loop {
