@@ -261,10 +261,10 @@ impl Read for Reader<'_> {
     }
 }
 
-/// What is read from its beginning, and can leave out holes.
+/// Reader of a file from its beginning that can leave out holes.
 pub trait SkipHole: Read {
-    /// Passes over the hole that comes next, if one does. Its bytes, which would be read as zeros; 0 where there is
-    /// none, or the file system does not tell.
+    /// Passes over the hole that comes next, if one does, and gives its bytes: they would be read as zeros. 0: there
+    /// is none, or the file system does not tell.
     ///
     /// # Errors
     /// The system's, when the file cannot be read on behind it.

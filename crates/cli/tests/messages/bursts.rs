@@ -29,7 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Somebody is told of the first that is dropped.
 const WARNED: Duration = Duration::from_secs(1);
 /// A publisher of which nothing was heard for so long before is new: what is heard of it later than its first message
-/// could else be from before (the age that is told of messages is exact to 8 s).
+/// could else be from before (the age that is told of messages is exact to 8 s). No event tells it: the time itself
+/// is what a member goes by.
 const SETTLED: Duration = Duration::from_secs(9);
 /// Longest time between two looks at what others count.
 const LOOK: Duration = Duration::from_millis(100);

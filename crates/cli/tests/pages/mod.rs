@@ -337,13 +337,11 @@ impl Theatre {
     }
 
     fn stop(&mut self) {
-        let staying = std::mem::take(&mut self.staying).into_iter().map(|mut running| {
-            let early = running.child.try_wait().unwrap();
-            (running, early)
-        });
-        // All are looked at first, as some end with others. Who asks a node ends badly with it, so the last goes first.
-        let staying: Vec<(Background, Option<ExitStatus>)> = staying.collect();
-        for (mut running, early) in staying.into_iter().rev() {
+        let mut staying = std::mem::take(&mut self.staying);
+        // All are looked at before the first is stopped, as some end with others.
+        let early: Vec<_> = staying.iter_mut().map(|one| one.child.try_wait().unwrap()).collect();
+        // Who asks a node ends badly with it, so the last goes first.
+        for (mut running, early) in staying.into_iter().zip(early).rev() {
             kill(&running, "TERM");
             let deadline = Instant::now() + Duration::from_secs(20);
             let ended = loop {

@@ -30,7 +30,7 @@ impl Unit {
         Self { value: hasher.finalize_non_root(), is_zero: is_zero(bytes) }
     }
 
-    /// Whether all of its bytes are zeros.
+    /// True if all of its bytes are zeros.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.is_zero

@@ -34,7 +34,7 @@ pub(crate) use parts::{Found, What};
 use syncer::Syncer;
 #[cfg(test)]
 pub(crate) use syncer::inline::Backlog;
-pub(crate) use units::Units;
+pub(crate) use units::{UNITS_MAX, Units};
 
 use crate::{
     ledger::{self, SharedLedger},

@@ -7,7 +7,7 @@
 use fanfare_content::manifest::unit::{UNIT, Unit};
 
 /// Of larger files the rest is read again: 36 MB of hashes are enough.
-const UNITS_MAX: u64 = 1 << 20;
+pub(crate) const UNITS_MAX: u64 = 1 << 20;
 
 /// Hashes of a part, as far as they are known.
 #[derive(Debug, Clone, Default)]

@@ -8,18 +8,16 @@ use fanfare_content::{
 };
 use fanfare_disk::{FileHandle, Reader};
 
-use crate::file_storage::Units;
-
-/// More units than this have no hashes kept of most, and no room for all.
-const UNITS_MAX: u64 = 1 << 20;
+use crate::file_storage::{UNITS_MAX, Units};
 
 /// Root, length and manifest of a part of `size` bytes. Only those units are read whose hashes are not
 /// known, and of these only what is no hole.
 pub(super) fn hash_part(file: &dyn FileHandle, size: u64, units: &Units) -> io::Result<Hashed> {
     let count = size.div_ceil(UNIT);
     let whole = file.metadata()?.len == size;
-    let known = 2..=UNITS_MAX;
-    if !known.contains(&count) || !whole || (0..count).all(|number| units.get(number).is_none()) {
+    // Of a larger file most are not known, and there is no room for all.
+    let joined = 2..=UNITS_MAX;
+    if !joined.contains(&count) || !whole || (0..count).all(|number| units.get(number).is_none()) {
         return hash(&mut Reader::new(file), &mut |_| {});
     }
     let mut buffer = vec![0; UNIT as usize];
