@@ -292,6 +292,9 @@ mod nats {
     use super::*;
     use crate::messages::broker::Broker;
 
+    /// The server does not end the connection of a listener that a busy machine keeps from reading.
+    const PATIENT: &str = "write_deadline: \"2m\"\nmax_pending: 1073741824";
+
     /// Publishes a burst by hand: the server takes it as fast as it comes.
     fn publish_there(broker: &Broker, count: u64) {
         let mut stream = TcpStream::connect(("127.0.0.1", broker.port)).unwrap();
@@ -342,7 +345,7 @@ mod nats {
 
     fn out_of_the_group(count: u64, more: &[&str], stream: bool) -> Outcome {
         let stage = Stage::new();
-        let broker = Broker::start(stage.path("nats"), "").unwrap();
+        let broker = Broker::start(stage.path("nats"), PATIENT).unwrap();
         let mut hq = broker.client();
         if stream {
             hq.make_stream("BURST", &["b.>"]);
@@ -439,7 +442,8 @@ fn plain() -> (SocketAddrV4, UdpSocket) {
 
 fn udp_bridge(stage: &Stage, plain: SocketAddrV4, more: &[&str]) -> Counted {
     let plain = plain.to_string();
-    let args = ["bridge", "udp", "--udp", &plain, "--topic", "b"];
+    // None is too old when it is its turn, however many there are.
+    let args = ["bridge", "udp", "--udp", &plain, "--topic", "b", "--expiry", "1h"];
     Counted::start(&stage.group, &[&args, more].concat())
 }
 
