@@ -90,7 +90,7 @@ fn watch(args: &MonitorCommandArgs, output: &Output) -> Result<Exit, Failure> {
         options.name = args.name.get();
     })?;
     interrupt::stop_on_interrupt(group.stopper());
-    let page = monitoring::open(&plan, &group, output)?;
+    let page = monitoring::open(&plan, &group, output, Vec::new)?;
     events::show_start(&group, "watching group", output);
     for event in group.events() {
         events::show(&event, output);

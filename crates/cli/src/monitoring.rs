@@ -3,15 +3,16 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use fanfare_command::{Exit, Failure, Output};
+use fanfare_json::WayLine;
 use fanfare_node::{
-    group::{Group, GroupHandle, Monitored},
+    group::{Group, GroupHandle, Losses, Monitored},
     monitor::Config,
     proto::Bitrate,
 };
 use fanfare_sensor::host::HostFacts;
 use fanfare_watch::{
     evidence::{Adapt, Capacities, Evidence, Sensors},
-    group::{GroupPage, GroupView, Heard, More, Node, Placed, Seen},
+    group::{DropCounts, GroupPage, GroupView, Heard, More, Node, Placed, Seen},
     history::History,
 };
 
@@ -53,11 +54,12 @@ pub(crate) fn keep_apart<'p>(plans: impl Iterator<Item = (String, &'p mut Monito
     }
 }
 
-/// Opens the page of a member.
+/// Opens the page of a member. `ways`: counters of the gateways of this node, as the page is to have them.
 pub(crate) fn open(
     plan: &MonitorPlan,
     group: &Group,
     output: &Output,
+    ways: impl Fn() -> Vec<WayLine> + Clone + Send + 'static,
 ) -> Result<GroupPage, Failure> {
     let share = f64::from(plan.config.per_mille) / 1000.0;
     let allowed = plan.config.capacity.as_bps() as f64 * share;
@@ -66,8 +68,12 @@ pub(crate) fn open(
     let page = open_page(&plan.page, |address, access| {
         let own = group.id().0;
         let view = GroupView::new(group.address().to_string(), interface.clone(), own, allowed);
-        let (handle, mut host) = (group.handle(), HostFacts::new());
-        let look = move |ceiling| look(&handle, &mut host, ceiling);
+        let (handle, mut host, ways) = (group.handle(), HostFacts::new(), ways.clone());
+        let look = move |ceiling| {
+            // Plain data with string keys: it always can be written.
+            let ways = serde_json::to_value(ways()).unwrap_or_default();
+            look(&handle, &mut host, ceiling).map(|seen| Seen { ways, ..seen })
+        };
         GroupPage::start(view, &mut more, address, access, look)
     })?;
     output.text(&format!("monitor: {}", page.url()));
@@ -102,10 +108,11 @@ fn more(plan: &MonitorPlan) -> Result<More, Failure> {
 fn look(handle: &GroupHandle, host: &mut HostFacts, ceiling: Option<u64>) -> Option<Seen> {
     handle.set_ceiling(ceiling.map(Bitrate::bps)).ok()?;
     handle.set_host_facts(host.read()).ok()?;
-    handle.monitored().ok().flatten().map(seen)
+    let losses = handle.status().ok()?.losses;
+    handle.monitored().ok().flatten().map(|known| seen(known, losses))
 }
 
-fn seen(known: Monitored) -> Seen {
+fn seen(known: Monitored, losses: Losses) -> Seen {
     let nodes = known.nodes.into_iter().map(|node| Node {
         id: node.id.0,
         name: node.name,
@@ -129,6 +136,12 @@ fn seen(known: Monitored) -> Seen {
         bytes_sent: known.bytes_sent,
         repairs: known.group.repairs_sent,
         frames_refused: known.group.frames_refused,
+        dropped: DropCounts {
+            unread: losses.dropped,
+            unkept: losses.unkept,
+            events: losses.events,
+        },
+        ..Seen::default()
     }
 }
 

@@ -1,6 +1,11 @@
 //! Lines of JSON that every command prints, and the name of a stream or group in them.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
+
+/// A warning has no more characters than this: what others wrote in it may be as long as they like.
+const WARNING_MAX: usize = 1_000;
 
 /// A line that every command may print.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -65,4 +70,26 @@ impl<'a, L> Of<'a, L> {
 pub fn to_text<T: Serialize>(line: &T) -> String {
     // Plain data with string keys: it always can be written.
     serde_json::to_string(line).unwrap_or_default()
+}
+
+/// A warning, with its beginning and a number in the place of what is too long for a line.
+pub(crate) fn warning_text(message: &str) -> Cow<'_, str> {
+    let Some((end, _)) = message.char_indices().nth(WARNING_MAX) else { return message.into() };
+    let left_out = message[end..].chars().count();
+    format!("{} ... ({left_out} characters more)", &message[..end]).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_that_is_too_long_for_a_line_ends_with_how_much_is_left_out() {
+        let fits = "é".repeat(1_000);
+        assert_eq!(warning_text(&fits), fits);
+        let (long, expected) =
+            (format!("{fits}and more"), format!("{fits} ... (8 characters more)"));
+        assert_eq!(warning_text(&long), expected);
+        assert!(matches!(warning_text("short"), Cow::Borrowed("short")));
+    }
 }

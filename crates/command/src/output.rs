@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::{
     error_terminal,
     exit::{Exit, Failure},
-    notice::{Notice, Of, to_text},
+    notice::{Notice, Of, to_text, warning_text},
     printable::Printable,
     rows::Rows,
 };
@@ -268,9 +268,10 @@ impl Output {
         }
     }
 
-    /// Something that does not end the command.
+    /// Something that does not end the command. Of a text that is too long for a line, it prints the beginning.
     pub fn warn(&self, code: &str, message: impl Into<String>) {
         let message = message.into();
+        let message = warning_text(&message);
         self.text(&format!("warning: {message}"));
         self.event(&Notice::Warning { code, message: &message });
     }

@@ -8,6 +8,11 @@ use fanfare_wire::ext::{ExtAge, Extensions};
 
 /// Messages in one frame whose age is told: half of the extensions that a header has room for.
 pub(crate) const AGED_MAX: usize = 128;
+/// A term of a sum is told to be younger than it is by less than this. In steps of a second, the ages of terms from some
+/// minutes would take the room of several terms.
+const SUM_STEP: Duration = Duration::from_secs(8);
+/// Others count ages by their own clocks, which run too fast by at most one part in so many.
+const CLOCK_ERROR: u32 = 1000;
 
 /// When a message was published, as far as it is known here: not later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,10 +37,10 @@ impl Age {
         }
     }
 
-    /// Whether it was published after `begun` for sure: what is told may be too young by less than
-    /// [`AGE_TOLD_FROM`].
-    pub(crate) fn is_after(self, begun: Time) -> bool {
-        self.heard > begun + self.then + AGE_TOLD_FROM
+    /// Whether it was published before `begun` for sure. What was published after that never is: a message may pass for
+    /// younger than it is, by less than [`AGE_TOLD_FROM`] mostly, and not for older.
+    pub(crate) fn is_before(self, begun: Time) -> bool {
+        self.heard <= begun + (self.then - self.then / CLOCK_ERROR)
     }
 }
 
@@ -65,7 +70,7 @@ pub(crate) fn extensions_of_sum(ages: &[Duration]) -> Vec<u8> {
     let (mut told, mut bound) = (Vec::new(), Duration::ZERO);
     for (which, age) in ages.iter().enumerate().rev() {
         if let Ok(which) = u8::try_from(which)
-            && is_told(age.saturating_sub(bound))
+            && age.saturating_sub(bound) >= SUM_STEP
         {
             told.push(ExtAge::of_seconds(which, age.as_secs()));
             bound = *age;
@@ -78,8 +83,8 @@ pub(crate) fn extensions_of_sum(ages: &[Duration]) -> Vec<u8> {
 
 /// Bytes that takes at most, of terms of which the first is so old, and the last.
 pub(crate) fn room_of_sum(first: Duration, last: Duration) -> usize {
-    let steps = first.saturating_sub(last).as_nanos() / AGE_TOLD_FROM.as_nanos().max(1);
-    let steps = usize::try_from(steps).unwrap_or(AGED_MAX) + usize::from(is_told(last));
+    let steps = first.saturating_sub(last).as_nanos() / SUM_STEP.as_nanos().max(1);
+    let steps = usize::try_from(steps).unwrap_or(AGED_MAX) + usize::from(last >= SUM_STEP);
     steps.min(AGED_MAX) * ExtAge::LEN
 }
 
@@ -91,6 +96,7 @@ pub(crate) fn told_of_sum(extensions: &Extensions<'_>, which: usize, terms: usiz
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::{collection::vec, prelude::*};
 
     fn at(s: u64) -> Time {
         Time::ZERO + Duration::from_secs(s)
@@ -107,8 +113,46 @@ mod tests {
             [at(50), at(80), at(100), at(110)].map(|begun| age.before(begun)),
             [s(0), s(10), s(30), s(40)]
         );
-        // It may be 38 s old, and no older.
-        assert!(age.is_after(at(61)) && !age.is_after(at(62)));
+    }
+
+    #[test]
+    fn what_may_have_been_published_after_a_subscription_is_not_before_it() {
+        let told = |seconds| Age { heard: at(100), then: s(seconds) };
+        // One that nothing is told of may be new.
+        assert!(told(0).is_before(at(100)) && !told(0).is_before(at(99)));
+        // 30 s by a clock that may run too fast: no more than 30 ms less.
+        let ms = |ms: u64| at(70) + Duration::from_millis(ms);
+        assert!(told(30).is_before(ms(30)) && !told(30).is_before(ms(29)));
+    }
+
+    proptest! {
+        #[test]
+        fn a_message_from_after_a_subscription_is_never_before_it_over_nodes_that_round_and_drift(
+            after_us in 1_u64..10_000_000,
+            kept in vec((0_u64..700_000_000, 999_500_u64..=1_000_500), 1..5),
+        ) {
+            let begun = at(1_000);
+            let (mut then, mut heard) = (Duration::ZERO, begun + Duration::from_micros(after_us));
+            for (us, pace) in kept {
+                heard = heard + Duration::from_micros(us);
+                let area = extensions(&[then + Duration::from_micros(us * pace / 1_000_000)]);
+                then = told(&Extensions::parse(&area).unwrap(), 0);
+            }
+            let age = Age { heard, then };
+            prop_assert!(!age.is_before(begun));
+        }
+
+        #[test]
+        fn a_message_from_some_more_than_a_second_before_a_subscription_is_before_it(
+            before_us in 1_100_000_u64..10_000_000,
+            until_heard_us in 0_u64..60_000_000,
+        ) {
+            let (begun, until_heard) = (at(1_000), Duration::from_micros(until_heard_us));
+            let area = extensions(&[Duration::from_micros(before_us) + until_heard]);
+            let then = told(&Extensions::parse(&area).unwrap(), 0);
+            let age = Age { heard: begun + until_heard, then };
+            prop_assert!(age.is_before(begun));
+        }
     }
 
     #[test]
@@ -128,12 +172,13 @@ mod tests {
 
     #[test]
     fn only_old_messages_carry_an_age() {
-        let area = extensions(&[s(0), s(7), s(8), s(600)]);
+        let young = Duration::from_millis(999);
+        let area = extensions(&[s(0), young, s(1), s(600)]);
         assert_eq!(area.len(), 2 * ExtAge::LEN);
         let read = Extensions::parse(&area).unwrap();
         assert_eq!(
             [0, 1, 2, 3, 300].map(|which| told(&read, which)),
-            [s(0), s(0), s(8), s(600), s(0)]
+            [s(0), s(0), s(1), s(600), s(0)]
         );
     }
 }

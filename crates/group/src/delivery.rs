@@ -43,12 +43,13 @@ pub(crate) struct Point {
 
 impl Subscribed {
     fn wants(&self, message: &Description, at: Point) -> bool {
-        // To who came later than the publisher, all before its coming is history. What was published
-        // after that is none, also where others told of it before anything of it was heard.
+        // To who came later than the publisher, all before its coming is history. What may have been published
+        // after that is none, also where others told of it before anything of it was heard: rather a message of
+        // the second before comes than one is missed.
         let back = match self.begun.get(&at.source) {
             Some(newest) => (newest + 1).saturating_sub(at.index),
-            None if at.age.is_after(self.since) => 0,
-            None => at.back,
+            None if at.age.is_before(self.since) => at.back,
+            None => 0,
         };
         self.subscription.wants(message, (back, at.age.before(self.since)))
     }

@@ -18,7 +18,9 @@ use std::{
 
 use fanfare_os::local::{UnixListener, UnixStream, is_socket, restrict};
 
-use fanfare_json::{Cancelled, GatewayLine, Line, Published, Subscribed, Unsubscribed, tag_text};
+use fanfare_json::{
+    Cancelled, GatewayLine, Line, Published, Subscribed, Unsubscribed, WayLine, tag_text,
+};
 use fanfare_node::{
     gateway::Ear,
     group::{Gap, Gate, GroupError, GroupHandle, Message, Watch},
@@ -260,14 +262,29 @@ impl Server {
     fn status(&self, place: usize) -> Result<String, Failure> {
         let Served { name, group } = &self.groups[place];
         let names = self.groups.iter().filter_map(|served| served.name.clone());
-        let gateways = self.gateways.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_in =
-            |gateway: &&GatewayLine| name.as_ref().is_some_and(|n| gateway.groups.contains(n));
-        let gateways = gateways.iter().filter(is_in).cloned().collect();
+        let gateways = self.gateways_in(name.as_deref());
         Ok(self.text(
             place,
             &Line::status(&self.taken(place, group.status())?, (names.collect(), gateways)),
         ))
+    }
+
+    /// The gateways into and out of a group.
+    fn gateways_in(&self, name: Option<&str>) -> Vec<GatewayLine> {
+        let gateways = self.gateways.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_in = |gateway: &&GatewayLine| {
+            name.is_some_and(|name| gateway.groups.iter().any(|group| group == name))
+        };
+        gateways.iter().filter(is_in).cloned().collect()
+    }
+
+    /// What the node's gateways have carried into a group and out of it, by its place.
+    #[must_use]
+    pub fn ways(&self, place: usize) -> Vec<WayLine> {
+        let name = self.groups.get(place).and_then(|served| served.name.as_deref());
+        let ways = self.gateways_in(name).into_iter().flat_map(|gateway| gateway.ways);
+        let is_end = |way: &WayLine| name.is_some_and(|name| way.from == name || way.to == name);
+        ways.filter(is_end).collect()
     }
 
     fn unsubscribe(&self, key: Key, subscriptions: &mut Vec<Key>) -> Result<String, Failure> {

@@ -94,8 +94,9 @@ impl Combination {
     }
 }
 
-/// Ages below this are not sent: such a message counts as new.
-pub const AGE_TOLD_FROM: Duration = Duration::from_secs(8);
+/// Ages below this are not sent: such a message counts as new. Ages travel in whole seconds, so that no message passes
+/// for younger by more than this.
+pub const AGE_TOLD_FROM: Duration = Duration::from_secs(1);
 
 /// The extension for an age; `None` if the message counts as new.
 #[must_use]

@@ -13,7 +13,7 @@ const LATE: Host = Host(4);
 const COMES: u64 = 605;
 /// It wants what is younger.
 const SINCE: u64 = 300;
-/// What was passed on sooner than 8 s counts as new, at each of a few who pass it on; and messages wait
+/// Ages in sums of several messages are up to 8 s too young, at each of a few who pass them on; and messages wait
 /// for repair in between.
 const SLACK: u64 = 30;
 

@@ -80,8 +80,11 @@ fn serve(plan: NodePlan, output: &Output) -> Result<Exit, Failure> {
     let served =
         |member: &Member| Served { name: member.name.clone(), group: member.group.handle() };
     let server = Server::listen(&socket, members.iter().map(served).collect())?;
-    let watched = members.iter().filter_map(|member| {
-        member.monitor.as_ref().map(|plan| monitoring::open(plan, &member.group, &member.output))
+    let watched = members.iter().enumerate().filter_map(|(place, member)| {
+        let server = server.clone();
+        let ways = move || server.ways(place);
+        let plan = member.monitor.as_ref()?;
+        Some(monitoring::open(plan, &member.group, &member.output, ways))
     });
     let pages = watched.collect::<Result<Vec<GroupPage>, Failure>>();
     let pages = pages.inspect_err(|_| server::close(&socket))?;

@@ -1,7 +1,9 @@
 //! Bursts through every bridge and gateway, each way: all of a burst arrives, or what was dropped and what arrived are
 //! what was sent, and somebody was told within a second. Memory stays bounded.
 //!
-//! Bursts have 1,000 messages. `FANFARE_BURSTS` gives other numbers, as `10000,1000000`.
+//! Bursts have 1,000 messages. `FANFARE_BURSTS` gives other numbers, as `10000,1000000`. `FANFARE_PROGRAM` is the
+//! program that is tested, if not the one that was built for the tests: large bursts are for one that was built for
+//! release.
 
 use std::{
     collections::BTreeSet,
@@ -17,6 +19,7 @@ use std::{
 use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
 use serde_json::Value;
 
+use super::monitor::{free_port, wait_for_metric};
 use crate::support::Stage;
 
 /// Of each message.
@@ -28,10 +31,6 @@ const MEMORY_MAX: u64 = 400 << 20;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Somebody is told of the first that is dropped.
 const WARNED: Duration = Duration::from_secs(1);
-/// A publisher of which nothing was heard for so long before is new: what is heard of it later than its first message
-/// could else be from before (the age that is told of messages is exact to 8 s). No event tells it: the time itself
-/// is what a member goes by.
-const SETTLED: Duration = Duration::from_secs(9);
 /// Longest time between two looks at what others count.
 const LOOK: Duration = Duration::from_millis(100);
 /// Looks, on a machine that runs a tenth as fast as it might.
@@ -40,6 +39,10 @@ const SLACK: Duration = Duration::from_secs(2);
 fn bursts() -> Vec<u64> {
     let asked = std::env::var("FANFARE_BURSTS").unwrap_or_else(|_| "1000".to_owned());
     asked.split(',').map(|count| count.trim().parse().expect("FANFARE_BURSTS: numbers")).collect()
+}
+
+fn program() -> Command {
+    Command::new(std::env::var_os("FANFARE_PROGRAM").unwrap_or_else(|| crate::PROGRAM.into()))
 }
 
 /// A hundred bytes, and which they are.
@@ -96,7 +99,7 @@ impl Counted {
     }
 
     fn run(args: &[&str]) -> Self {
-        let mut child = Command::new(crate::PROGRAM)
+        let mut child = program()
             .args(args)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -262,7 +265,7 @@ fn subscriber(group: &str) -> Counted {
 
 /// Lines, as many programs would publish them, by one that waits for others to hold them. Gives how it ended.
 fn publish_lines(stage: &Stage, count: u64) -> Output {
-    let mut child = Command::new(crate::PROGRAM)
+    let mut child = program()
         .args(["pub", "b/x", "-", "--lines", "--group", &stage.group, "--interface", "127.0.0.1"])
         .args(["--quiet"])
         .stdin(Stdio::piped())
@@ -288,6 +291,9 @@ mod nats {
 
     use super::*;
     use crate::messages::broker::Broker;
+
+    /// The server does not end the connection of a listener that a busy machine keeps from reading.
+    const PATIENT: &str = "write_deadline: \"2m\"\nmax_pending: 1073741824";
 
     /// Publishes a burst by hand: the server takes it as fast as it comes.
     fn publish_there(broker: &Broker, count: u64) {
@@ -339,7 +345,7 @@ mod nats {
 
     fn out_of_the_group(count: u64, more: &[&str], stream: bool) -> Outcome {
         let stage = Stage::new();
-        let broker = Broker::start(stage.path("nats"), "").unwrap();
+        let broker = Broker::start(stage.path("nats"), PATIENT).unwrap();
         let mut hq = broker.client();
         if stream {
             hq.make_stream("BURST", &["b.>"]);
@@ -359,7 +365,6 @@ mod nats {
                 }
             })
         });
-        std::thread::sleep(SETTLED);
         let begun = Instant::now();
         publish(&stage, count);
         let ended = Instant::now();
@@ -407,16 +412,16 @@ mod nats {
     }
 
     #[test]
-    fn a_burst_of_the_group_comes_to_nats_whole() {
+    fn a_burst_of_the_group_comes_to_nats_whole_or_with_a_word() {
         for count in bursts().into_iter().filter(|_| is_there()) {
             for more in [&[][..], &["--queue", "5"]] {
                 let outcome = out_of_the_group(count, more, false);
                 outcome.check();
-                assert_eq!(outcome.of("dropped"), 0, "{}", outcome.way);
+                assert!(count > 100_000 || outcome.of("dropped") == 0, "{}", outcome.way);
             }
             let outcome = out_of_the_group(count, &["--stream", "BURST"], true);
             outcome.check();
-            assert_eq!(outcome.of("dropped"), 0, "{}", outcome.way);
+            assert!(count > 100_000 || outcome.of("dropped") == 0, "{}", outcome.way);
         }
     }
 }
@@ -437,7 +442,8 @@ fn plain() -> (SocketAddrV4, UdpSocket) {
 
 fn udp_bridge(stage: &Stage, plain: SocketAddrV4, more: &[&str]) -> Counted {
     let plain = plain.to_string();
-    let args = ["bridge", "udp", "--udp", &plain, "--topic", "b"];
+    // None is too old when it is its turn, however many there are.
+    let args = ["bridge", "udp", "--udp", &plain, "--topic", "b", "--expiry", "1h"];
     Counted::start(&stage.group, &[&args, more].concat())
 }
 
@@ -482,7 +488,6 @@ fn a_burst_of_the_group_comes_out_as_datagrams() {
                     assert!(own.lock().unwrap().insert(text.parse::<u64>().unwrap()), "each once");
                 }
             });
-            std::thread::sleep(SETTLED);
             let begun = Instant::now();
             publish(&stage, count);
             let ended = Instant::now();
@@ -567,8 +572,9 @@ fn a_burst_of_a_program_at_the_socket_comes_to_the_group_whole() {
 fn a_burst_of_the_group_comes_to_a_program_at_the_socket_whole_or_with_a_word() {
     for count in bursts() {
         for (reads, more) in [(true, &[][..]), (false, &["--cache", "100KiB"])] {
-            let stage = Stage::new();
-            let (node, client) = node(&stage, more);
+            let (stage, page) = (Stage::new(), free_port());
+            let monitor = format!("--monitor={page}");
+            let (node, client) = node(&stage, &[more, &[&monitor]].concat());
             let mut lines = BufReader::new(client.try_clone().unwrap()).lines();
             writeln!(&client, r#"{{"do":"subscribe","filter":"b/#"}}"#).unwrap();
             assert!(lines.next().unwrap().unwrap().contains("subscribed"));
@@ -597,6 +603,8 @@ fn a_burst_of_the_group_comes_to_a_program_at_the_socket_whole_or_with_a_word() 
                 go.send(()).unwrap();
             }
             let said = reader.join().unwrap();
+            let unread = format!("fanfare_group_dropped_total{{what=\"unread\"}} {}", said.gaps);
+            wait_for_metric(page, &unread);
             let memory = node.memory();
             let warned = node.finish().warned;
             eprintln!(

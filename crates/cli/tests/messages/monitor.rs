@@ -10,21 +10,24 @@ use serde_json::Value;
 use crate::support::{Running, Stage};
 
 /// A port of this machine that is free now.
-fn free_port() -> SocketAddr {
+pub(super) fn free_port() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-fn state(server: SocketAddr) -> Value {
+fn page(server: SocketAddr, path: &str) -> String {
     let ask = || -> std::io::Result<String> {
         let mut connection = TcpStream::connect(server)?;
-        write!(connection, "GET /api/state HTTP/1.1\r\nHost: {server}\r\n\r\n")?;
+        write!(connection, "GET {path} HTTP/1.1\r\nHost: {server}\r\n\r\n")?;
         let mut text = String::new();
         connection.read_to_string(&mut text)?;
         Ok(text)
     };
     let text = ask().unwrap_or_default();
-    let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-    serde_json::from_str(body).unwrap_or_default()
+    text.split_once("\r\n\r\n").map_or_else(String::new, |(_, body)| body.to_owned())
+}
+
+fn state(server: SocketAddr) -> Value {
+    serde_json::from_str(&page(server, "/api/state")).unwrap_or_default()
 }
 
 /// What nodes are called on a page, and how they are.
@@ -37,15 +40,26 @@ fn nodes(page: SocketAddr) -> Vec<(String, String)> {
     nodes
 }
 
-/// Waits until these are the nodes: looks whenever the page has changed.
+/// Waits until it is so: looks whenever the page has changed.
+fn wait_until(server: SocketAddr, is_so: impl Fn() -> bool) -> bool {
+    let mut stream = TcpStream::connect(server).unwrap();
+    write!(stream, "GET /api/stream HTTP/1.1\r\nHost: {server}\r\n\r\n").unwrap();
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    lines.any(|line| line.starts_with("data:") && is_so())
+}
+
 fn wait_for_nodes(page: SocketAddr, expected: &[(&str, &str)]) {
-    let mut stream = TcpStream::connect(page).unwrap();
-    write!(stream, "GET /api/stream HTTP/1.1\r\nHost: {page}\r\n\r\n").unwrap();
     let expected: Vec<(String, String)> =
         expected.iter().map(|(name, state)| ((*name).to_owned(), (*state).to_owned())).collect();
-    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-    let seen = lines.any(|line| line.starts_with("data:") && nodes(page) == expected);
+    let seen = wait_until(page, || nodes(page) == expected);
     assert!(seen, "the page ended with {:?}", nodes(page));
+}
+
+/// Waits until the metrics have this line.
+pub(super) fn wait_for_metric(server: SocketAddr, line: &str) {
+    let metrics = || page(server, "/metrics");
+    let seen = wait_until(server, || metrics().lines().any(|found| found == line));
+    assert!(seen, "{line} in {}", metrics());
 }
 
 fn started(stage: &Stage, name: &str, page: SocketAddr) -> Running {

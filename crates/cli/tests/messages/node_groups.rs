@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use super::monitor::{free_port, wait_for_metric};
 use crate::support::{Ended, Running, Stage};
 use serde_json::Value;
 
@@ -134,6 +135,30 @@ fn a_gateway_of_a_node_carries_what_leaves_each_group_once_and_says_so() {
     let line = ended.all("gateway")[0].clone();
     assert_eq!((carried(&line), &line["refused"]), (6, &0.into()), "{line}");
     assert_eq!(line["ways"].as_array().unwrap().len(), 6, "{line}");
+}
+
+#[test]
+fn what_a_nodes_gateway_carries_and_what_programs_were_not_given_are_metrics() {
+    let scene = Scene::new(&["radio", "overlay"]);
+    let page = free_port();
+    let file = scene.file(
+        "[[gateway]]\ngroups = [\"radio\", \"overlay\"]\nstandby = \"300ms\"\nlearn = \"1s\"\n",
+    );
+    let text = std::fs::read_to_string(&file).unwrap();
+    let monitor = format!("monitor = \"{page}\"\ntopic =");
+    std::fs::write(&file, text.replacen("topic =", &monitor, 1)).unwrap();
+    let mut node = run(&["node", "--config", &file]);
+    node.wait_for("start");
+    let mut sub = scene.group("overlay").sub(&["#"]);
+    scene.ask(&["pub", "a", "--message", "position"]).expect(0);
+    sub.wait_for("message");
+    let ends = "from=\"radio\",to=\"overlay\"";
+    wait_for_metric(page, &format!("fanfare_bridge_heard_total{{{ends}}} 1"));
+    wait_for_metric(page, &format!("fanfare_bridge_messages_total{{{ends},fate=\"carried\"}} 1"));
+    wait_for_metric(page, &format!("fanfare_bridge_messages_total{{{ends},fate=\"dropped\"}} 0"));
+    wait_for_metric(page, "fanfare_group_dropped_total{what=\"unread\"} 0");
+    node.interrupt();
+    node.end().expect(130);
 }
 
 #[test]

@@ -108,12 +108,22 @@ fn receivers(document: &Value, page: &mut Page) {
     }
 }
 
+fn dropped(document: &Value, page: &mut Page) {
+    let Some(counts) = document["dropped"].as_object() else { return };
+    let help = "What programs and gateways of this node were not given.";
+    page.family("group_dropped_total", "counter", help);
+    for (what, count) in counts {
+        page.line("group_dropped_total", &[("what", what)], count);
+    }
+}
+
 fn nodes(document: &Value, page: &mut Page) {
     let monitor = &document["monitor"];
     page.one("nodes_up", "gauge", "Nodes of the group that are heard.", &document["up"]);
     page.one("nodes_silent", "gauge", "Nodes that are not heard any more.", &document["silent"]);
     page.one("group_bits_per_second", "gauge", "What all nodes send.", &document["sent_bps"]);
     page.one("group_repairs_total", "counter", "Repairs for others.", &document["repairs"]);
+    dropped(document, page);
     page.one(
         "monitor_sent_bytes_total",
         "counter",
@@ -212,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sensors_tell_becomes_lines() {
+    fn what_sensors_tell_and_what_was_dropped_becomes_lines() {
         let path = json!({
             "from": "10.0.0.1", "to": "10.0.0.2", "rtt": 0.02, "rtt_base": 0.01,
             "classes": {"norm": 5}, "lost_after": 3,
@@ -222,10 +232,14 @@ mod tests {
             "links": {"north/eth0": {"used": 0.5, "capacity_bps": 100}},
             "advice": {"north/eth0": {"ceiling_bps": 85}}, "adapt": "advise", "advice_given": 2,
             "nodes": {"7": {"label": "a", "state": "silent"}},
+            "dropped": {"unread": 3, "events": 0},
+            "ways": [{"from": "a", "to": "b", "carried": 4, "dropped": 2}],
         });
         let text = text(&document);
         for line in [
             "fanfare_node_up{node=\"a\",id=\"7\"} 0",
+            "fanfare_group_dropped_total{what=\"unread\"} 3",
+            "fanfare_bridge_messages_total{from=\"a\",to=\"b\",fate=\"dropped\"} 2",
             "fanfare_sensor_up{sensor=\"north\"} 1",
             "fanfare_sensor_ring_drops_total{sensor=\"north\"} 1",
             "fanfare_link_used_ratio{link=\"north/eth0\"} 0.5",

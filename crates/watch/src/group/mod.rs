@@ -10,4 +10,4 @@ mod view;
 
 pub use page::{GroupPage, More};
 pub use places::{Misplaced, Placed};
-pub use view::{GroupView, Heard, Node, Seen};
+pub use view::{DropCounts, GroupView, Heard, Node, Seen};

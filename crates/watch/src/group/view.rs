@@ -39,6 +39,17 @@ pub struct Heard {
     pub sevenths: u8,
 }
 
+/// What this node did not give to its programs and gateways.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct DropCounts {
+    /// Messages that were gone from the cache before they were taken.
+    pub unread: u64,
+    /// Messages that could not be kept.
+    pub unkept: u64,
+    /// Events other than messages.
+    pub events: u64,
+}
+
 /// All that is known of a group now.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
@@ -58,6 +69,10 @@ pub struct Seen {
     pub repairs: u64,
     /// Messages kept for others.
     pub frames_refused: u64,
+    /// What its programs and gateways were not given.
+    pub dropped: DropCounts,
+    /// Counters of this node's gateways: a list of ways, each with `from`, `to` and counters.
+    pub ways: Value,
 }
 
 /// A group that is watched.
@@ -168,10 +183,14 @@ impl GroupView {
             "bytes_sent": seen.bytes_sent,
             "repairs": seen.repairs,
             "frames_refused": seen.frames_refused,
+            "dropped": seen.dropped,
             "chart": [["sent by all", "bit/s"], ["notes of this node", "bit/s"]],
         });
-        if let (Some(interface), Some(fields)) = (&self.interface, document.as_object_mut()) {
-            fields.insert("interface".to_owned(), json!(interface));
+        if let Some(interface) = &self.interface {
+            document["interface"] = json!(interface);
+        }
+        if seen.ways.is_array() {
+            document["ways"] = seen.ways.clone();
         }
         document
     }

@@ -32,6 +32,7 @@ fn a_group_is_shown_with_its_nodes_and_who_hears_whom() {
     };
     let document = view().document(Duration::from_secs(5), &seen);
     assert_eq!((&document["up"], &document["sent_bps"]), (&json!(3), &json!(3000.0)));
+    assert_eq!(document["dropped"], json!({"unread": 0, "unkept": 0, "events": 0}));
     assert_eq!(document["nodes"]["1"]["state"], "this node");
     assert_eq!(document["nodes"]["1"]["heard_by"], 1, "9 is not known");
     assert_eq!(document["nodes"]["3"]["label"], "b (00000003)");

@@ -1,6 +1,7 @@
 //! How messages are delivered: in which order, how many, and which not.
 
 use super::*;
+use proptest::prelude::{ProptestConfig, prop_assert_eq, proptest};
 
 #[test]
 fn short_messages_come_in_their_description_and_long_ones_in_storage() {
@@ -120,18 +121,50 @@ fn for_a_new_node_everything_that_others_announce_first_is_history() {
     }
 }
 
-#[test]
-fn what_was_published_after_a_subscription_is_no_history_though_others_tell_of_it_first() {
+/// Of three nodes the first publishes, and the third hears of it by the second one first: so long before the third
+/// subscribed to what is new, or after it. Gives what the third was given.
+fn told_by_another(before: Duration, after: Duration) -> Vec<u64> {
     let mut bus = Bus::new(3);
     bus.subscribe(1, "#");
+    let mut away = |from: usize, to: usize, _: &Message<'_>| from == 2 || to == 2;
+    let publish = |bus: &mut Bus| {
+        (0..3).for_each(|_| _ = bus.publish(0, "a", b"first", Options::default()));
+    };
+    if !before.is_zero() {
+        publish(&mut bus);
+        bus.run_for(before, &mut away);
+    }
     let all = Subscription::new(Filter::new("#").unwrap());
     bus.nodes[2].0.subscribe(bus.now, Subscription { history: History::Last(0), ..all });
-    bus.run(20, &mut none);
-    // The third node hears of it by the second one first.
-    bus.publish(0, "a", b"first", Options::default());
+    if !after.is_zero() {
+        bus.run_for(after, &mut none);
+        publish(&mut bus);
+    }
     bus.run(10, &mut |from, to, _| (from, to) == (0, 2));
     bus.run(20, &mut none);
-    assert_eq!(bus.topics(2), [("a", 0)]);
+    let mut numbers: Vec<u64> = bus.topics(2).iter().map(|(_, number)| *number).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn what_was_published_after_a_subscription_is_no_history_though_others_tell_of_it_first(
+        after_us in 1_u64..20_000_000,
+    ) {
+        let after = Duration::from_micros(after_us);
+        prop_assert_eq!(told_by_another(Duration::ZERO, after), [0, 1, 2]);
+    }
+
+    #[test]
+    fn what_was_published_two_seconds_before_a_subscription_is_history_when_others_tell_of_it_first(
+        before_us in 2_000_000_u64..20_000_000,
+    ) {
+        let before = Duration::from_micros(before_us);
+        prop_assert_eq!(told_by_another(before, Duration::ZERO), []);
+    }
 }
 
 #[test]
