@@ -126,6 +126,7 @@ impl RemoteSender {
         let requests = self.requests(initiated, present);
         if requests.is_empty() {
             ctx.stats.nacks_suppressed += 1;
+            self.squelched.on_asked();
             self.nack.suppressed(now, true);
             return false;
         }
@@ -133,6 +134,7 @@ impl RemoteSender {
         if let Some(objects) = &mut self.objects {
             objects.on_asked();
         }
+        self.squelched.on_asked();
         ctx.stats.nacks_sent += 1;
         self.nack.sent(now, self.rate.interval());
         self.feedback.on_nack_sent(now, &self.timing);
