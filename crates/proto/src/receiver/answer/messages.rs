@@ -117,6 +117,7 @@ impl RemoteSender {
         };
         // What the sender has gone back to will come by itself.
         if first >= present {
+            self.squelched.on_asked();
             self.nack.suppressed(now, false);
             return false;
         }

@@ -35,6 +35,11 @@ pub(in crate::receiver) struct WindowPassing {
 }
 
 impl WindowPassing {
+    /// `newest` has been heard of.
+    pub(in crate::receiver) fn at(newest: ObjectIndex) -> Self {
+        Self { recent: [newest.0; RECENT], ..Self::default() }
+    }
+
     /// A message was believed to be of `object`.
     fn on_object(&mut self, object: ObjectIndex) {
         self.recent[self.next] = object.0;
@@ -142,8 +147,7 @@ mod tests {
 
     #[test]
     fn what_is_near_a_recent_message_is_believed_and_what_is_not_takes_some_messages() {
-        let mut passing = WindowPassing::default();
-        passing.on_object(ObjectIndex(100));
+        let mut passing = WindowPassing::at(ObjectIndex(100));
         assert!(passing.believes(ObjectIndex(132), ObjectIndex(50), 32));
         for _ in 0..10 {
             let far: Vec<bool> =

@@ -44,7 +44,7 @@ fn a_forged_squelch_does_not_kill_the_transfer() {
 }
 
 #[test]
-fn a_squelch_that_is_repeated_is_obeyed_when_requests_have_remained_without_an_answer() {
+fn a_squelch_that_is_repeated_is_obeyed_when_nothing_has_come_in_the_time_of_two_requests() {
     let (mut rig, mut script) = under_way();
     let aborted = "aborted 0 Squelched".into();
     rig.hear(&script.squelch(5));
@@ -58,7 +58,6 @@ fn a_squelch_that_is_repeated_is_obeyed_when_requests_have_remained_without_an_a
         }
     }
     assert!(rig.now < Time::ZERO + CONFIRMED * 10, "{}", rig.now);
-    assert!(rig.asked().len() >= 2);
 }
 
 #[test]

@@ -24,10 +24,8 @@ impl Objects {
     pub(crate) fn doubt(&mut self, ctx: &mut Context<'_>, object: ObjectIndex, format: Format) {
         let Some(Entry::Open(open)) = self.entries.get(&object) else { return };
         // A stream is read as it comes.
-        if open.stream.is_some() && format.kind == ObjectKind::Stream {
-            return;
-        }
-        if *open.format() == format {
+        let is_stream = open.stream.is_some() && format.kind == ObjectKind::Stream;
+        if is_stream || *open.format() == format {
             self.doubts.on_same(object);
         } else if self.doubts.on_other(ctx.now, object, format) {
             self.buffered -= open.buffered();

@@ -108,7 +108,7 @@ impl Objects {
             info_tries: if info_first { INFO_TRIES } else { 0 },
             info_decides,
             nacking: Nacking::Normal,
-            passing: WindowPassing::default(),
+            passing: WindowPassing::at(newest),
             doubts: FormatDoubts::default(),
             unfinished: Unfinished::default(),
         }
