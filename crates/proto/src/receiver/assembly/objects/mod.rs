@@ -13,9 +13,9 @@ use crate::receiver::{
     format::Format,
     format_doubt::FormatDoubts,
     object::ReceiveObject,
-    object_window::WindowPassing,
     position::{ObjectIndex, Position},
     unfinished::Unfinished,
+    window_passing::WindowPassing,
 };
 use crate::{config::Nacking, storage::ObjectKey};
 use alloc::{boxed::Box, collections::BTreeMap};
