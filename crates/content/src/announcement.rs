@@ -25,6 +25,9 @@
 //! All have `30`, 8 random bytes of this sending, where an acknowledgement is wanted; and `31`, the
 //! sender's public key, where 64 bytes after the map are its signature of everything before them.
 //!
+//! All that are sent by NORM have `7`, four bytes of BLAKE3 of the object's node id, instance and object id:
+//! what others turn into the announcement of another object is none.
+//!
 //! Four bytes of BLAKE3 of all before them follow the map, and a signature follows those: a bit that others
 //! have turned on the way gives no wrong name, time or length.
 //!
@@ -35,6 +38,7 @@ use fanfare_disk::{
     Mtime,
     name::{shown, text_of},
 };
+use fanfare_proto::ObjectKey;
 use fanfare_seal::{Identity, PublicKey, Purpose};
 use minicbor::{Decode, Encode};
 
@@ -49,8 +53,37 @@ const CHECK: usize = 4;
 /// Bytes of a signature: see [`PublicKey::verifies`].
 const SIGNATURE: usize = 64;
 
-fn check_of(bytes: &[u8]) -> [u8; CHECK] {
+pub(crate) fn check_of(bytes: &[u8]) -> [u8; CHECK] {
     blake3::hash(bytes).as_bytes().first_chunk().copied().unwrap_or_default()
+}
+
+/// Whether all of NORM_INFO came as it was sent. `behind`: bytes behind its map, of which the last are a
+/// signature where it is signed.
+pub(crate) fn is_right(info: &[u8], behind: usize, is_signed: bool) -> bool {
+    let signature = if is_signed { SIGNATURE } else { 0 };
+    let checked = info.len().checked_sub(signature + CHECK);
+    match behind.checked_sub(signature) {
+        // Nothing tells, as from the first builds of 0.1.0.
+        Some(0) => true,
+        Some(CHECK) => checked.is_some_and(|checked| ends_with_check(info, checked)),
+        _ => false,
+    }
+}
+
+/// Whether the check behind so many bytes is theirs.
+fn ends_with_check(info: &[u8], checked: usize) -> bool {
+    info.split_at_checked(checked)
+        .is_some_and(|(checked, behind)| behind.starts_with(&check_of(checked)))
+}
+
+/// Whether NORM_INFO has the shape of what a sender of ours announces, and was changed on the way. What later
+/// versions announce was not.
+#[must_use]
+pub fn is_changed(info: &[u8]) -> bool {
+    let map = info.iter().position(|byte| *byte == 0).and_then(|at| info.get(at + 1));
+    let is_ours = map.is_some_and(|byte| (0xa0..=0xbf).contains(byte));
+    let ends = [CHECK, CHECK + SIGNATURE].map(|behind| info.len().checked_sub(behind));
+    is_ours && !ends.into_iter().flatten().any(|checked| ends_with_check(info, checked))
 }
 
 /// A file as its sender announces it.
@@ -122,6 +155,27 @@ pub struct Details {
     /// The session that it was signed for: group and port. `None` from version 0.1.0.
     #[n(32)]
     pub session: Option<String>,
+    /// The object that it announces. `None` from version 0.1.0.
+    #[n(7)]
+    pub of: Option<ObjectMark>,
+}
+
+/// Hash of what tells an object from all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+#[cbor(transparent)]
+pub struct ObjectMark(#[n(0)] u32);
+
+impl ObjectMark {
+    /// The longest that there is, to reckon with before it is known.
+    pub const LONGEST: Self = Self(u32::MAX);
+
+    /// The mark of this object.
+    #[must_use]
+    pub fn of(key: ObjectKey) -> Self {
+        let (sender, instance) = (key.sender.0.to_be_bytes(), key.instance.0.to_be_bytes());
+        let object = key.object.0.to_be_bytes();
+        Self(u32::from_be_bytes(check_of(&[&sender[..], &instance, &object].concat())))
+    }
 }
 
 /// Which object of a carousel it is, whatever its id.
@@ -193,6 +247,7 @@ impl Details {
             nonce: None,
             signer: None,
             session: None,
+            of: None,
         }
     }
 
@@ -358,16 +413,8 @@ impl Announcement {
     fn details(info: &[u8], map: &[u8]) -> Option<Details> {
         let mut decoder = minicbor::Decoder::new(map);
         let details: Details = decoder.decode().ok()?;
-        let signature = if details.signer.is_some() { SIGNATURE } else { 0 };
         let behind = map.len() - decoder.position();
-        let checked = info.len().checked_sub(signature + CHECK)?;
-        let is_right = match behind.checked_sub(signature)? {
-            // Nothing tells, as from the first builds of 0.1.0.
-            0 => true,
-            CHECK => info.get(checked..)?.starts_with(&check_of(info.get(..checked)?)),
-            _ => false,
-        };
-        is_right.then_some(details)
+        is_right(info, behind, details.signer.is_some()).then_some(details)
     }
 }
 
@@ -463,6 +510,47 @@ mod tests {
         assert_eq!((back.shown_name().as_deref(), &back), (Some("tree"), &tree));
         let is = back.details.unwrap();
         assert!(is.is_tree() && !is.is_listing() && !is.is_unknown());
+    }
+
+    #[test]
+    fn every_bit_that_is_turned_shows_and_what_is_right_or_of_others_does_not() {
+        let right = announced().encode();
+        let signed = announced().encode_signed(&Identity::from_seed([1; 32]));
+        assert!(!is_changed(&right) && !is_changed(&signed));
+        assert!(!is_changed(b"readme.txt") && !is_changed(b"") && !is_changed(b"name\0"));
+        let name = announced().name.len();
+        for info in [&right, &signed[..signed.len() - SIGNATURE]] {
+            for bit in 0..info.len() * 8 {
+                let mut changed = info.to_vec();
+                changed[bit / 8] ^= 1 << (bit % 8);
+                // The NUL and the type of the map tell that it is one of ours.
+                let is_shape = (name..name + 2).contains(&(bit / 8));
+                assert!(is_changed(&changed) || is_shape, "bit {bit}");
+                assert_eq!(Announcement::parse(&changed).details, None, "bit {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn objects_that_differ_in_a_bit_of_their_key_have_other_marks() {
+        use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
+        let key =
+            ObjectKey { sender: NodeId(7), instance: InstanceId(8), object: ObjectTransportId(9) };
+        let marks: std::collections::BTreeSet<u32> = (0..64)
+            .map(|bit| {
+                let (long, short) = (1_u32.checked_shl(bit).unwrap_or(0), |from: u32| {
+                    bit.checked_sub(from).and_then(|bit| 1_u16.checked_shl(bit)).unwrap_or(0)
+                });
+                ObjectMark::of(ObjectKey {
+                    sender: NodeId(key.sender.0 ^ long),
+                    instance: InstanceId(key.instance.0 ^ short(32)),
+                    object: ObjectTransportId(key.object.0 ^ short(48)),
+                })
+                .0
+            })
+            .chain([ObjectMark::of(key).0])
+            .collect();
+        assert_eq!(marks.len(), 65);
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::{
     file_storage::{FileStorage, WINDOW, discard_parts},
     layered::LayeredListener,
     ledger::{self, Ledger},
-    receive::{ReceiveJob, ReceiveOptions, SenderFilter},
+    receive::{REFUSED_AFTER, ReceiveJob, ReceiveOptions, SenderFilter},
     send::{SendJob, SendOptions},
     stream::{nowhere::nowhere, target::Sink, writer::Destination},
     streams::{Stream, block_bytes},
@@ -128,6 +128,7 @@ impl TransferBuilder {
         if let Some(receiver) = &mut config.receiver {
             // Not before files are on disk.
             receiver.ack = AckPolicy::Confirmed;
+            receiver.refused_after = REFUSED_AFTER;
         }
         let clock = Clock::start();
         let session = Session::new(config, seed, clock.now());

@@ -285,6 +285,9 @@ pub struct ReceiverConfig {
     /// What is requested of objects, unless it is said otherwise for a sender or an object. Default
     /// all that is missing.
     pub nacking: Nacking,
+    /// An object that storage refuses to begin is given up when so many messages in a row have told the same of
+    /// it: one may have been changed on the way. Until then it is asked for. Default 1.
+    pub refused_after: u8,
 }
 
 impl Default for ReceiverConfig {
@@ -308,6 +311,7 @@ impl Default for ReceiverConfig {
             info_decides: false,
             replaced_after: None,
             nacking: Nacking::Normal,
+            refused_after: 1,
         }
     }
 }

@@ -8,8 +8,10 @@
 //! NORM_INFO
 //! ```text
 //! NUL | CBOR map {0: version, 1: "manifest", 2: root, 3: size, 4: log2 of bytes in a group,
-//!                 5: some groups are all zeros, 14, 30, 31: as in an announcement}
+//!                 5: some groups are all zeros, 7, 14, 30, 31: as in an announcement}
 //! ```
+//! with a check behind it, as in an announcement.
+//!
 //! where 5 says that a bit for each group follows the hashes, lowest first, set where the group is
 //! all zeros: it need not travel, and becomes a hole. Like all that is held from before, it is
 //! claimed and then hashed.
@@ -27,7 +29,10 @@ use blake3::{
 use fanfare_seal::{Identity, PublicKey, Purpose};
 use minicbor::{Decode, Encode};
 
-use crate::{announcement::Turn, receipt::proof::Nonce};
+use crate::{
+    announcement::{ObjectMark, Turn, check_of, is_right},
+    receipt::proof::Nonce,
+};
 
 const VERSION: u8 = 1;
 const KIND: &str = "manifest";
@@ -85,6 +90,20 @@ pub struct Head {
     /// The session that it was signed for, as an announcement.
     #[n(32)]
     pub session: Option<String>,
+    /// The object that it announces, as in an announcement.
+    #[n(7)]
+    pub of: Option<ObjectMark>,
+}
+
+/// Sending that a manifest is announced in.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ManifestContext {
+    /// Which object of a carousel it is.
+    pub turn: Option<Turn>,
+    /// Which sending this is.
+    pub nonce: Option<Nonce>,
+    /// The object that it is sent as.
+    pub of: Option<ObjectMark>,
 }
 
 impl Head {
@@ -97,9 +116,12 @@ impl Head {
     /// Reads NORM_INFO; `None` when it announces no manifest that this program understands.
     #[must_use]
     pub fn parse(info: &[u8]) -> Option<Self> {
-        let cbor = info.strip_prefix(&[0])?;
-        let head: Self = minicbor::decode(cbor).ok()?;
-        let known = head.version == VERSION && head.kind == KIND;
+        let mut decoder = minicbor::Decoder::new(info.strip_prefix(&[0])?);
+        let head: Self = decoder.decode().ok()?;
+        let behind = info.len() - 1 - decoder.position();
+        let known = head.version == VERSION
+            && head.kind == KIND
+            && is_right(info, behind, head.signer.is_some());
         let log2 = (GROUP_LOG2_MIN..=GROUP_LOG2_MAX).contains(&head.group_log2);
         (known && log2 && (2..=GROUPS_MAX as u64).contains(&head.count())).then_some(head)
     }
@@ -148,23 +170,21 @@ impl Manifest {
     /// The NORM_INFO that announces it.
     #[must_use]
     pub fn info(&self) -> Vec<u8> {
-        self.info_in(None, None, None)
+        self.info_in(ManifestContext::default(), None)
     }
 
-    /// The same in a carousel, and in a sending that wants acknowledgements.
+    /// The same as it is sent.
     #[must_use]
-    pub fn info_in(
-        &self,
-        turn: Option<Turn>,
-        nonce: Option<Nonce>,
-        identity: Option<&Identity>,
-    ) -> Vec<u8> {
+    pub fn info_in(&self, context: ManifestContext, identity: Option<&Identity>) -> Vec<u8> {
         let mut info = vec![0];
         // Writing into memory cannot fail.
         let signer = identity.map(|identity| identity.public().0);
         let session = identity.and_then(Identity::session).map(str::to_owned);
-        let head = Head { turn, nonce, signer, session, ..self.head.clone() };
+        let ManifestContext { turn, nonce, of } = context;
+        let head = Head { turn, nonce, of, signer, session, ..self.head.clone() };
         let _ = minicbor::encode(&head, &mut info);
+        let check = check_of(&info);
+        info.extend(check);
         if let Some(identity) = identity {
             info.extend(identity.sign(Purpose::Object, &info));
         }
@@ -416,6 +436,7 @@ impl GroupHasher {
             nonce: None,
             signer: None,
             session: None,
+            of: None,
         };
         (root, size, Some(Manifest { head, groups: self.groups, zeros }))
     }

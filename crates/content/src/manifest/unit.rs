@@ -69,6 +69,7 @@ pub fn join(units: &[Unit], size: u64) -> ([u8; 32], Option<Manifest>) {
         nonce: None,
         signer: None,
         session: None,
+        of: None,
     };
     (root, Some(Manifest { head, groups, zeros: if any { zeros } else { Vec::new() } }))
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fanfare_content::receipt::{State, Status};
-use fanfare_proto::{NodeId, Session, Time};
+use fanfare_proto::{InstanceId, NodeId, Session, Time};
 
 use super::{
     Phase, ReceiveJob,
@@ -107,7 +107,9 @@ impl ReceiveJob {
         self.records
             .iter()
             .filter(|((sender, _), record)| *sender != ended && !record.gone && record.has_begun())
-            .any(|((sender, _), record)| !record.is_settled() && is_heard(*sender))
+            .any(|(life, record)| {
+                !record.is_settled() && is_heard(life.0) && !self.is_shadow(*life)
+            })
     }
 
     /// Whether one of those who sent something has said, when it called the roll, that more is to come
@@ -124,8 +126,10 @@ impl ReceiveJob {
     }
 
     fn is_settled_with_something(&self) -> bool {
-        self.records.values().all(Record::is_settled)
-            && self.records.values().any(Record::has_anything)
+        let is_over = |(life, record): (&(NodeId, InstanceId), &Record)| {
+            record.is_settled() || self.is_shadow(*life)
+        };
+        self.records.values().any(Record::has_anything) && self.records.iter().all(is_over)
     }
 
     pub(super) fn has_senders_gone(&self) -> bool {

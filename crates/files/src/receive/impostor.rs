@@ -3,10 +3,28 @@
 
 use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId, Session, Time};
 
-use super::ReceiveJob;
+use super::{ReceiveJob, record::Record};
 use crate::file_storage::FileStorage;
 
 impl ReceiveJob {
+    /// Whether a life of a sender is none: it has announced nothing that is right, and one of ours is at its
+    /// address. A message of that one, in which bits were turned on the way, has told of it.
+    pub(super) fn is_shadow(&self, life: (NodeId, InstanceId)) -> bool {
+        let has_shown = |record: &Record| {
+            record.nonce.is_some()
+                || record.announced > 0
+                || record.has_anything()
+                || record.stream.is_some()
+        };
+        let address = self.binding.address(life.0);
+        let is_its = |(other, record): (&(NodeId, InstanceId), &Record)| {
+            let is_there = |address| self.binding.address(other.0) == Some(address);
+            *other != life && record.nonce.is_some() && address.is_none_or(is_there)
+        };
+        !self.records.get(&life).is_some_and(has_shown)
+            && self.records.iter().any(|(other, record)| is_its((other, record)))
+    }
+
     /// The sender of this life is another host than it seemed.
     pub(super) fn on_disowned(
         &mut self,

@@ -86,7 +86,12 @@ impl ReceiveJob {
     }
 
     /// Forgets an object and its announcement, which do not belong together and stay so: both come anew.
-    fn begin_anew(&mut self, session: &mut Session, storage: &mut FileStorage, key: ObjectKey) {
+    pub(super) fn begin_anew(
+        &mut self,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+    ) {
         storage.distrust(key);
         self.record_of(key).forget(key);
         self.let_go(session, storage, key);

@@ -72,6 +72,8 @@ use crate::{
 const PROGRESS: Duration = Duration::from_millis(200);
 /// What senders are told of it when they ask is renewed this often.
 const TOLD_PROGRESS: Duration = Duration::from_millis(400);
+/// So many messages must tell the same of an object for which there is no room, before it is given up.
+pub(crate) const REFUSED_AFTER: u8 = 3;
 /// Senders whose lives are remembered; the oldest give way.
 const RECORDS_MAX: usize = 256;
 
@@ -247,9 +249,11 @@ impl ReceiveJob {
     fn record(&mut self, sender: NodeId, instance: InstanceId) -> &mut Record {
         let key = (sender, instance);
         if self.records.len() >= RECORDS_MAX && !self.records.contains_key(&key) {
-            let settled = self.records.iter().find(|(_, record)| record.is_settled());
-            if let Some(oldest) = settled.map(|(key, _)| *key) {
-                self.records.remove(&oldest);
+            // First those of which nothing has come.
+            let settled = self.records.iter().filter(|(_, record)| record.is_settled());
+            let first = settled.min_by_key(|(_, record)| record.has_anything());
+            if let Some(first) = first.map(|(key, _)| *key) {
+                self.records.remove(&first);
             }
         }
         self.records.entry(key).or_default()
@@ -359,7 +363,11 @@ impl ReceiveJob {
     fn progress(&self, session: &mut Session) -> ReceiveProgress {
         let receiver = session.receiver();
         let (mut bytes, mut total_bytes, mut loss) = (0, 0, 0.0_f64);
-        for ((sender, _), record) in &self.records {
+        for (life, record) in &self.records {
+            if self.is_shadow(*life) {
+                continue;
+            }
+            let sender = &life.0;
             bytes += record.settled_bytes;
             total_bytes += record.settled_bytes;
             for (key, object) in &record.open {

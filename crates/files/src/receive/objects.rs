@@ -1,7 +1,7 @@
 //! What becomes of each object: announced, examined, received, verified.
 
 use fanfare_content::{
-    announcement::{Announcement, Details, Turn},
+    announcement::{Announcement, Details, ObjectMark, Turn, is_changed},
     invitation::Invitation,
     manifest::{Head, Manifest},
     receipt::Reason,
@@ -20,6 +20,19 @@ use crate::{
     file_storage::FileStorage,
     verify::{Fault, Job, Origin, Verdict},
 };
+
+/// What NORM_INFO of a sender of ours says of its object.
+struct Told {
+    of: Option<ObjectMark>,
+    size: u64,
+}
+
+impl Told {
+    fn read(announcement: &Announcement, head: Option<&Head>) -> Option<Self> {
+        let of_file = announcement.details.as_ref().map(|d| Self { of: d.of, size: d.size });
+        of_file.or_else(|| head.map(|head| Self { of: head.of, size: head.body_len() }))
+    }
+}
 
 /// Files that an announcement tells of.
 fn files_in(info: &[u8]) -> u64 {
@@ -68,7 +81,8 @@ impl ReceiveJob {
         if unsigned || self.is_beyond_limits(key, 0) {
             return self.refuse(now, session, storage, key, out);
         }
-        if !has_info {
+        let is_told = !has_info && !self.is_of_ours(session, key);
+        if is_told && !self.is_shadow((key.sender, key.instance)) {
             out.push(TransferEvent::Receive(ReceiveEvent::Object { key, name: None, size }));
         }
     }
@@ -79,8 +93,8 @@ impl ReceiveJob {
         self.record_of(key).nonce.is_some() || session.receiver().called(key.sender).is_some()
     }
 
-    /// A sender of ours announces a hash, and this came without one: somebody has changed it on the way, and it
-    /// is asked for again. What has arrived of the object stays.
+    /// A sender of ours announces a hash, and this came without one, or for another object: somebody has changed it
+    /// on the way, and it is asked for again. What has arrived of the object stays.
     fn asks_announcement(
         &mut self,
         now: Time,
@@ -88,11 +102,10 @@ impl ReceiveJob {
         storage: &mut FileStorage,
         key: ObjectKey,
     ) -> bool {
-        if !self.is_of_ours(session, key)
-            || !self.record_of(key).mended(key.object.0).on_wrong_announcement(now)
-        {
-            return false;
-        }
+        let record = self.record_of(key);
+        let is_patient = record.mended(key.object.0).on_wrong_announcement(now);
+        let Some(object) = record.open.get_mut(&key).filter(|_| is_patient) else { return false };
+        object.asks_announcement = true;
         storage.reopen(key);
         session.receiver().reject_info(now, key)
     }
@@ -131,10 +144,23 @@ impl ReceiveJob {
         let Some(size) = self.record_of(key).open.get(&key).map(|object| object.size) else {
             return;
         };
-        let announcement = Announcement::parse(info);
-        let is_announced = announcement.details.is_some() || Head::parse(info).is_some();
-        if !is_announced && self.asks_announcement(now, session, storage, key) {
+        let (announcement, head) = (Announcement::parse(info), Head::parse(info));
+        let told = Told::read(&announcement, head.as_ref());
+        let is_right = match &told {
+            Some(told) => told.of.is_none_or(|of| of == ObjectMark::of(key)),
+            None => !(is_changed(info) || self.is_of_ours(session, key)),
+        };
+        if !is_right {
+            if !self.asks_announcement(now, session, storage, key) {
+                session.receiver().cancel(key, storage);
+                self.fail_unless_invented(now, session, storage, key, out);
+            }
             return;
+        }
+        let is_other = told.is_some_and(|told| told.of.is_some() && told.size != size);
+        if is_other && self.record_of(key).mended(key.object.0).on_wrong_announcement(now) {
+            // What its messages said of its size was changed on the way.
+            return self.begin_anew(session, storage, key);
         }
         if let Err(refused) = self.permit(key, info, (size, files_in(info))) {
             return self.on_not_permitted(now, session, storage, (key, refused), out);
@@ -144,7 +170,8 @@ impl ReceiveJob {
         }
         let Some(object) = self.record_of(key).open.get_mut(&key) else { return };
         object.signed = true;
-        object.manifest = Head::parse(info).filter(|head| head.body_len() == object.size);
+        object.asks_announcement = false;
+        object.manifest = head.filter(|head| head.body_len() == object.size);
         if let Some(head) = &object.manifest {
             object.turn = head.turn;
             let nonce = head.nonce;
@@ -304,6 +331,12 @@ impl ReceiveJob {
             // It was whole before it was refused.
             return;
         }
+        if !self.record_of(key).open.contains_key(&key)
+            && session.receiver().progress(key).is_none()
+        {
+            // It was forgotten meanwhile, and comes anew.
+            return;
+        }
         let new = || OpenObject::new(size, now);
         let object = self.record_of(key).open.entry(key).or_insert_with(new);
         if let Some(head) = object.manifest.clone() {
@@ -330,12 +363,11 @@ impl ReceiveJob {
             // Its announcement came, and it was dropped as a piece.
             return self.drop_piece(session, storage, key, false);
         }
-        if !is_announced && is_of_ours {
+        if !is_announced && (is_of_ours || object.asks_announcement) {
             if self.asks_announcement(now, session, storage, key) {
                 return;
             }
-            storage.settle(key, false);
-            return self.fail(now, session, storage, key, Reason::HashMismatch, out);
+            return self.fail_unless_invented(now, session, storage, key, out);
         }
         object.verifying = true;
         object.awaits_manifest = None;
@@ -433,15 +465,30 @@ impl ReceiveJob {
         }
     }
 
+    /// Its announcement is wrong, and stays so.
+    fn fail_unless_invented(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        out: &mut Outbox,
+    ) {
+        if self.is_shadow((key.sender, key.instance)) {
+            return self.let_go(session, storage, key);
+        }
+        self.fail(now, session, storage, key, Reason::HashMismatch, out);
+    }
+
     /// An object that cannot be had, of which nothing was announced, is none of a sender that has said how many it
-    /// sends: a message with a bit turned has told of it. Were it one, what is missing is found by that
-    /// number.
+    /// sends, and none of what only seems to be a sender: a message with a bit turned has told of it. Were it
+    /// one, what is missing is found by that number.
     fn is_invented(&mut self, session: &mut Session, key: ObjectKey) -> bool {
         let open = self.record_of(key).open.get(&key);
         let is_announced =
             open.is_some_and(|open| open.announcement.is_some() || open.manifest.is_some());
         let told = session.receiver().called(key.sender).and_then(Invitation::parse);
-        !is_announced && told.is_some()
+        !is_announced && (told.is_some() || self.is_shadow((key.sender, key.instance)))
     }
 
     /// The verifier may have finished something.

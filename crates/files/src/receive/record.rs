@@ -45,6 +45,8 @@ pub(super) struct OpenObject {
     pub(super) awaits_manifest: Option<Time>,
     /// It has been waited for.
     pub(super) awaited_manifest: bool,
+    /// Its announcement came with bits turned, and is asked for again.
+    pub(super) asks_announcement: bool,
     /// Its announcement is signed by whom the user named.
     pub(super) signed: bool,
     /// What is in its place already: found there, or what another object with the same content
@@ -74,6 +76,7 @@ impl OpenObject {
             examined: false,
             awaits_manifest: None,
             awaited_manifest: false,
+            asks_announcement: false,
             signed: false,
             held: None,
             turn: None,

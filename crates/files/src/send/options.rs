@@ -3,7 +3,7 @@
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use fanfare_content::{
-    announcement::{Details, Follows, Turn},
+    announcement::{Details, Follows, ObjectMark, Turn},
     invitation::ChainPlace,
     source::{SourceFile, Sources},
 };
@@ -118,6 +118,7 @@ pub(super) fn check_announcements(
         if let Some(details) = &mut announcement.details {
             details.nonce = Some([0; 8]);
             details.signer = signs.then_some([0; 32]);
+            details.of = Some(ObjectMark::LONGEST);
         }
         let bytes = announcement.encode().len() + if signs { SIGNATURE } else { 0 };
         if bytes > max {

@@ -2,6 +2,7 @@
 //! real files but neither sockets nor threads.
 
 mod adversary;
+mod flipped;
 mod mirror;
 mod relays;
 mod world;

@@ -66,6 +66,12 @@ impl SenderHandle<'_> {
         sender.enqueue(now, (object, turn), &mut session.events)
     }
 
+    /// The key that the object enqueued next gets. `None` in a session that does not send.
+    #[must_use]
+    pub fn next_key(&self) -> Option<ObjectKey> {
+        self.session.sender.as_ref().map(Sender::next_key)
+    }
+
     /// The object enqueued next gets this id; those before it are gone. For a process that goes on
     /// where an earlier one stopped, under the same instance id: an id must never stand for two
     /// objects.

@@ -7,6 +7,7 @@ use super::{
     objects::Objects,
     position::{ObjectIndex, Position, Track},
     remote_sender::RemoteSender,
+    squelch::Patience,
     watermark::Reached,
 };
 use crate::{context::Context, event::Event, roll_call::RollCall, stats::DropReason, time::Time};
@@ -24,7 +25,7 @@ impl RemoteSender {
         match cmd {
             Cmd::Flush(flush) => self.on_flush(ctx, local, flush),
             Cmd::Eot(_) => self.on_end(ctx, local),
-            Cmd::Squelch(squelch) => self.on_squelch(ctx, squelch),
+            Cmd::Squelch(squelch) => self.on_squelch(ctx, local, squelch),
             Cmd::Cc(cc) => {
                 let state = (&self.timing, self.measured());
                 if self.feedback.on_probe(ctx.now, cc, local.node_id, state, ctx.rng) {
@@ -38,12 +39,18 @@ impl RemoteSender {
         }
     }
 
-    fn on_squelch(&mut self, ctx: &mut Context<'_>, squelch: &Squelch<'_>) {
+    fn on_squelch(&mut self, ctx: &mut Context<'_>, local: &Local, squelch: &Squelch<'_>) {
         let fec_id = squelch.payload_id.fec_id;
         let field = self.field(squelch.object_transport_id, fec_id, None);
         let grtt = self.timing.grtt;
         if let Some(objects) = &mut self.objects {
-            self.squelched.on_squelch(ctx, objects, squelch, field, grtt);
+            let asks = !(local.config.silent || self.eviction.asks_nothing());
+            self.squelched.on_squelch(ctx, objects, squelch, field, Patience { grtt, asks });
+        }
+        if let Some(doubted) = self.squelched.last_doubted() {
+            // A sender that has it answers.
+            let limit = Position { object: doubted.next(), block: 0 };
+            self.want(ctx.now, ctx.rng, local, limit);
         }
     }
 
@@ -61,7 +68,7 @@ impl RemoteSender {
             return ctx.events.push(Event::Command { sender: self.id, content });
         };
         self.speaks = true;
-        self.called = Some(call.content.to_vec());
+        self.note_called(call.content);
         self.reception.on_roll_call();
         self.nack.on_roll_call();
         let said = call.gives_up(local.node_id);
@@ -70,6 +77,17 @@ impl RemoteSender {
         }
         if local.has_status {
             self.status.on_roll_call(ctx.now, &call, local.node_id, ctx.rng);
+        }
+    }
+
+    /// The first call is believed at once. Two in a row must say what is new.
+    fn note_called(&mut self, content: &[u8]) {
+        if self.called.as_deref() == Some(content) {
+            self.called_otherwise = None;
+        } else if self.called.is_none() || self.called_otherwise.as_deref() == Some(content) {
+            (self.called, self.called_otherwise) = (Some(content.to_vec()), None);
+        } else {
+            self.called_otherwise = Some(content.to_vec());
         }
     }
 

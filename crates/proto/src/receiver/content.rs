@@ -2,8 +2,9 @@
 
 use super::{
     Local,
-    format::Format,
+    format::{self, Format},
     join::Heard,
+    objects::refusals::FormatTold,
     position::{ObjectIndex, Position},
     remote_sender::RemoteSender,
     request::Coding,
@@ -195,7 +196,8 @@ impl RemoteSender {
             None => {
                 if let Some(objects) = &mut self.objects {
                     let too_long = fti.object_size > local.config.object_size_max;
-                    objects.refuse(ctx, object, too_long.then_some((fti.object_size, info)));
+                    let told = FormatTold { fti, kind: format::kind_of(flags) };
+                    objects.refuse(ctx, object, told, too_long.then_some(info));
                 }
                 Err(())
             }

@@ -50,6 +50,7 @@ use answer::{ack, feedback, reception, reflection, status, timing, vouched, wate
 use assembly::{block, blocks, decode, format, object, objects, position, runs, unfinished};
 use belief::{
     eviction, farewell, format_doubt, inactivity, join, pinned_identity, squelch, unsent,
+    window_passing,
 };
 use fanfare_wire::{Ack, Data, DataBatch, InstanceId, Message, Nack, NodeId};
 use local::Local;

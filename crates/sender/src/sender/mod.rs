@@ -294,6 +294,12 @@ impl Sender {
         self.cache.skip_to(id);
     }
 
+    /// The key that the object enqueued next gets.
+    #[must_use]
+    pub fn next_key(&self) -> ObjectKey {
+        self.key(self.cache.next_id())
+    }
+
     fn key(&self, object: ObjectTransportId) -> ObjectKey {
         ObjectKey { sender: self.node_id, instance: self.config.instance_id, object }
     }

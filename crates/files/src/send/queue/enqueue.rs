@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fanfare_content::{
-    announcement::{Announcement, Details, Follows, Turn},
-    manifest::Manifest,
+    announcement::{Announcement, Details, Follows, ObjectMark, Turn},
+    manifest::{Manifest, ManifestContext},
     read_at::ReadAt,
     source::SourceFile,
 };
@@ -72,15 +72,16 @@ impl Queue {
             self.tree_follows = Some(Follows { objects, digest });
         }
         let turn = self.carousel.turn((self.shed + self.sent.len()) as u64, self.total);
+        let of = session.sender().next_key().map(ObjectMark::of);
         if let Some(manifest) = file.manifest.clone().filter(|_| self.owes_manifest()) {
-            let object = self.manifest_object(&manifest, turn);
+            let object = self.manifest_object(&manifest, turn, of);
             let key = offer(now, session, file, object)?;
             key.inspect(|key| self.take_manifest(*key, &manifest, storage));
             return Ok(key.is_some());
         }
         let pass = self.pass_of(file, all_have);
         let resumed = pass == FirstPass::OnDemand && all_have(&file.root);
-        let key = offer(now, session, file, self.file_object(file, pass, turn))?;
+        let key = offer(now, session, file, self.file_object(file, pass, turn, of))?;
         key.inspect(|key| self.take(*key, open, resumed, storage));
         Ok(key.is_some())
     }
@@ -94,15 +95,18 @@ impl Queue {
     ) -> Result<bool, Refused> {
         let Some(place) = self.carousel.next(self.sent.len()) else { return Ok(false) };
         let turn = self.carousel.turn(place as u64, self.total);
+        let of = session.sender().next_key().map(ObjectMark::of);
         let SentObject { file, is_manifest, .. } = &self.sent[place];
         let manifest = file.manifest.clone().filter(|_| *is_manifest);
         let key = match (&manifest, file.open()) {
-            (Some(manifest), _) => offer(now, session, file, self.manifest_object(manifest, turn))?
-                .inspect(|key| storage.add_bytes(*key, manifest.body())),
+            (Some(manifest), _) => {
+                offer(now, session, file, self.manifest_object(manifest, turn, of))?
+                    .inspect(|key| storage.add_bytes(*key, manifest.body()))
+            }
             (None, Some(open)) => {
                 let ask = self.economy.sync || (self.economy.manifests && file.is_sparse());
                 let pass = if ask { FirstPass::OnDemand } else { FirstPass::Whole };
-                offer(now, session, file, self.file_object(file, pass, turn))?
+                offer(now, session, file, self.file_object(file, pass, turn, of))?
                     .inspect(|key| storage.add_source(*key, open))
             }
             (None, None) => {
@@ -121,10 +125,17 @@ impl Queue {
         Ok(key.is_some())
     }
 
-    fn file_object(&self, file: &SourceFile, pass: FirstPass, turn: Option<Turn>) -> NewObject {
+    fn file_object(
+        &self,
+        file: &SourceFile,
+        pass: FirstPass,
+        turn: Option<Turn>,
+        of: Option<ObjectMark>,
+    ) -> NewObject {
         let mut announcement = self.announcement_of(file, pass == FirstPass::OnDemand);
         if let Some(details) = &mut announcement.details {
             details.turn = turn;
+            details.of = of;
             details.nonce = self.nonce;
             details.listed = self.listed.then_some(true);
             details.follows = match details.is_tree() {
@@ -139,11 +150,17 @@ impl Queue {
         NewObject { kind: file.kind(), size: file.size, info: Some(info), pass }
     }
 
-    fn manifest_object(&self, manifest: &Manifest, turn: Option<Turn>) -> NewObject {
+    fn manifest_object(
+        &self,
+        manifest: &Manifest,
+        turn: Option<Turn>,
+        of: Option<ObjectMark>,
+    ) -> NewObject {
+        let context = ManifestContext { turn, nonce: self.nonce, of };
         NewObject {
             kind: ObjectKind::Data,
             size: manifest.body().len() as u64,
-            info: Some(manifest.info_in(turn, self.nonce, self.identity.as_deref())),
+            info: Some(manifest.info_in(context, self.identity.as_deref())),
             pass: FirstPass::Whole,
         }
     }

@@ -18,7 +18,7 @@ use crate::{
     event::{Outbox, ReceiveEvent, SendReport, TransferEvent},
     file_storage::{Backlog, FileStorage},
     ledger::{self, Ledger},
-    receive::{ReceiveJob, ReceiveOptions},
+    receive::{REFUSED_AFTER, ReceiveJob, ReceiveOptions},
     send::{SendJob, SendOptions},
     verify::Verifier,
 };
@@ -162,7 +162,8 @@ impl World {
         let syncer = Backlog::new(directory.clone()).syncer();
         let storage = FileStorage::receiving_by(directory.clone(), None, syncer);
         let ack = AckPolicy::Confirmed;
-        let receiver = ReceiverConfig { ack, silent, ..ReceiverConfig::default() };
+        let refused_after = REFUSED_AFTER;
+        let receiver = ReceiverConfig { ack, silent, refused_after, ..ReceiverConfig::default() };
         let id = NodeId(100 + self.receivers.len() as u32);
         let config =
             SessionConfig { node_id: id, receiver: Some(receiver), ..SessionConfig::default() };

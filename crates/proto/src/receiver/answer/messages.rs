@@ -117,6 +117,7 @@ impl RemoteSender {
         };
         // What the sender has gone back to will come by itself.
         if first >= present {
+            self.squelched.on_asked();
             self.nack.suppressed(now, false);
             return false;
         }
@@ -126,6 +127,7 @@ impl RemoteSender {
         let requests = self.requests(initiated, present);
         if requests.is_empty() {
             ctx.stats.nacks_suppressed += 1;
+            self.squelched.on_asked();
             self.nack.suppressed(now, true);
             return false;
         }
@@ -133,6 +135,7 @@ impl RemoteSender {
         if let Some(objects) = &mut self.objects {
             objects.on_asked();
         }
+        self.squelched.on_asked();
         ctx.stats.nacks_sent += 1;
         self.nack.sent(now, self.rate.interval());
         self.feedback.on_nack_sent(now, &self.timing);

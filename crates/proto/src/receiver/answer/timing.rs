@@ -22,8 +22,10 @@ pub(crate) struct Timing {
     unicast: bool,
     floor: u32,
     grtt_max: Duration,
-    /// As last advertised: grtt, backoff, gsize.
+    /// As it is believed: grtt, backoff, gsize.
     advertised: (u8, u8, u8),
+    /// As the last message said, where that was something else.
+    changed: Option<(u8, u8, u8)>,
     pub(crate) grtt: Duration,
     /// Backoff factor K; zero in a unicast session.
     pub(crate) backoff: u32,
@@ -37,6 +39,7 @@ impl Timing {
             floor: u32::from(config.backoff_floor),
             grtt_max: config.grtt_max,
             advertised: (sender.grtt.0, sender.backoff, sender.gsize.0),
+            changed: None,
             grtt: Duration::ZERO,
             backoff: 0,
             group_size: 0,
@@ -45,11 +48,14 @@ impl Timing {
         timing
     }
 
-    /// Every message repeats it; mostly nothing has changed.
+    /// Every message repeats it; mostly nothing has changed. Two messages in a row must say what is new: a single
+    /// one may have been changed on the way, and a request would wait for a long GRTT.
     pub(crate) fn on_message(&mut self, sender: &SenderFields) {
         let advertised = (sender.grtt.0, sender.backoff, sender.gsize.0);
-        if advertised != self.advertised {
-            self.advertised = advertised;
+        if advertised == self.advertised {
+            self.changed = None;
+        } else if self.changed.replace(advertised) == Some(advertised) {
+            (self.advertised, self.changed) = (advertised, None);
             self.read(sender);
         }
     }
@@ -131,8 +137,13 @@ mod tests {
     fn changed_advertisements_are_followed() {
         let config = ReceiverConfig::default();
         let mut timing = Timing::new(false, &config, &fields(Duration::from_millis(10), 4));
-        timing.on_message(&fields(Duration::from_secs(1), 6));
+        let (slow, other) = (fields(Duration::from_secs(1), 6), fields(Duration::from_secs(9), 6));
+        [slow, other, slow].iter().for_each(|said| timing.on_message(said));
+        assert!(timing.grtt < Duration::from_secs(1), "no two in a row say the same");
+        timing.on_message(&slow);
         assert!(timing.grtt >= Duration::from_secs(1) && timing.backoff == 6);
+        [other, slow, other].iter().for_each(|said| timing.on_message(said));
+        assert!(timing.grtt < Duration::from_secs(9), "what is believed denies it");
     }
 
     #[test]

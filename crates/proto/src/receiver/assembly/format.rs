@@ -43,12 +43,7 @@ impl Format {
     ) -> Option<Self> {
         let fti = fti::from_wire(fec_id, config.matrix, fti)?;
         let symbols = u32::from(fti.max_block_len) + u32::from(fti.num_parity);
-        // The flag of a stream counts before that of a file (RFC 5740 4.2.1).
-        let kind = match (flags.has(ObjectFlags::STREAM), flags.has(ObjectFlags::FILE)) {
-            (true, _) => ObjectKind::Stream,
-            (false, true) => ObjectKind::File,
-            (false, false) => ObjectKind::Data,
-        };
+        let kind = kind_of(flags);
         // What a stream says of its size is a promise to repair, not a length.
         let within = fti.segment_size <= config.segment_size_max
             && (kind == ObjectKind::Stream || fti.object_size <= config.object_size_max)
@@ -116,6 +111,16 @@ impl Format {
 
     pub(crate) fn field(&self) -> Field {
         field(self.fti.field)
+    }
+}
+
+/// The kind of object that a message says it is. The flag of a stream counts before that of a file (RFC
+/// 5740 4.2.1).
+pub(crate) fn kind_of(flags: ObjectFlags) -> ObjectKind {
+    match (flags.has(ObjectFlags::STREAM), flags.has(ObjectFlags::FILE)) {
+        (true, _) => ObjectKind::Stream,
+        (false, true) => ObjectKind::File,
+        (false, false) => ObjectKind::Data,
     }
 }
 

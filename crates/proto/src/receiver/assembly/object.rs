@@ -102,11 +102,10 @@ impl ReceiveObject {
     pub(crate) fn received(&self) -> u64 {
         self.received
     }
-    /// The INFO that came was not the sender's: it is missing again.
+    /// The INFO that came was not the sender's, or it has one though a message said that it has none: it is
+    /// missing again.
     pub(crate) fn lose_info(&mut self) {
-        if self.info == InfoState::Here {
-            self.info = InfoState::Wanted;
-        }
+        self.info = InfoState::Wanted;
     }
     /// Bytes of parity and bookkeeping.
     pub(crate) fn buffered(&self) -> usize {

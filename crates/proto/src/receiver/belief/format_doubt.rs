@@ -1,6 +1,7 @@
 //! An object has the format that its first message tells, and others are refused. When that first
 //! message was not the sender's, all that the sender says afterwards would be refused for ever. So
-//! when it keeps to another format for some time, and nothing speaks for the first, that one counts.
+//! when most messages keep to another format for some time, and nothing speaks for the first, that one
+//! counts.
 
 use crate::{
     receiver::{format::Format, pinned_identity::CONFIRM_MIN, position::ObjectIndex},
@@ -8,12 +9,12 @@ use crate::{
 };
 use alloc::collections::BTreeMap;
 
-/// Messages in a row that must say the same: a sender that repairs an object sends more.
+/// So many more messages must say the same than say anything else: a sender that repairs an object sends more.
 const MESSAGES: u8 = 4;
 /// Objects that are doubted at once; the lowest gives way, as it is the nearest to be given up.
 const DOUBTED_MAX: usize = 64;
 
-/// What the sender says instead, how often, and since when.
+/// What the sender says instead, how much more often than anything else, and since when.
 #[derive(Debug, Clone, Copy)]
 struct Other {
     format: Format,
@@ -39,10 +40,15 @@ impl FormatDoubts {
     pub(crate) fn on_other(&mut self, now: Time, object: ObjectIndex, format: Format) -> bool {
         let new = Other { format, count: 0, since: now };
         let other = self.doubted.entry(object).or_insert(new);
-        if other.format != format {
-            *other = new;
+        if other.format == format {
+            other.count = other.count.saturating_add(1);
+        } else if other.count > 1 {
+            // One that was changed on the way does not undo what many say.
+            other.count -= 1;
+            return false;
+        } else {
+            *other = Other { count: 1, ..new };
         }
-        other.count = other.count.saturating_add(1);
         let believed = other.count >= MESSAGES && now.since(other.since) >= CONFIRM_MIN;
         if believed {
             self.doubted.remove(&object);
@@ -78,6 +84,14 @@ mod tests {
         let mut doubts = FormatDoubts::default();
         let believed = (0..20).map(|n| doubts.on_other(at(n * 100), OBJECT, format(500)));
         assert_eq!(believed.take_while(|believed| !believed).count(), 10);
+    }
+
+    #[test]
+    fn what_most_messages_keep_to_is_believed_though_some_say_something_else() {
+        let mut doubts = FormatDoubts::default();
+        let said = |n: u64| format(if n % 4 == 3 { 600 + n } else { 500 });
+        let believed = (0..40).position(|n| doubts.on_other(at(n * 100), OBJECT, said(n)));
+        assert_eq!(believed, Some(10));
     }
 
     #[test]

@@ -149,7 +149,8 @@ impl RemoteSender {
 
     /// Nothing of it will come any more.
     pub(in crate::receiver) fn abandon(&mut self, ctx: &mut Context<'_>) {
-        if let Some(objects) = &mut self.objects {
+        // Of one that nobody has heard of, nothing is told.
+        if let Some(objects) = self.objects.as_mut().filter(|_| self.announced) {
             objects.abort_all(ctx, AbortReason::SenderGone);
         }
     }

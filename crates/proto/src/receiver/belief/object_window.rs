@@ -11,8 +11,9 @@ use crate::receiver::{
 use crate::{context::Context, event::AbortReason, stats::DropReason};
 use fanfare_wire::ObjectTransportId;
 
-/// A sender that has come on by no more than this part of the window is believed at once: so much one may have missed,
-/// and little is dropped for it. A single message that says more could end all that is under way.
+/// A sender that has come on by no more than this part of the window is believed at once where nothing is dropped
+/// for it, and else after a few messages: so much one may have missed, and little is dropped for it. A single
+/// message that says more could end all that is under way.
 const STEPS: u64 = 8;
 /// And by so many objects in any case, however small the window is.
 const NEAR: u64 = 4;
@@ -35,11 +36,17 @@ impl RemoteSender {
             object.0.saturating_sub(objects.newest().0),
             objects.newest().0.saturating_sub(object.0),
         );
-        if ahead < objects.window()
-            && object >= objects.floor()
-            && (ahead <= (objects.window() / STEPS).max(NEAR) || objects.keeps_all_at(object))
-        {
+        let steps = (objects.window() / STEPS).max(NEAR);
+        let keeps_all = ahead == 0 || objects.keeps_all_at(object);
+        let is_near = ahead <= steps || keeps_all;
+        if ahead < objects.window() && object >= objects.floor() && is_near {
             self.jump.contradict();
+            let floor = objects.floor_at(object);
+            if !keeps_all && !objects.passing.believes(object, floor, steps) {
+                ctx.stats.drop(DropReason::Unconfirmed);
+                return None;
+            }
+            objects.passing.on_object(object);
             objects.reached(ctx, object);
             return Some(object);
         }

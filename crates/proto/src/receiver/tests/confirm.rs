@@ -4,10 +4,12 @@ use super::{CONFIRMED, Harness, Script, content, raw};
 use crate::{
     config::{JoinPolicy, ReceiverConfig},
     stats::DropReason,
-    time::Duration,
+    storage::MemoryStorage,
+    time::{Duration, Time},
 };
 use alloc::format;
 use core::net::SocketAddr;
+use fanfare_wire::ObjectFlags;
 
 /// A 95-byte object of which one block has arrived.
 fn under_way() -> (Harness, Script) {
@@ -42,12 +44,62 @@ fn a_forged_squelch_does_not_kill_the_transfer() {
 }
 
 #[test]
-fn a_squelch_that_is_repeated_is_obeyed() {
+fn a_squelch_that_is_repeated_is_obeyed_when_nothing_has_come_in_the_time_of_two_requests() {
     let (mut rig, mut script) = under_way();
+    let aborted = "aborted 0 Squelched".into();
+    rig.hear(&script.squelch(5));
+    rig.hear(&script.squelch(5));
+    assert!(!rig.told().contains(&aborted), "nobody has asked, and no time has passed");
+    for _ in 0..20 {
+        rig.pass(CONFIRMED);
+        rig.hear(&script.squelch(5));
+        if rig.told().contains(&aborted) {
+            break;
+        }
+    }
+    assert!(rig.now < Time::ZERO + CONFIRMED * 10, "{}", rig.now);
+}
+
+#[test]
+fn a_receiver_that_says_nothing_believes_a_repeated_squelch() {
+    let config = ReceiverConfig { silent: true, ..ReceiverConfig::default() };
+    let (mut rig, mut script) = (Harness::new(config), Script::new());
+    rig.hear(&script.data(0, 95, 0, 0));
     rig.hear(&script.squelch(5));
     rig.pass(CONFIRMED);
     rig.hear(&script.squelch(5));
     assert!(rig.told().contains(&"aborted 0 Squelched".into()));
+}
+
+#[test]
+fn an_object_that_a_changed_message_made_too_large_for_storage_is_begun_when_another_says_what_it_is()
+ {
+    let config = ReceiverConfig { refused_after: 3, ..ReceiverConfig::default() };
+    let (mut rig, mut script) = (Harness::new(config.clone()), Script::new());
+    rig.storage = MemoryStorage::new(200);
+    (0..2).for_each(|_| rig.hear(&script.data(0, 9500, 0, 0)));
+    (0..4).for_each(|symbol| rig.hear(&script.data(0, 95, 0, symbol)));
+    completes(rig, script);
+    let (mut rig, mut script) = (Harness::new(config), Script::new());
+    rig.storage = MemoryStorage::new(50);
+    (0..3).for_each(|block| rig.hear(&script.data(0, 95, block, 0)));
+    assert_eq!(rig.told(), ["sender", "aborted 0 Storage(Refused)"], "so many say the same");
+}
+
+#[test]
+fn an_object_that_a_changed_message_made_a_stream_becomes_what_most_messages_say() {
+    let config = ReceiverConfig { stream_buffer: 1 << 16, ..ReceiverConfig::default() };
+    let (mut rig, mut script) = (Harness::new(config), Script::new());
+    let mut stream = script.data(0, 95, 0, 0);
+    stream[12] |= ObjectFlags::STREAM;
+    rig.hear(&stream);
+    for _ in 0..2 {
+        for symbol in 0..4 {
+            rig.hear(&script.data(0, 95, 0, symbol));
+            rig.pass(CONFIRMED / 3);
+        }
+    }
+    completes(rig, script);
 }
 
 #[test]

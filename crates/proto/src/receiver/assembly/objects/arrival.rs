@@ -1,10 +1,10 @@
 //! Opens, fills and completes a sender's objects as its messages arrive.
 
-use super::{Entry, INFO_TRIES, Objects};
+use super::{Entry, INFO_TRIES, Objects, refusals::FormatTold};
 use crate::{
     config::ReceiverConfig,
     context::Context,
-    event::Event,
+    event::{AbortReason, Event},
     peer_repair::Combination,
     receiver::{
         decode::Decoder,
@@ -13,7 +13,7 @@ use crate::{
         position::ObjectIndex,
     },
     stats::DropReason,
-    storage::StorageError,
+    storage::{ObjectKind, StorageError},
 };
 use alloc::boxed::Box;
 use fanfare_wire::{DataBatch, FecPayloadId};
@@ -23,10 +23,9 @@ impl Objects {
     /// called this for some time, is let go of, to begin anew.
     pub(crate) fn doubt(&mut self, ctx: &mut Context<'_>, object: ObjectIndex, format: Format) {
         let Some(Entry::Open(open)) = self.entries.get(&object) else { return };
-        if open.stream.is_some() {
-            return;
-        }
-        if *open.format() == format {
+        // A stream is read as it comes.
+        let is_stream = open.stream.is_some() && format.kind == ObjectKind::Stream;
+        if is_stream || *open.format() == format {
             self.doubts.on_same(object);
         } else if self.doubts.on_other(ctx.now, object, format) {
             self.buffered -= open.buffered();
@@ -86,7 +85,11 @@ impl Objects {
                 true
             }
             Err(error) => {
-                self.fail(ctx, object, error);
+                ctx.stats.drop(DropReason::Storage);
+                let told = FormatTold { fti: format.fti, kind: format.kind };
+                if self.count_refusal(object, told) >= config.refused_after.max(1) {
+                    self.abort(ctx, object, AbortReason::Storage(error));
+                }
                 false
             }
         }

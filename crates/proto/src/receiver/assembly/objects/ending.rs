@@ -1,6 +1,6 @@
 //! Ends objects that will not be completed: aborted, skipped or refused ones.
 
-use super::{Entry, Objects};
+use super::{Entry, Objects, refusals::FormatTold};
 use crate::{
     context::Context,
     event::{AbortReason, Event},
@@ -10,8 +10,8 @@ use crate::{
 };
 use alloc::vec::Vec;
 
-/// Messages with an impossible EXT_FTI after which an object is given up: one may be forged, but an
-/// object that is never acceptable must not be requested until it leaves the window.
+/// Messages in a row with the same impossible EXT_FTI after which an object is given up: one may be forged,
+/// but an object that is never acceptable must not be requested until it leaves the window.
 const REFUSALS_MAX: u8 = 3;
 
 impl Objects {
@@ -26,8 +26,13 @@ impl Objects {
 
     /// Whether nothing is dropped when the sender has reached `object`.
     pub(crate) fn keeps_all_at(&self, object: ObjectIndex) -> bool {
-        let floor = ObjectIndex(object.next().0.saturating_sub(self.window));
+        let floor = self.floor_at(object);
         floor <= self.floor || self.entries.range(..floor).next().is_none()
+    }
+
+    /// The first object in view when the sender has reached `object`.
+    pub(crate) fn floor_at(&self, object: ObjectIndex) -> ObjectIndex {
+        ObjectIndex(object.next().0.saturating_sub(self.window))
     }
 
     /// Objects before `floor` no longer count; those under way are aborted.
@@ -194,25 +199,26 @@ impl Objects {
         }
     }
 
-    /// EXT_FTI of `object` was refused; where it is too long, its bytes, and the INFO that said so.
+    /// EXT_FTI of `object` was refused; where it is too long, the INFO that said so, if one did.
     pub(crate) fn refuse(
         &mut self,
         ctx: &mut Context<'_>,
         object: ObjectIndex,
-        too_long: Option<(u64, Option<&[u8]>)>,
+        told: FormatTold,
+        too_long: Option<Option<&[u8]>>,
     ) {
         ctx.stats.drop(DropReason::ObjectInfo);
-        let (unknown, key) = (Entry::Pending { info_only: false, refusals: 0 }, self.key(object));
-        if let Entry::Pending { refusals, .. } = self.entries.entry(object).or_insert(unknown) {
-            *refusals += 1;
-            let event = too_long.map(|(size, info)| {
-                let info = info.map(<[u8]>::to_vec);
-                Event::ObjectTooLong { key, size, info }
-            });
-            event.into_iter().for_each(|event| ctx.events.push(event));
-            if *refusals >= REFUSALS_MAX {
-                self.abort(ctx, object, AbortReason::Storage(StorageError::Refused));
-            }
+        let (key, count) = (self.key(object), self.count_refusal(object, told));
+        if count == 0 {
+            return;
+        }
+        let event = too_long.map(|info| {
+            let info = info.map(<[u8]>::to_vec);
+            Event::ObjectTooLong { key, size: told.fti.object_size, info }
+        });
+        event.into_iter().for_each(|event| ctx.events.push(event));
+        if count >= REFUSALS_MAX {
+            self.abort(ctx, object, AbortReason::Storage(StorageError::Refused));
         }
     }
 

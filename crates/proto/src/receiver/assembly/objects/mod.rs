@@ -2,10 +2,11 @@
 //!
 //! - [`arrival`]: opens, fills and completes them
 //! - [`resume`]: bytes that the driver has already, or found wrong
-//! - [`ending`]: objects that will not be completed
+//! - [`ending`]: objects that will not be completed; [`refusals`]: those that cannot be taken
 
 mod arrival;
 mod ending;
+pub(in crate::receiver) mod refusals;
 mod resume;
 
 use crate::receiver::{
@@ -14,10 +15,12 @@ use crate::receiver::{
     object::ReceiveObject,
     position::{ObjectIndex, Position},
     unfinished::Unfinished,
+    window_passing::WindowPassing,
 };
 use crate::{config::Nacking, storage::ObjectKey};
 use alloc::{boxed::Box, collections::BTreeMap};
 use fanfare_wire::{InstanceId, NodeId};
+use refusals::RefusalCount;
 
 /// Requests for nothing but INFO that bring none, after which all is requested: the sender may have
 /// objects without it. As often as a sender of ours answers a request for all of an object with its
@@ -31,7 +34,7 @@ pub(crate) enum Entry {
     Pending {
         /// Its INFO is all that need be asked: it will tell the rest.
         info_only: bool,
-        refusals: u8,
+        refusals: RefusalCount,
     },
     Open(Box<ReceiveObject>),
     Complete {
@@ -74,6 +77,7 @@ pub(crate) struct Objects {
     info_decides: bool,
     /// What is requested of objects that are to begin.
     nacking: Nacking,
+    pub(in crate::receiver) passing: WindowPassing,
     doubts: FormatDoubts,
     /// Those that the sender has yet to send the rest of, though later ones were sent.
     pub(in crate::receiver) unfinished: Unfinished,
@@ -104,6 +108,7 @@ impl Objects {
             info_tries: if info_first { INFO_TRIES } else { 0 },
             info_decides,
             nacking: Nacking::Normal,
+            passing: WindowPassing::at(newest),
             doubts: FormatDoubts::default(),
             unfinished: Unfinished::default(),
         }
@@ -206,7 +211,7 @@ impl Objects {
     /// Something of `object` was heard, but nothing that tells its structure.
     pub(crate) fn hear_of(&mut self, object: ObjectIndex, info_only: bool) {
         if object >= self.floor {
-            let unknown = Entry::Pending { info_only, refusals: 0 };
+            let unknown = Entry::Pending { info_only, refusals: RefusalCount::default() };
             self.entries.entry(object).or_insert(unknown);
         }
     }
@@ -247,6 +252,15 @@ impl Objects {
         }
         let end = ObjectIndex(u64::MAX);
         Position { object: self.unfinished.skip(at, end), block: 0 }
+    }
+
+    /// Whether something of `object` is requested.
+    pub(crate) fn asks_for(&self, object: ObjectIndex) -> bool {
+        match self.entries.get(&object) {
+            Some(Entry::Open(open)) => open.first_need(self.newest > object).is_some(),
+            Some(Entry::Pending { .. }) | None => self.nacking != Nacking::None,
+            Some(_) => false,
+        }
     }
 
     /// Blocks of `object` before this one have been sent, as far as anybody can know.

@@ -1,0 +1,72 @@
+//! Whether the sender has gone so far beyond objects under way that they are over.
+
+use crate::receiver::position::ObjectIndex;
+
+/// Objects of so many messages are remembered: the next one is near one of them.
+const RECENT: usize = 8;
+/// Where it is not, so many messages must say that the sender has gone beyond what would be dropped, with none
+/// of that or of earlier objects in between. A message that was changed on the way is not followed by others.
+const MESSAGES: u8 = 4;
+
+/// Decides whether a message may end objects by saying that the sender has gone far beyond them.
+#[derive(Debug, Default)]
+pub(in crate::receiver) struct WindowPassing {
+    /// Objects of the messages that were believed last.
+    recent: [u64; RECENT],
+    next: usize,
+    /// The first object that would be kept, by the last message that was not believed.
+    floor: u64,
+    count: u8,
+}
+
+impl WindowPassing {
+    /// `newest` has been heard of.
+    pub(in crate::receiver) fn at(newest: ObjectIndex) -> Self {
+        Self { recent: [newest.0; RECENT], ..Self::default() }
+    }
+
+    /// A message was believed to be of `object`.
+    pub(in crate::receiver) fn on_object(&mut self, object: ObjectIndex) {
+        self.recent[self.next] = object.0;
+        self.next = (self.next + 1) % RECENT;
+        if object.0 < self.floor {
+            (self.floor, self.count) = (0, 0);
+        }
+    }
+
+    /// A message of `object` says that all before `floor` is over. Whether that is to be believed.
+    pub(in crate::receiver) fn believes(
+        &mut self,
+        object: ObjectIndex,
+        floor: ObjectIndex,
+        steps: u64,
+    ) -> bool {
+        let latest = self.recent.iter().max().copied().unwrap_or_default();
+        if object.0 <= latest.saturating_add(steps) {
+            return true;
+        }
+        self.floor = floor.0;
+        self.count = self.count.saturating_add(1);
+        self.count >= MESSAGES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn what_is_near_a_recent_message_is_believed_and_what_is_not_takes_some_messages() {
+        let mut passing = WindowPassing::at(ObjectIndex(100));
+        assert!(passing.believes(ObjectIndex(132), ObjectIndex(50), 32));
+        for _ in 0..10 {
+            let far: Vec<bool> =
+                (0..3).map(|_| passing.believes(ObjectIndex(133), ObjectIndex(50), 32)).collect();
+            assert_eq!(far, [false; 3]);
+            passing.on_object(ObjectIndex(49));
+        }
+        let far = (0..5).map(|_| passing.believes(ObjectIndex(140), ObjectIndex(50), 32));
+        assert_eq!(far.collect::<Vec<_>>(), [false, false, false, true, true]);
+    }
+}
