@@ -149,7 +149,11 @@ pub(super) struct Frame {
 #[derive(Debug)]
 pub(super) struct Unframer {
     framing: Framing,
+    /// It is known whether the stream has messages: from the options, or from the sender.
+    known: bool,
     max: u64,
+    /// Most bytes kept as long as nothing is known.
+    room: usize,
     /// What has arrived of messages not given yet.
     bytes: Vec<u8>,
     taken: usize,
@@ -172,14 +176,19 @@ pub(super) struct Found {
 }
 
 impl Unframer {
-    pub(super) fn new(framing: Framing, max: usize) -> Self {
-        let max = max as u64;
+    pub(super) fn new(framing: Framing, max: usize, room: usize) -> Self {
+        let (known, max) = (framing != Framing::Raw, max as u64);
         let (bytes, taken, offset) = (Vec::new(), 0, 0);
-        Self { framing, max, bytes, taken, offset, aligned: false, gap: false }
+        Self { framing, known, max, room, bytes, taken, offset, aligned: false, gap: false }
     }
 
+    /// The sender says how messages are told apart, or that there are none. Where it says nothing of them, the
+    /// options hold.
     pub(super) fn set_framing(&mut self, framing: Framing) {
-        self.framing = framing;
+        self.known = true;
+        if framing != Framing::Raw {
+            self.framing = framing;
+        }
     }
 
     pub(super) fn framing(&self) -> Framing {
@@ -207,6 +216,11 @@ impl Unframer {
         }
     }
 
+    /// Something is left that no framing tells apart.
+    pub(super) fn is_unframed(&self) -> bool {
+        self.framing == Framing::Raw && self.taken < self.bytes.len()
+    }
+
     /// Bytes are lost: what has begun does not end.
     pub(super) fn lose(&mut self) {
         self.bytes.clear();
@@ -217,7 +231,7 @@ impl Unframer {
     /// The next whole message. An impossible length is told once; the next marked message goes on.
     pub(super) fn next(&mut self) -> Result<Option<Found>, FramingError> {
         let rest = &self.bytes[self.taken..];
-        if !self.aligned || rest.is_empty() {
+        if !self.aligned || rest.is_empty() || !self.known && rest.len() < self.room {
             return Ok(None);
         }
         let frame = match self.framing.read(rest, self.max) {
@@ -263,7 +277,7 @@ pub(super) mod tests {
         for framing in [Framing::U16, Framing::Varint, Framing::Line] {
             let bytes = framed(framing, &messages);
             for cut in [1, 2, 3, 1000, 100_000] {
-                let mut unframer = Unframer::new(framing, 1 << 20);
+                let mut unframer = Unframer::new(framing, 1 << 20, 1 << 20);
                 let (mut got, mut offset) = (Vec::new(), 0);
                 for piece in bytes.chunks(cut) {
                     unframer.take(piece, offset, (offset == 0).then_some(0));
@@ -278,7 +292,7 @@ pub(super) mod tests {
     #[test]
     fn after_a_gap_the_next_marked_message_goes_on() {
         let framing = Framing::Varint;
-        let mut unframer = Unframer::new(framing, 100);
+        let mut unframer = Unframer::new(framing, 100, 1 << 20);
         unframer.take(&framed(framing, &[b"one", b"two"])[..6], 0, Some(0));
         assert_eq!(all(&mut unframer), [b"one"]);
         unframer.lose();
@@ -290,6 +304,35 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn what_comes_before_word_of_the_framing_waits_for_it() {
+        let bytes = framed(Framing::U16, &[b"one", b"two"]);
+        let mut unframer = Unframer::new(Framing::Raw, 100, 100);
+        unframer.take(&bytes[..7], 0, Some(0));
+        assert_eq!(unframer.next(), Ok(None));
+        unframer.take(&bytes[7..], 7, None);
+        unframer.set_framing(Framing::U16);
+        assert_eq!(all(&mut unframer), [&b"one"[..], b"two"]);
+
+        // A stream without messages is told of at once, and one that says nothing when its room is full.
+        let mut none = Unframer::new(Framing::Raw, 100, 100);
+        none.take(&bytes, 0, Some(0));
+        none.set_framing(Framing::Raw);
+        assert_eq!(none.next(), Err(FramingError::Raw));
+        let mut silent = Unframer::new(Framing::Raw, 100, 100);
+        silent.take(&[7; 99], 0, Some(0));
+        assert_eq!(silent.next(), Ok(None));
+        assert!(silent.is_unframed());
+        silent.take(&[7], 99, None);
+        assert_eq!(silent.next(), Err(FramingError::Raw));
+
+        // What the options say holds where the sender says nothing.
+        let mut told = Unframer::new(Framing::U16, 100, 100);
+        told.set_framing(Framing::Raw);
+        told.take(&bytes, 0, Some(0));
+        assert_eq!(all(&mut told), [&b"one"[..], b"two"]);
+    }
+
+    #[test]
     fn lengths_that_cannot_be_are_told_once() {
         for (framing, bytes) in [
             (Framing::U16, &[0, 1, 9, 9][..]),
@@ -297,7 +340,7 @@ pub(super) mod tests {
             (Framing::Varint, &[0xff, 0xff, 3]),
             (Framing::Line, &[b'a'; 101]),
         ] {
-            let mut unframer = Unframer::new(framing, 100);
+            let mut unframer = Unframer::new(framing, 100, 1 << 20);
             unframer.take(bytes, 0, Some(0));
             assert!(unframer.next().is_err(), "{framing:?}");
             assert_eq!(unframer.next(), Ok(None));

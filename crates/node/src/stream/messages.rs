@@ -21,9 +21,10 @@ impl Messages {
     /// `ring`: bytes that the stream's own memory holds.
     pub(super) fn new(options: &ReceiveOptions, ring: usize) -> Self {
         let (framing, max) = (options.framing, options.message_max);
+        let room = ring.saturating_add(max);
         match options.unordered {
-            true => Self::AnyOrder(Patchwork::new(framing, max, ring.saturating_add(max))),
-            false => Self::InOrder(Unframer::new(framing, max)),
+            true => Self::AnyOrder(Patchwork::new(framing, max, room)),
+            false => Self::InOrder(Unframer::new(framing, max, room)),
         }
     }
 
@@ -39,8 +40,8 @@ impl Messages {
             (Self::AnyOrder(patchwork), Item::Early { bytes, offset, msg_start }) => {
                 patchwork.take_early(&bytes, offset, msg_start);
             }
-            (_, Item::Framing(Framing::Raw)) => {}
             (Self::InOrder(unframer), Item::Framing(framing)) => unframer.set_framing(framing),
+            (Self::AnyOrder(_), Item::Framing(Framing::Raw)) => {}
             (Self::AnyOrder(patchwork), Item::Framing(framing)) => patchwork.set_framing(framing),
             (Self::InOrder(unframer), Item::Gap { .. }) => unframer.lose(),
             (Self::AnyOrder(patchwork), Item::Gap { to, .. }) => patchwork.lose(to),
@@ -69,14 +70,15 @@ impl Messages {
         }
     }
 
-    /// The stream has ended. A stream that is received without order waits for word of its framing
-    /// until then.
+    /// The stream has ended. What came of it waits for word of its framing until then.
     pub(super) fn end(&self) -> io::Result<()> {
-        match self {
-            Self::AnyOrder(patchwork) if patchwork.framing() == Framing::Raw => {
-                Err(io::Error::new(io::ErrorKind::InvalidData, FramingError::Raw))
-            }
-            _ => Ok(()),
+        let unframed = match self {
+            Self::AnyOrder(patchwork) => patchwork.framing() == Framing::Raw,
+            Self::InOrder(unframer) => unframer.is_unframed(),
+        };
+        match unframed {
+            true => Err(io::Error::new(io::ErrorKind::InvalidData, FramingError::Raw)),
+            false => Ok(()),
         }
     }
 }

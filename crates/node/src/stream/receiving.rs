@@ -10,6 +10,7 @@ use fanfare_udp::Endpoint;
 
 use super::{
     delivery::{Delivery, Item},
+    framing::Framing,
     options::ReceiveOptions,
     receipt::{self, Announcement, Receipt},
     report::{ReceiveReport, StreamEvent},
@@ -28,6 +29,9 @@ const LINGER: Duration = Duration::from_secs(3);
 
 /// So long to say that nothing more is read.
 const LEAVE: Duration = Duration::from_millis(300);
+/// How often it is said meanwhile: one message may be lost, and a sender of a lossless stream waits for who has
+/// gone without a word.
+const LEAVE_SAID: u32 = 3;
 
 type Outbox = Events<StreamEvent>;
 
@@ -60,6 +64,7 @@ pub(super) struct Receiving {
     sender_gone: bool,
     /// The sender is told that nothing more is read.
     leaving: Option<Time>,
+    leave_said: Option<Time>,
     stopped: bool,
 }
 
@@ -89,34 +94,35 @@ impl Receiving {
             told: None,
             sender_gone: false,
             leaving: None,
+            leave_said: None,
             stopped: false,
         }
     }
 
     fn on_event(&mut self, event: Event, outbox: &mut Outbox) {
         match event {
-            Event::ObjectNew { key, kind: ObjectKind::Stream, .. } => match self.key {
+            Event::ObjectNew { key, kind: ObjectKind::Stream, has_info, .. } => match self.key {
                 None => {
                     self.key = Some(key);
+                    if !has_info {
+                        self.delivery.push(Item::Framing(Framing::Raw));
+                    }
                     self.readable = true;
-                    let taken = receipt::taken_status(key.sender, &self.name);
-                    self.session.receiver().set_status(taken, true);
+                    self.say_taken(key);
                     outbox.push(StreamEvent::Begun { sender: key.sender, source: None });
                 }
                 Some(ours) if ours == key => {}
                 // It receives one stream; the sender of another may count on it.
                 Some(ours) => {
                     self.session.receiver().cancel(key, &mut self.rings);
-                    let taken = receipt::taken_status(ours.sender, &self.name);
-                    self.session.receiver().set_status(taken, true);
+                    self.say_taken(ours);
                 }
             },
             Event::ObjectInfo { key, info } if self.key == Some(key) => {
-                let Some(said) = Announcement::decode(&info) else { return };
-                self.lifetime = self.lifetime.or(said.lifetime());
-                if let Some(framing) = said.framing() {
-                    self.delivery.push(Item::Framing(framing));
-                }
+                let said = Announcement::decode(&info);
+                self.lifetime = self.lifetime.or(said.as_ref().and_then(|said| said.lifetime()));
+                let framing = said.as_ref().and_then(|said| said.framing());
+                self.delivery.push(Item::Framing(framing.unwrap_or(Framing::Raw)));
             }
             Event::StreamReadable { key } if self.key == Some(key) => self.readable = true,
             Event::ObjectAborted { key, reason } if self.key == Some(key) => {
@@ -195,13 +201,22 @@ impl Receiving {
         if !self.delivery.is_closed() || self.told.is_some() {
             return;
         }
-        let leaving = self.leaving.is_some();
         let at = *self.leaving.get_or_insert(now);
         // Also before the stream has begun: its sender may know this receiver by the roll call.
-        if !leaving {
+        if self.leave_said.is_none_or(|said| said + LEAVE / LEAVE_SAID <= now) {
+            self.leave_said = Some(now);
             self.session.receiver().set_status(receipt::LEAVING.to_vec(), true);
         }
         self.stopped |= at + LEAVE <= now;
+    }
+
+    /// Senders are told whose stream this is, unless they are told that it leaves: a stream that is heard of
+    /// later than that changes nothing.
+    fn say_taken(&mut self, key: ObjectKey) {
+        if self.leaving.is_none() {
+            let taken = receipt::taken_status(key.sender, &self.name);
+            self.session.receiver().set_status(taken, true);
+        }
     }
 
     /// The application has kept everything: the sender is told.
@@ -294,7 +309,7 @@ impl Engine for Receiving {
         let session = self.session.poll_timeout().map(|(at, _)| at);
         let gap = self.held_since.zip(self.lifetime).map(|(since, lifetime)| since + lifetime);
         let linger = self.told.map(|told| self.lingers_until(told));
-        let leave = self.leaving.map(|at| at + LEAVE);
+        let leave = self.leave_said.map(|said| said + LEAVE / LEAVE_SAID);
         [session, gap, linger, leave].into_iter().flatten().min()
     }
 
