@@ -57,5 +57,6 @@ fn feedback_of_many_takes_its_share_of_the_air_and_the_transfer_still_ends() {
     let report = air(30, 300, medium).send(Object::data(100_000)).run();
     report.check_complete();
     let asked = (1..=30).filter(|n| report.hop(Host(*n), Place::Medium(0)).unwrap().carried > 0);
-    report.check(asked.count() > 10, "receivers sent over the air");
+    // Most hear others ask for the same: between six and fifteen ask.
+    report.check(asked.count() > 5, "receivers sent over the air");
 }

@@ -26,7 +26,16 @@ pub(super) enum MessageSource {
 }
 
 impl RemoteSender {
-    pub(super) fn on_info(&mut self, ctx: &mut Context<'_>, local: &Local, info: &Info<'_>) {
+    pub(super) fn on_info(
+        &mut self,
+        ctx: &mut Context<'_>,
+        local: &Local,
+        meta: &RecvMeta,
+        info: &Info<'_>,
+    ) {
+        if let Some(time) = info.extensions.time() {
+            self.on_stamp(ctx.now, meta, time);
+        }
         let Some((position, _)) = self.place_info(ctx, local, MessageSource::Sender, info) else {
             return;
         };

@@ -179,7 +179,7 @@ impl RemoteSender {
         }
         self.speaks |= !matches!(message, Message::Cmd(Cmd::Application(_)));
         match message {
-            Message::Info(info) => self.on_info(ctx, local, info),
+            Message::Info(info) => self.on_info(ctx, local, meta, info),
             Message::Data(data) => self.on_data(ctx, local, meta, data),
             Message::Cmd(cmd) => self.on_cmd(ctx, local, cmd),
             Message::Nack(_) | Message::Ack(_) | Message::Report(_) => {}

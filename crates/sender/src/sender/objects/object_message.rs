@@ -88,10 +88,9 @@ impl Sender {
         let symbol = number.map_or_else(|symbol| symbol, |(number, _)| block_len + number);
         let fti = self.coding.fti(object);
         let streams = object.stream.is_some();
-        let stamped = self.controller.mode() == Some(Mode::Path);
-        let time = stamped.then(|| ExtTime::of_micros(self.now.as_nanos() / 1_000).to_bytes());
         let repairs = matches!(piece.purpose, Purpose::Parity | Purpose::Explicit);
-        let own = OwnExtensions::new(time, self.cache.turns(ordinal).filter(|_| !repairs));
+        let turns = self.cache.turns(ordinal).filter(|_| !repairs);
+        let own = OwnExtensions::new([self.time_extension(), None], turns);
         let message = Data {
             sender,
             flags: flags(object, piece.purpose),
@@ -109,6 +108,13 @@ impl Sender {
                 self.parity.append(wanted, object, &self.coding, storage, out)
             }
         }
+    }
+
+    /// When the message goes, for who measures the path. Small messages of a group go as INFO alone: with no stamps
+    /// on them nothing would be known of the path.
+    fn time_extension(&self) -> Option<[u8; WORD]> {
+        let stamped = self.controller.mode() == Some(Mode::Path);
+        stamped.then(|| ExtTime::of_micros(self.now.as_nanos() / 1_000).to_bytes())
     }
 
     /// Whether EXT_FTI travels with a symbol.
@@ -140,7 +146,8 @@ impl Sender {
     fn encode_info(&self, ordinal: u64, out: &mut Vec<u8>) -> Result<(), StorageError> {
         let object = self.cache.get(ordinal).ok_or(StorageError::Failed)?;
         let age = Some(object.age(self.now)).filter(|_| self.config.tells_age);
-        let own = OwnExtensions::new(age.and_then(age_extension), self.cache.turns(ordinal));
+        let others = [self.time_extension(), age.and_then(age_extension)];
+        let own = OwnExtensions::new(others, self.cache.turns(ordinal));
         let message = Info {
             sender: self.fields(),
             flags: flags(object, Purpose::First),
@@ -201,14 +208,17 @@ impl Sender {
 
 /// Extensions of our own, as what an encoder takes.
 struct OwnExtensions {
-    bytes: [u8; WORD + ExtTurn::MAX * ExtTurn::LEN],
+    bytes: [u8; OTHERS * WORD + ExtTurn::MAX * ExtTurn::LEN],
     len: usize,
 }
 
+/// Extensions beside those that tell of turns: time and age.
+const OTHERS: usize = 2;
+
 impl OwnExtensions {
-    fn new(other: Option<[u8; WORD]>, turns: impl Iterator<Item = ExtTurn>) -> Self {
-        let mut own = Self { bytes: [0; WORD + ExtTurn::MAX * ExtTurn::LEN], len: 0 };
-        let words = other.into_iter().chain(turns.map(ExtTurn::to_bytes));
+    fn new(others: [Option<[u8; WORD]>; OTHERS], turns: impl Iterator<Item = ExtTurn>) -> Self {
+        let mut own = Self { bytes: [0; OTHERS * WORD + ExtTurn::MAX * ExtTurn::LEN], len: 0 };
+        let words = others.into_iter().flatten().chain(turns.map(ExtTurn::to_bytes));
         for (place, word) in own.bytes.chunks_exact_mut(WORD).zip(words) {
             place.copy_from_slice(&word);
             own.len += WORD;

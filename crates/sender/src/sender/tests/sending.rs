@@ -1,7 +1,7 @@
 //! What is sent, in which order, and how fast.
 
 use super::*;
-use crate::roll_call::RollCalls;
+use crate::{congestion::CongestionControl, roll_call::RollCalls};
 
 #[test]
 fn an_idle_sender_sends_nothing_and_sleeps() {
@@ -59,6 +59,36 @@ fn an_empty_object_is_its_info_even_when_it_has_none() {
         });
         let said = hand.run(ms(300));
         assert!(matches!(said[0], Said::Info { .. }), "{said:?}");
+    }
+}
+
+#[test]
+fn data_and_info_tell_when_they_went_to_those_who_measure_the_path() {
+    let auto = SenderConfig { congestion: CongestionControl::Auto, ..config() };
+    for (config, tells) in [(config(), false), (auto, true)] {
+        let mut hand = Harness::new(config);
+        hand.enqueue(0, Some(b"a small message"));
+        hand.enqueue(300, None);
+        let (mut info, mut data) = (0, 0);
+        for _ in 0..100 {
+            let mut out = Vec::new();
+            while hand.call(|sender, ctx| sender.poll_message(ctx, &mut out)) {
+                match Message::parse(&core::mem::take(&mut out)).unwrap() {
+                    Message::Info(m) => {
+                        assert_eq!(m.extensions.time().is_some(), tells);
+                        info += 1;
+                    }
+                    Message::Data(m) => {
+                        assert_eq!(m.extensions.time().is_some(), tells);
+                        data += 1;
+                    }
+                    _ => {}
+                }
+            }
+            hand.now = hand.now + ms(1);
+            hand.call(|sender, ctx| sender.on_timeout(ctx));
+        }
+        assert!(info > 0 && data > 0, "{info} {data}");
     }
 }
 
@@ -129,7 +159,7 @@ fn a_paused_sender_does_not_spin_and_resumes() {
 fn a_rate_limited_by_its_cap_does_not_blame_a_receiver() {
     let cap = Bitrate::mbps(1000);
     let auto = SenderConfig {
-        congestion: crate::congestion::CongestionControl::Auto,
+        congestion: CongestionControl::Auto,
         rate: cap,
         ..config()
     };
