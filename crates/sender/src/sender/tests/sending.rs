@@ -158,11 +158,7 @@ fn a_paused_sender_does_not_spin_and_resumes() {
 #[test]
 fn a_rate_limited_by_its_cap_does_not_blame_a_receiver() {
     let cap = Bitrate::mbps(1000);
-    let auto = SenderConfig {
-        congestion: CongestionControl::Auto,
-        rate: cap,
-        ..config()
-    };
+    let auto = SenderConfig { congestion: CongestionControl::Auto, rate: cap, ..config() };
     let mut hand = Harness::new(auto);
     assert_ne!(hand.sender.reason(), Reason::Set);
     let now = hand.sender.rate();
