@@ -17,8 +17,9 @@ use crate::step::{self, Outcome};
 /// tests had ten on a machine that took three times as long as others do.
 const AGAIN_MAX: usize = 24;
 
-/// A test of twelve receivers whose rate falls to nothing in one of five runs, whatever the machine does, failed twice
-/// in one of eight runs of all tests. It stays a fault: the summary names what failed.
+/// Number of times that a test which has failed is run alone. One of twelve receivers by code fails in one of five
+/// runs on a quiet machine, too, and once failed both times that it was run. It stays a fault: the summary names what
+/// failed.
 const ALONE_MAX: usize = 2;
 
 /// The last lines of a program that has ended are read by then.

@@ -57,7 +57,7 @@ pub(crate) fn check_of(bytes: &[u8]) -> [u8; CHECK] {
     blake3::hash(bytes).as_bytes().first_chunk().copied().unwrap_or_default()
 }
 
-/// Whether all of NORM_INFO came as it was sent. `behind`: bytes behind its map, of which the last are a
+/// True if all of NORM_INFO came as it was sent. `behind`: bytes behind its map, of which the last are a
 /// signature where it is signed.
 pub(crate) fn is_right(info: &[u8], behind: usize, is_signed: bool) -> bool {
     let signature = if is_signed { SIGNATURE } else { 0 };
@@ -70,13 +70,13 @@ pub(crate) fn is_right(info: &[u8], behind: usize, is_signed: bool) -> bool {
     }
 }
 
-/// Whether the check behind so many bytes is theirs.
+/// True if the check behind the first `checked` bytes is theirs.
 fn ends_with_check(info: &[u8], checked: usize) -> bool {
     info.split_at_checked(checked)
         .is_some_and(|(checked, behind)| behind.starts_with(&check_of(checked)))
 }
 
-/// Whether NORM_INFO has the shape of what a sender of ours announces, and was changed on the way. What later
+/// True if NORM_INFO has the shape of what a sender of ours announces, and was changed on the way. What later
 /// versions announce was not.
 #[must_use]
 pub fn is_changed(info: &[u8]) -> bool {

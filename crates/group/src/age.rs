@@ -37,7 +37,7 @@ impl Age {
         }
     }
 
-    /// Whether it was published before `begun` for sure. What was published after that never is: a message may pass for
+    /// True if it was published before `begun` for sure. What was published after that never is: a message may pass for
     /// younger than it is, by less than [`AGE_TOLD_FROM`] mostly, and not for older.
     pub(crate) fn is_before(self, begun: Time) -> bool {
         self.heard <= begun + (self.then - self.then / CLOCK_ERROR)

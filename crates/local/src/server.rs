@@ -278,7 +278,7 @@ impl Server {
         gateways.iter().filter(is_in).cloned().collect()
     }
 
-    /// What the node's gateways have carried into a group and out of it, by its place.
+    /// Counters of the node's gateways into a group and out of it, by its place.
     #[must_use]
     pub fn ways(&self, place: usize) -> Vec<WayLine> {
         let name = self.groups.get(place).and_then(|served| served.name.as_deref());

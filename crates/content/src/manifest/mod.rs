@@ -98,9 +98,9 @@ pub struct Head {
 /// Sending that a manifest is announced in.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ManifestContext {
-    /// Which object of a carousel it is.
+    /// Place in a carousel.
     pub turn: Option<Turn>,
-    /// Which sending this is.
+    /// Number of this sending.
     pub nonce: Option<Nonce>,
     /// The object that it is sent as.
     pub of: Option<ObjectMark>,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fanfare_content::receipt::{State, Status};
-use fanfare_proto::{InstanceId, NodeId, Session, Time};
+use fanfare_proto::{NodeId, Session, Time};
 
 use super::{
     Phase, ReceiveJob,
@@ -107,8 +107,9 @@ impl ReceiveJob {
         self.records
             .iter()
             .filter(|((sender, _), record)| *sender != ended && !record.gone && record.has_begun())
-            .any(|(life, record)| {
-                !record.is_settled() && is_heard(life.0) && !self.is_shadow(*life)
+            .any(|((sender, instance), record)| {
+                let is_open = !record.is_settled() && is_heard(*sender);
+                is_open && !self.is_shadow(*sender, *instance)
             })
     }
 
@@ -126,10 +127,10 @@ impl ReceiveJob {
     }
 
     fn is_settled_with_something(&self) -> bool {
-        let is_over = |(life, record): (&(NodeId, InstanceId), &Record)| {
-            record.is_settled() || self.is_shadow(*life)
-        };
-        self.records.values().any(Record::has_anything) && self.records.iter().all(is_over)
+        self.records.values().any(Record::has_anything)
+            && self.records.iter().all(|((sender, instance), record)| {
+                record.is_settled() || self.is_shadow(*sender, *instance)
+            })
     }
 
     pub(super) fn has_senders_gone(&self) -> bool {

@@ -7,22 +7,23 @@ use super::{ReceiveJob, record::Record};
 use crate::file_storage::FileStorage;
 
 impl ReceiveJob {
-    /// Whether a life of a sender is none: it has announced nothing that is right, and one of ours is at its
+    /// True if this life of a sender is none: it has announced nothing that is right, and one of ours is at its
     /// address. A message of that one, in which bits were turned on the way, has told of it.
-    pub(super) fn is_shadow(&self, life: (NodeId, InstanceId)) -> bool {
+    pub(super) fn is_shadow(&self, sender: NodeId, instance: InstanceId) -> bool {
+        let life = (sender, instance);
         let has_shown = |record: &Record| {
             record.nonce.is_some()
                 || record.announced > 0
                 || record.has_anything()
                 || record.stream.is_some()
         };
-        let address = self.binding.address(life.0);
-        let is_its = |(other, record): (&(NodeId, InstanceId), &Record)| {
-            let is_there = |address| self.binding.address(other.0) == Some(address);
-            *other != life && record.nonce.is_some() && address.is_none_or(is_there)
-        };
+        let address = self.binding.address(sender);
+        let is_there =
+            |other| address.is_none_or(|address| self.binding.address(other) == Some(address));
         !self.records.get(&life).is_some_and(has_shown)
-            && self.records.iter().any(|(other, record)| is_its((other, record)))
+            && self.records.iter().any(|(other, record)| {
+                *other != life && record.nonce.is_some() && is_there(other.0)
+            })
     }
 
     /// The sender of this life is another host than it seemed.

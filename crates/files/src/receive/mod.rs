@@ -363,11 +363,10 @@ impl ReceiveJob {
     fn progress(&self, session: &mut Session) -> ReceiveProgress {
         let receiver = session.receiver();
         let (mut bytes, mut total_bytes, mut loss) = (0, 0, 0.0_f64);
-        for (life, record) in &self.records {
-            if self.is_shadow(*life) {
+        for ((sender, instance), record) in &self.records {
+            if self.is_shadow(*sender, *instance) {
                 continue;
             }
-            let sender = &life.0;
             bytes += record.settled_bytes;
             total_bytes += record.settled_bytes;
             for (key, object) in &record.open {

@@ -21,13 +21,13 @@ use crate::{
     verify::{Fault, Job, Origin, Verdict},
 };
 
-/// What NORM_INFO of a sender of ours says of its object.
-struct Told {
+/// Mark and size of an object, as NORM_INFO of a sender of ours tells them.
+struct ToldObject {
     of: Option<ObjectMark>,
     size: u64,
 }
 
-impl Told {
+impl ToldObject {
     fn read(announcement: &Announcement, head: Option<&Head>) -> Option<Self> {
         let of_file = announcement.details.as_ref().map(|d| Self { of: d.of, size: d.size });
         of_file.or_else(|| head.map(|head| Self { of: head.of, size: head.body_len() }))
@@ -82,7 +82,7 @@ impl ReceiveJob {
             return self.refuse(now, session, storage, key, out);
         }
         let is_told = !has_info && !self.is_of_ours(session, key);
-        if is_told && !self.is_shadow((key.sender, key.instance)) {
+        if is_told && !self.is_shadow(key.sender, key.instance) {
             out.push(TransferEvent::Receive(ReceiveEvent::Object { key, name: None, size }));
         }
     }
@@ -145,7 +145,7 @@ impl ReceiveJob {
             return;
         };
         let (announcement, head) = (Announcement::parse(info), Head::parse(info));
-        let told = Told::read(&announcement, head.as_ref());
+        let told = ToldObject::read(&announcement, head.as_ref());
         let is_right = match &told {
             Some(told) => told.of.is_none_or(|of| of == ObjectMark::of(key)),
             None => !(is_changed(info) || self.is_of_ours(session, key)),
@@ -474,7 +474,7 @@ impl ReceiveJob {
         key: ObjectKey,
         out: &mut Outbox,
     ) {
-        if self.is_shadow((key.sender, key.instance)) {
+        if self.is_shadow(key.sender, key.instance) {
             return self.let_go(session, storage, key);
         }
         self.fail(now, session, storage, key, Reason::HashMismatch, out);
@@ -488,7 +488,7 @@ impl ReceiveJob {
         let is_announced =
             open.is_some_and(|open| open.announcement.is_some() || open.manifest.is_some());
         let told = session.receiver().called(key.sender).and_then(Invitation::parse);
-        !is_announced && (told.is_some() || self.is_shadow((key.sender, key.instance)))
+        !is_announced && (told.is_some() || self.is_shadow(key.sender, key.instance))
     }
 
     /// The verifier may have finished something.

@@ -29,8 +29,8 @@ const LINGER: Duration = Duration::from_secs(3);
 
 /// So long to say that nothing more is read.
 const LEAVE: Duration = Duration::from_millis(300);
-/// How often it is said meanwhile: one message may be lost, and a sender of a lossless stream waits for who has
-/// gone without a word.
+/// Number of times that it is said meanwhile: one message may be lost, and a sender of a lossless stream waits for
+/// who has gone without a word.
 const LEAVE_SAID: u32 = 3;
 
 type Outbox = Events<StreamEvent>;

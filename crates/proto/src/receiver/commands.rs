@@ -7,7 +7,7 @@ use super::{
     objects::Objects,
     position::{ObjectIndex, Position, Track},
     remote_sender::RemoteSender,
-    squelch::Patience,
+    squelch::SquelchPatience,
     watermark::Reached,
 };
 use crate::{context::Context, event::Event, roll_call::RollCall, stats::DropReason, time::Time};
@@ -45,7 +45,7 @@ impl RemoteSender {
         let grtt = self.timing.grtt;
         if let Some(objects) = &mut self.objects {
             let asks = !(local.config.silent || self.eviction.asks_nothing());
-            self.squelched.on_squelch(ctx, objects, squelch, field, Patience { grtt, asks });
+            self.squelched.on_squelch(ctx, objects, squelch, field, SquelchPatience { grtt, asks });
         }
         if let Some(doubted) = self.squelched.last_doubted() {
             // A sender that has it answers.

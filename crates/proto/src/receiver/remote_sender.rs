@@ -82,9 +82,9 @@ pub(super) struct RemoteSender {
     pub(super) eviction: Eviction,
     /// It has said more than commands of some application: it sends objects, or is about to.
     pub(super) speaks: bool,
-    /// What it says with its roll calls. Only our senders of files call.
+    /// Content of its roll calls. Only our senders of files call.
     pub(super) called: Option<Vec<u8>>,
-    /// What its last roll call said, where that was something else.
+    /// Content of the last one, where that was something else.
     pub(super) called_otherwise: Option<Vec<u8>>,
     pub(super) announced: bool,
     /// What is missing is requested by name, so that others than the sender can answer.

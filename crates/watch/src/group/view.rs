@@ -39,7 +39,7 @@ pub struct Heard {
     pub sevenths: u8,
 }
 
-/// What this node did not give to its programs and gateways.
+/// Counts of messages and events that this node did not give to its programs and gateways.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct DropCounts {
     /// Messages that were gone from the cache before they were taken.
@@ -69,7 +69,7 @@ pub struct Seen {
     pub repairs: u64,
     /// Messages kept for others.
     pub frames_refused: u64,
-    /// What its programs and gateways were not given.
+    /// Counts of what its programs and gateways were not given.
     pub dropped: DropCounts,
     /// Counters of this node's gateways: a list of ways, each with `from`, `to` and counters.
     pub ways: Value,

@@ -80,7 +80,7 @@ impl Stranger {
         packet
     }
 
-    /// What it says until `now`.
+    /// Packets that it says until `now`.
     fn due(&mut self, now: Time) -> Vec<Vec<u8>> {
         let due = now.since(Time::ZERO).min(ATTACK).as_micros() as u64 * RATE / 1_000_000;
         let said = (self.sent..due).map(|_| self.say()).collect();
@@ -129,7 +129,7 @@ fn key_of(event: &ReceiveEvent) -> Option<ObjectKey> {
     }
 }
 
-/// What went wrong at a receiver, if anything did.
+/// Fault at a receiver, if there is one.
 fn fault_at(world: &World, receiver: usize, contents: &[Vec<u8>]) -> Option<String> {
     for (n, content) in contents.iter().enumerate() {
         let path = world.scratches[1 + receiver].path().join(format!("{n:03}"));
@@ -156,7 +156,7 @@ fn fault_at(world: &World, receiver: usize, contents: &[Vec<u8>]) -> Option<Stri
         .then(|| format!("tells of {files} files and of failures {failures:?}: {told:?}"))
 }
 
-/// What went wrong, if anything did.
+/// Fault of a round, if there is one.
 fn fault(world: &mut World, contents: &[Vec<u8>]) -> Option<String> {
     let ended = world.now;
     for receiver in 0..RECEIVERS {

@@ -23,7 +23,7 @@ const ASKED: u8 = 2;
 
 /// Conditions on which a squelch is believed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct SquelchPatience {
     pub(crate) grtt: Duration,
     /// This receiver asks for what it lacks.
     pub(crate) asks: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Patience {
 
 /// An object that was squelched.
 #[derive(Debug, Clone, Copy)]
-struct Doubt {
+struct SquelchDoubt {
     since: Time,
     /// Requests since then, of this receiver or of others in its place.
     asked: u8,
@@ -40,7 +40,7 @@ struct Doubt {
 /// Objects that were squelched, and not given up so far. Bounded by the window.
 #[derive(Debug, Default)]
 pub(crate) struct Squelched {
-    doubted: BTreeMap<ObjectIndex, Doubt>,
+    doubted: BTreeMap<ObjectIndex, SquelchDoubt>,
 }
 
 impl Squelched {
@@ -56,7 +56,7 @@ impl Squelched {
         self.doubted.last_key_value().map(|(object, _)| *object)
     }
 
-    /// What is missing was asked for.
+    /// A request for what is missing went out, of this receiver or of another in its place.
     pub(crate) fn on_asked(&mut self) {
         self.doubted.values_mut().for_each(|doubt| doubt.asked = doubt.asked.saturating_add(1));
     }
@@ -67,7 +67,7 @@ impl Squelched {
         objects: &mut Objects,
         squelch: &Squelch<'_>,
         field: FieldSize,
-        patience: Patience,
+        patience: SquelchPatience,
     ) {
         let newest = objects.newest();
         let valid = newest.nearest(squelch.object_transport_id);
@@ -101,7 +101,7 @@ impl Squelched {
         ctx: &mut Context<'_>,
         objects: &mut Objects,
         object: ObjectIndex,
-        Patience { grtt, asks }: Patience,
+        SquelchPatience { grtt, asks }: SquelchPatience,
     ) {
         match objects.entry(object) {
             None | Some(Entry::Pending { .. }) if objects.is_from_before(object) => {
@@ -110,8 +110,10 @@ impl Squelched {
             None | Some(Entry::Pending { .. } | Entry::Open(_)) => {
                 // Of what is not asked for, nothing tells but the squelch itself.
                 let asks = asks && objects.asks_for(object);
-                let doubt =
-                    *self.doubted.entry(object).or_insert(Doubt { since: ctx.now, asked: 0 });
+                let doubt = *self
+                    .doubted
+                    .entry(object)
+                    .or_insert(SquelchDoubt { since: ctx.now, asked: 0 });
                 let is_unanswered = !asks || doubt.asked >= ASKED;
                 if is_unanswered && ctx.now.since(doubt.since) >= grtt.max(CONFIRM_MIN) {
                     self.doubted.remove(&object);

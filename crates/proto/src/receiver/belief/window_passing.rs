@@ -4,8 +4,8 @@ use crate::receiver::position::ObjectIndex;
 
 /// Objects of so many messages are remembered: the next one is near one of them.
 const RECENT: usize = 8;
-/// Where it is not, so many messages must say that the sender has gone beyond what would be dropped, with none
-/// of that or of earlier objects in between. A message that was changed on the way is not followed by others.
+/// Number of messages, where it is not, that must say that the sender has gone beyond what would be dropped, with
+/// none of that or of earlier objects in between. A message that was changed on the way is not followed by others.
 const MESSAGES: u8 = 4;
 
 /// Decides whether a message may end objects by saying that the sender has gone far beyond them.

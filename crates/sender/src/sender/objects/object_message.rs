@@ -110,7 +110,7 @@ impl Sender {
         }
     }
 
-    /// When the message goes, for who measures the path. Small messages of a group go as INFO alone: with no stamps
+    /// Time at which the message goes, for who measures the path. Small messages of a group go as INFO alone: with no stamps
     /// on them nothing would be known of the path.
     fn time_extension(&self) -> Option<[u8; WORD]> {
         let stamped = self.controller.mode() == Some(Mode::Path);

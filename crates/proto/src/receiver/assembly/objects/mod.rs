@@ -254,7 +254,7 @@ impl Objects {
         Position { object: self.unfinished.skip(at, end), block: 0 }
     }
 
-    /// Whether something of `object` is requested.
+    /// True if something of `object` is requested.
     pub(crate) fn asks_for(&self, object: ObjectIndex) -> bool {
         match self.entries.get(&object) {
             Some(Entry::Open(open)) => open.first_need(self.newest > object).is_some(),

@@ -7,7 +7,7 @@ use super::{Entry, Objects};
 use crate::{receiver::position::ObjectIndex, storage::ObjectKind};
 use fanfare_wire::ext::Fti;
 
-/// What a message says of its object.
+/// Format and kind of an object, as a message tells them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FormatTold {
     pub(crate) fti: Fti,
