@@ -204,7 +204,7 @@ fn a_file_is_right_at_all_and_counted_where_a_stranger_repeats_packets_with_bits
 #[test]
 fn a_file_with_a_manifest_is_right_at_all_where_a_stranger_repeats_packets_with_bits_turned() {
     // 1.3 MB; as above. Not mended: with seed 401 the sender ends after 88 s.
-    assert_right(&[1_300_000], 60);
+    assert_right(&[1_300_000], 20);
 }
 
 #[test]
@@ -212,5 +212,5 @@ fn many_files_are_right_at_all_where_a_stranger_repeats_packets_with_bits_turned
     // 40 files of up to 3 kB, one of them empty; as above. Not mended: with seed 1632 a receiver takes nothing
     // from the sender.
     let sizes: Vec<usize> = (0..40).map(|n| n * 73).collect();
-    assert_right(&sizes, 200);
+    assert_right(&sizes, 60);
 }
