@@ -12,7 +12,7 @@ use fanfare_udp::{Interface, interfaces};
 
 use super::clock::ClockFacts;
 use super::container::{ContainerFacts, DOCKER, PODMAN};
-use super::firewall::{FirewallFacts, Manager};
+use super::firewall::{BridgePorts, FirewallFacts, Manager};
 use super::link::LinkFacts;
 use super::membership::MembershipFacts;
 use super::querier::Bridge;
@@ -91,6 +91,7 @@ pub(super) fn firewall(group: SocketAddr, interface: &Interface) -> FirewallFact
     FirewallFacts {
         group,
         interface: interface.name.clone(),
+        bridge: bridge_ports(interface),
         root,
         manager: manager(),
         address: interface.address_towards(group.ip()),
@@ -141,6 +142,17 @@ pub(super) fn bridge(interface: &Interface) -> Option<Bridge> {
     };
     let own = format!("/sys/class/net/{}", interface.name);
     of(own.clone()).or_else(|| of(format!("{own}/master")))
+}
+
+/// The same bridge, and its ports.
+fn bridge_ports(interface: &Interface) -> Option<BridgePorts> {
+    let name = bridge(interface)?.name;
+    if interface.name != name {
+        return Some(BridgePorts { name, ports: vec![interface.name.clone()] });
+    }
+    let ports = fs::read_dir(format!("/sys/class/net/{name}/brif")).ok()?;
+    let ports = ports.flatten().filter_map(|port| port.file_name().into_string().ok()).collect();
+    Some(BridgePorts { name, ports })
 }
 
 pub(super) fn rmem_max() -> Option<u64> {

@@ -219,10 +219,14 @@ impl<E: Engine> Driver<E> {
             bytes_read += run.len();
             let whom =
                 if told.is_to_all_hosts() { DatagramScope::AllHosts } else { DatagramScope::Group };
-            outgoing.fanout.on_heard(now, told.source, !meta.unicast);
             test_drop.leave(run, stride, |bytes| {
                 sealed.open_for(whom, now, told.source, bytes, stride, |bytes, stride| {
                     heard = true;
+                    if meta.unicast {
+                        outgoing.fanout.on_unicast(now, told.source, bytes, stride);
+                    } else {
+                        outgoing.fanout.on_heard(now, told.source, true);
+                    }
                     let path =
                         AdmittedPath { address: told.source, door: serving::door_of(told.via) };
                     let told_here = outgoing.fanout.take(now, path, bytes, stride);

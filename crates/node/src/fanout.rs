@@ -13,6 +13,7 @@ use fanfare_proto::{Bitrate, Time};
 use fanfare_serve::{
     AdmittedPath, Caller, FoundHost, Message, News, SocketDoor, Source, peek::peek,
 };
+use fanfare_wire::Report;
 
 use crate::{chance::random, reach::Reach};
 
@@ -194,7 +195,22 @@ impl Fanout {
         }
     }
 
-    /// Something came from this address, by the group or not.
+    /// Datagrams came from this address to this host alone. NORM's feedback goes by the group where that
+    /// is heard, so it says that the group is not. What hosts say beside NORM, of calls and of passing on,
+    /// always comes so, and says nothing of it.
+    pub(crate) fn on_unicast(&mut self, now: Time, source: SocketAddr, run: &[u8], stride: usize) {
+        let Some(host) = self.hosts.iter_mut().find(|host| host.address == source) else { return };
+        let mut all = run.chunks(stride.max(1));
+        if all.any(|datagram| !datagram.starts_with(&Report::FROM_NOBODY)) {
+            return self.on_heard(now, source, false);
+        }
+        host.heard = now;
+        if let (None, Some(shared)) = (host.by_group, &mut self.source) {
+            shared.on_heard(now, source, false);
+        }
+    }
+
+    /// Feedback came from this address, by the group or not.
     pub(crate) fn on_heard(&mut self, now: Time, source: SocketAddr, by_group: bool) {
         for host in self.hosts.iter_mut().filter(|host| host.address == source) {
             host.heard = now;
@@ -524,6 +540,24 @@ mod tests {
         let mut alone = to(&[2], false);
         alone.on_heard(at(1), address(2), false);
         assert_eq!(alone.poll_news(at(9)), None, "the group is not sent to");
+    }
+
+    #[test]
+    fn what_a_host_says_of_calls_and_of_passing_on_does_not_say_that_it_is_deaf() {
+        let aside = Message::Here { nonce: 1, cookie: 2, host: 3, port: 0 }.encode(7);
+        /// NORM_ACK of node 9.
+        const FEEDBACK: &[u8] = &[0x15, 5, 0, 0, 0, 0, 0, 9];
+        let mut fanout = to(&[2, 3], true);
+        fanout.on_heard(at(1), address(2), true);
+        for seconds in 2..20 {
+            fanout.on_unicast(at(seconds), address(2), &aside, aside.len());
+            fanout.on_unicast(at(seconds), address(3), &aside, aside.len());
+            assert_eq!(fanout.poll_news(at(seconds)), None);
+            assert_eq!(destinations(&mut fanout, at(seconds)), [group(), address(3)]);
+        }
+        fanout.on_unicast(at(20), address(2), FEEDBACK, FEEDBACK.len());
+        assert_eq!(destinations(&mut fanout, at(20)), [group(), address(2), address(3)]);
+        assert_eq!(fanout.poll_news(at(21)), Some(Reach::Deaf(address(2))));
     }
 
     #[test]

@@ -7,6 +7,8 @@ use std::net::{IpAddr, SocketAddr};
 pub(crate) struct FirewallFacts {
     pub(crate) group: SocketAddr,
     pub(crate) interface: String,
+    /// The interface is a bridge, or a port of one: tables of that family see what passes.
+    pub(crate) bridge: Option<BridgePorts>,
     /// Only root may read rules.
     pub(crate) root: bool,
     /// What writes the rules here, besides people.
@@ -19,6 +21,14 @@ pub(crate) struct FirewallFacts {
     pub(crate) listed: Option<String>,
     /// `iptables-save` or `ip6tables-save`, when that worked.
     pub(crate) iptables: Option<String>,
+}
+
+/// A Linux bridge, as far as rules can name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BridgePorts {
+    pub(crate) name: String,
+    /// What comes to this machine comes by one of these, and by which is not known.
+    pub(crate) ports: Vec<String>,
 }
 
 /// A program that manages the rules: what is changed behind its back does not last.

@@ -11,7 +11,7 @@ mod iptables;
 mod nft;
 mod rule;
 
-pub(crate) use facts::{FirewallFacts, Manager};
+pub(crate) use facts::{BridgePorts, FirewallFacts, Manager};
 use rule::{Applies, Chain, Chains, Hook, Rule, Verdict, Wanted, covers, covers_port, names};
 use std::net::SocketAddr;
 
@@ -244,6 +244,7 @@ mod tests {
             port: Some(6003),
             protocol: &["udp", "17"],
             interface,
+            bridge: None,
         }
     }
 
@@ -295,6 +296,7 @@ mod tests {
         FirewallFacts {
             group: "239.255.42.1:6003".parse().unwrap(),
             interface: "eth0".to_owned(),
+            bridge: None,
             root: true,
             manager: None,
             address: Some("10.0.0.2".parse().unwrap()),

@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 
 use super::{Applies, Chain, Chains, Hook, Rule, Verdict, Wanted, covers, covers_port, names};
 
+/// Family of tables that see what passes a bridge, by its ports.
+const BRIDGE: &str = "bridge";
+
 /// Tables, sets and maps, as the rules name them.
 struct Ruleset<'a> {
     wanted: Wanted<'a>,
@@ -94,7 +97,8 @@ pub(super) fn parse(text: &str, listed: &str, wanted: Wanted<'_>) -> Option<Chai
         |item: &Map<String, Value>| format!("{} {}", word(item, "family"), word(item, "table"));
     let is_seen = |item: &&Map<String, Value>| {
         let family = word(item, "family");
-        let seen = ["inet", "netdev", own].contains(&family);
+        let passes_bridge = family == BRIDGE && wanted.bridge.is_some();
+        let seen = ["inet", "netdev", own].contains(&family) || passes_bridge;
         let is_off = |tables: &[String]| tables.contains(&table(item));
         seen && !is_off(&dormant) && !is_off(&listing.dormant)
     };
@@ -191,7 +195,7 @@ impl Ruleset<'_> {
         let (Some(left), Some(right)) = (condition.get("left"), condition.get("right")) else {
             return Applies::Maybe;
         };
-        let part = self.part(left);
+        let part = self.part(table, left);
         if part == Part::Absent {
             return Applies::No;
         }
@@ -207,7 +211,7 @@ impl Ruleset<'_> {
     fn look_up(&self, table: &str, vmap: &Value) -> (Applies, Verdict) {
         let nothing = (Applies::No, Verdict::Other);
         let (Some(key), Some(data)) = (vmap.get("key"), vmap.get("data")) else { return nothing };
-        let part = self.part(key);
+        let part = self.part(table, key);
         if part == Part::Absent {
             return nothing;
         }
@@ -286,12 +290,12 @@ impl Ruleset<'_> {
     }
 
     /// The part of our datagram that an expression reads.
-    fn part(&self, left: &Value) -> Part {
+    fn part(&self, table: &str, left: &Value) -> Part {
         let Some((kind, value)) = left.as_object().and_then(|one| one.iter().next()) else {
             return Part::Unknown;
         };
         match kind.as_str() {
-            "meta" => self.meta(word_of(value, "key")),
+            "meta" => self.meta(table, word_of(value, "key")),
             "payload" => self.payload(word_of(value, "protocol"), word_of(value, "field")),
             "ct" => match (word_of(value, "key"), self.untracked) {
                 // A group has no answers: what comes for it is new, or seen before without being an answer.
@@ -307,12 +311,12 @@ impl Ruleset<'_> {
             }
             "concat" => {
                 let all = value.as_array().map_or(&[][..], Vec::as_slice);
-                let parts: Vec<Part> = all.iter().map(|one| self.part(one)).collect();
+                let parts: Vec<Part> = all.iter().map(|one| self.part(table, one)).collect();
                 if parts.contains(&Part::Absent) { Part::Absent } else { Part::All(parts) }
             }
             "&" => {
                 let mask = value.get(1).and_then(Value::as_u64);
-                match (value.get(0).map(|one| self.part(one)), mask) {
+                match (value.get(0).map(|one| self.part(table, one)), mask) {
                     (Some(Part::Number(number)), Some(mask)) => Part::Number(number & mask),
                     (Some(Part::Absent), _) => Part::Absent,
                     _ => Part::Unknown,
@@ -322,12 +326,26 @@ impl Ruleset<'_> {
         }
     }
 
-    fn meta(&self, key: &str) -> Part {
-        let Wanted { interface, is_out, protocol, .. } = self.wanted;
-        let interface = || Part::Interface(interface.to_owned());
+    /// The interface by which our datagram comes or goes: in tables of bridges a port, which is known where
+    /// there is only one.
+    fn interface(&self, table: &str) -> Part {
+        let is_bridges = table.split(' ').next() == Some(BRIDGE);
+        match self.wanted.bridge.filter(|_| is_bridges).map(|bridge| bridge.ports.as_slice()) {
+            None => Part::Interface(self.wanted.interface.to_owned()),
+            Some([port]) => Part::Interface(port.clone()),
+            Some(_) => Part::Unknown,
+        }
+    }
+
+    fn meta(&self, table: &str, key: &str) -> Part {
+        let Wanted { is_out, protocol, bridge, .. } = self.wanted;
+        let interface = || self.interface(table);
         match (key, is_out) {
             ("iifname" | "iif", false) | ("oifname" | "oif", true) => interface(),
             ("iifname" | "iif" | "oifname" | "oif", _) => Part::Absent,
+            ("ibrname", false) | ("obrname", true) => {
+                bridge.map_or(Part::Unknown, |bridge| Part::Interface(bridge.name.clone()))
+            }
             ("l4proto", _) => words(protocol),
             ("nfproto", _) => words(if self.wanted.is_v6() { &["ipv6"] } else { &["ipv4"] }),
             ("protocol", _) => words(if self.wanted.is_v6() { &["ip6"] } else { &["ip"] }),
@@ -359,6 +377,7 @@ impl Ruleset<'_> {
             // What Fanfare sends has none of its own accord.
             ("ip" | "ip6", "dscp") => words(&["cs0", "0", "be"]),
             ("th", "dport") => port(),
+            ("ether", "type") => words(if wanted.is_v6() { &["ip6"] } else { &["ip"] }),
             ("vlan" | "arp", _) => Part::Absent,
             ("ip" | "ip6" | "th" | "ether" | "", _) => Part::Unknown,
             (name, _) if !wanted.protocol.contains(&name) => Part::Absent,
@@ -434,6 +453,7 @@ mod tests {
         FirewallFacts {
             group: "239.255.42.1:6003".parse().unwrap(),
             interface: "eth0".to_owned(),
+            bridge: None,
             root: true,
             manager: None,
             address: Some("10.0.0.2".parse().unwrap()),
@@ -475,6 +495,61 @@ mod tests {
         assert!(
             !named("output opened") && !named("output from own address") && !named("in: accept")
         );
+    }
+
+    #[test]
+    fn tables_of_bridges_are_read_where_the_interface_is_one() {
+        // As nft 1.0.6 writes them.
+        let ruleset = |hook: &str, policy: &str, exprs: &[&str]| -> Value {
+            let chain = format!(
+                r#"{{"chain": {{"family": "bridge", "table": "f", "name": "c", "type": "filter",
+                "hook": "{hook}", "prio": 0, "policy": "{policy}"}}}}"#
+            );
+            let rule = |expr: &&str| {
+                format!(
+                    r#"{{"rule": {{"family": "bridge", "table": "f", "chain": "c", "expr": [{expr}]}}}}"#
+                )
+            };
+            let all: Vec<String> = std::iter::once(chain).chain(exprs.iter().map(rule)).collect();
+            serde_json::from_str(&format!(r#"{{"nftables": [{}]}}"#, all.join(","))).unwrap()
+        };
+        let matches = |left: &str, right: &str, verdict: &str| {
+            format!(
+                r#"{{"match": {{"op": "==", "left": {left}, "right": {right}}}}}, {{"{verdict}": null}}"#
+            )
+        };
+        let ether = r#"{"payload": {"protocol": "ether", "field": "type"}}"#;
+        let daddr = r#"{"payload": {"protocol": "ip", "field": "daddr"}}"#;
+        let (port, name) = (r#"{"meta": {"key": "iifname"}}"#, r#"{"meta": {"key": "ibrname"}}"#);
+        let drops = |ports: &[&str], ruleset: &Value| {
+            let ports = ports.iter().map(|&port| port.to_owned()).collect();
+            let bridge = Some(super::super::BridgePorts { name: "br0".to_owned(), ports });
+            let facts = FirewallFacts { interface: "br0".to_owned(), bridge, ..facts(ruleset) };
+            closed_by(&facts, Wanted::data(&facts)).is_some()
+        };
+        let one = &["eth0"][..];
+        let closed = ruleset("input", "drop", &[]);
+        assert!(drops(one, &closed));
+        assert!(closed_by(&facts(&closed), Wanted::data(&facts(&closed))).is_none(), "no bridge");
+        for (left, right, is_dropped) in [
+            (ether, r#""ip""#, true),
+            (ether, r#""arp""#, false),
+            (ether, r#"{"set": ["ip6", "arp"]}"#, false),
+            (daddr, r#""239.255.42.1""#, true),
+            (port, r#""eth0""#, true),
+            (port, r#""br0""#, false),
+            (name, r#""br0""#, true),
+            (name, r#""br1""#, false),
+        ] {
+            let dropped = ruleset("prerouting", "accept", &[&matches(left, right, "drop")]);
+            assert_eq!(drops(one, &dropped), is_dropped, "{left} {right}");
+            let accepted = ruleset("input", "drop", &[&matches(left, right, "accept")]);
+            assert_eq!(drops(one, &accepted), !is_dropped, "{left} {right}");
+        }
+        // By which of several ports it comes is not known.
+        let by_port = ruleset("input", "accept", &[&matches(port, r#""eth0""#, "drop")]);
+        assert!(!drops(&["eth0", "eth1"], &by_port));
+        assert!(!drops(one, &ruleset("forward", "drop", &[])), "what it passes on is not ours");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
 };
 
-use super::facts::FirewallFacts;
+use super::facts::{BridgePorts, FirewallFacts};
 
 /// The datagram that is led through the rules.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +22,8 @@ pub(super) struct Wanted<'a> {
     /// Its protocol as the tools may write it.
     pub(super) protocol: &'static [&'static str],
     pub(super) interface: &'a str,
+    /// The bridge that the interface is, or belongs to.
+    pub(super) bridge: Option<&'a BridgePorts>,
 }
 
 impl<'a> Wanted<'a> {
@@ -35,6 +37,7 @@ impl<'a> Wanted<'a> {
             port: Some(facts.group.port()),
             protocol: &["udp", "17"],
             interface: &facts.interface,
+            bridge: facts.bridge.as_ref(),
         }
     }
 

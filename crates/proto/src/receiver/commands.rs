@@ -45,7 +45,8 @@ impl RemoteSender {
         let grtt = self.timing.grtt;
         if let Some(objects) = &mut self.objects {
             let asks = !(local.config.silent || self.eviction.asks_nothing());
-            self.squelched.on_squelch(ctx, objects, squelch, field, SquelchPatience { grtt, asks });
+            let patience = SquelchPatience { grtt, asks, is_plausible: true };
+            self.squelched.on_squelch(ctx, objects, squelch, field, patience);
         }
         if let Some(doubted) = self.squelched.last_doubted() {
             // A sender that has it answers.
@@ -99,6 +100,7 @@ impl RemoteSender {
             return;
         };
         self.note_coding(fec_id);
+        self.squelched.on_flush(object);
         self.deny_later(ctx, local, object);
         let Some(objects) = &mut self.objects else { return };
         objects.unfinished.on_flush(object);

@@ -203,14 +203,14 @@ fn a_file_is_right_at_all_and_counted_where_a_stranger_repeats_packets_with_bits
 
 #[test]
 fn a_file_with_a_manifest_is_right_at_all_where_a_stranger_repeats_packets_with_bits_turned() {
-    // 1.3 MB; as above. Not mended: with seed 14 a receiver has no file when the sender ends.
-    assert_right(&[1_300_000], 12);
+    // 1.3 MB; as above. Not mended: with seed 401 the sender ends after 88 s.
+    assert_right(&[1_300_000], 20);
 }
 
 #[test]
 fn many_files_are_right_at_all_where_a_stranger_repeats_packets_with_bits_turned() {
-    // 40 files of up to 3 kB, one of them empty; as above. Not mended: with seed 56 all of the first object is lost,
-    // and a squelch that a turned bit made says that it was sent before this receiver joined.
+    // 40 files of up to 3 kB, one of them empty; as above. Not mended: with seed 1632 a receiver takes nothing
+    // from the sender.
     let sizes: Vec<usize> = (0..40).map(|n| n * 73).collect();
-    assert_right(&sizes, 50);
+    assert_right(&sizes, 60);
 }

@@ -1,6 +1,7 @@
 //! CMD(SQUELCH): the sender lists what it can no longer repair (RFC 5740 4.2.3.3).
 //!
-//! Objects from before our time are skipped at once. One that was heard of, or follows what was, is
+//! Objects from before our time are skipped at once, if the message is one that a sender makes and denies
+//! nothing that was heard: a flush with a bit turned is a squelch that does. One that was heard of, or follows what was, is
 //! given up only when another squelch confirms it a second later (a GRTT, where that is longer), none of
 //! its data came in between, and it was asked for twice: a sender that has it would have answered.
 
@@ -27,6 +28,8 @@ pub(crate) struct SquelchPatience {
     pub(crate) grtt: Duration,
     /// This receiver asks for what it lacks.
     pub(crate) asks: bool,
+    /// The message may well be the sender's, and not another that was changed on the way.
+    pub(crate) is_plausible: bool,
 }
 
 /// An object that was squelched.
@@ -41,6 +44,8 @@ struct SquelchDoubt {
 #[derive(Debug, Default)]
 pub(crate) struct Squelched {
     doubted: BTreeMap<ObjectIndex, SquelchDoubt>,
+    /// The object that the last flush named.
+    flushed: Option<ObjectIndex>,
 }
 
 impl Squelched {
@@ -49,6 +54,11 @@ impl Squelched {
         if !self.doubted.is_empty() {
             self.doubted.remove(&object);
         }
+    }
+
+    /// A flush names `object` as the last one.
+    pub(crate) fn on_flush(&mut self, object: ObjectIndex) {
+        self.flushed = Some(object);
     }
 
     /// The last object of which this is doubted.
@@ -71,7 +81,17 @@ impl Squelched {
     ) {
         let newest = objects.newest();
         let valid = newest.nearest(squelch.object_transport_id);
-        let block = squelch.payload_id.unpack(field).block.0;
+        let id = squelch.payload_id.unpack(field);
+        let block = id.block.0;
+        let begins = block == 0 && id.symbol.0 == 0;
+        // RFC 5740 does not tell in which order objects are named, but all senders that are known keep to
+        // one. A flush that asks for acknowledgements, with a bit turned, does not.
+        let named = squelch.invalid_objects.iter().map(|id| valid.nearest(id));
+        if !core::iter::once(valid).chain(named).is_sorted_by(|one, next| one < next) {
+            return ctx.stats.drop(DropReason::Unconfirmed);
+        }
+        let is_plausible = self.is_plausible(objects, valid, begins);
+        let patience = SquelchPatience { is_plausible, ..patience };
         let mut object = objects.low();
         while object < valid && object <= newest {
             self.gone(ctx, objects, object, patience);
@@ -96,15 +116,24 @@ impl Squelched {
         self.doubted.retain(|object, _| *object >= floor);
     }
 
+    /// Whether it may well be the sender's: it denies nothing that was heard. `begins`: it names the beginning
+    /// of `valid`, as of all objects but streams.
+    fn is_plausible(&self, objects: &Objects, valid: ObjectIndex, begins: bool) -> bool {
+        let is_stream = objects.open(valid).is_some_and(|open| open.stream.is_some());
+        (is_stream || begins) && objects.is_first_or_before(valid) && self.flushed != Some(valid)
+    }
+
     fn gone(
         &mut self,
         ctx: &mut Context<'_>,
         objects: &mut Objects,
         object: ObjectIndex,
-        SquelchPatience { grtt, asks }: SquelchPatience,
+        SquelchPatience { grtt, asks, is_plausible }: SquelchPatience,
     ) {
         match objects.entry(object) {
-            None | Some(Entry::Pending { .. }) if objects.is_from_before(object) => {
+            None | Some(Entry::Pending { .. })
+                if is_plausible && objects.is_from_before(object) =>
+            {
                 objects.pass_over(ctx, object);
             }
             None | Some(Entry::Pending { .. } | Entry::Open(_)) => {

@@ -2,9 +2,11 @@
 
 use crate::receiver::position::ObjectIndex;
 
-/// Objects of so many messages are remembered: the next one is near one of them.
+/// Objects of so many messages are remembered: the next one is near some of them.
 const RECENT: usize = 8;
-/// Number of messages, where it is not, that must say that the sender has gone beyond what would be dropped, with
+/// Number of messages that it must be near, of those. One that was changed on the way leads to no others.
+const NEAR: usize = 4;
+/// Number of messages, where it is not near, that must say that the sender has gone beyond what would be dropped, with
 /// none of that or of earlier objects in between. A message that was changed on the way is not followed by others.
 const MESSAGES: u8 = 4;
 
@@ -41,8 +43,10 @@ impl WindowPassing {
         floor: ObjectIndex,
         steps: u64,
     ) -> bool {
-        let latest = self.recent.iter().max().copied().unwrap_or_default();
-        if object.0 <= latest.saturating_add(steps) {
+        // A sender of objects of one message has come on by one with each of them.
+        let steps = steps.saturating_add(NEAR as u64 - 1);
+        let is_near = |recent: &&u64| object.0 <= recent.saturating_add(steps);
+        if self.recent.iter().filter(is_near).count() >= NEAR {
             return true;
         }
         self.floor = floor.0;
@@ -59,14 +63,34 @@ mod tests {
     #[test]
     fn what_is_near_a_recent_message_is_believed_and_what_is_not_takes_some_messages() {
         let mut passing = WindowPassing::at(ObjectIndex(100));
-        assert!(passing.believes(ObjectIndex(132), ObjectIndex(50), 32));
+        assert!(passing.believes(ObjectIndex(135), ObjectIndex(50), 32));
         for _ in 0..10 {
             let far: Vec<bool> =
-                (0..3).map(|_| passing.believes(ObjectIndex(133), ObjectIndex(50), 32)).collect();
+                (0..3).map(|_| passing.believes(ObjectIndex(136), ObjectIndex(50), 32)).collect();
             assert_eq!(far, [false; 3]);
             passing.on_object(ObjectIndex(49));
         }
         let far = (0..5).map(|_| passing.believes(ObjectIndex(140), ObjectIndex(50), 32));
         assert_eq!(far.collect::<Vec<_>>(), [false, false, false, true, true]);
+    }
+
+    #[test]
+    fn some_messages_that_were_changed_lead_no_further_beyond_what_is_under_way() {
+        let mut passing = WindowPassing::at(ObjectIndex(1));
+        for n in 0..1000 {
+            // each of them keeps all that is here, and so is taken
+            (0..3).for_each(|_| passing.on_object(ObjectIndex(240 + n % 16)));
+            assert!(!passing.believes(ObjectIndex(257), ObjectIndex(2), 32), "{n}");
+            (0..5).for_each(|_| passing.on_object(ObjectIndex(1)));
+        }
+    }
+
+    #[test]
+    fn a_sender_of_objects_of_one_message_each_is_followed_however_small_the_window_is() {
+        let mut passing = WindowPassing::at(ObjectIndex(1));
+        for n in 2..1000 {
+            assert!(passing.believes(ObjectIndex(n), ObjectIndex(n.saturating_sub(3)), 4), "{n}");
+            passing.on_object(ObjectIndex(n));
+        }
     }
 }

@@ -9,7 +9,10 @@ use crate::{
 };
 use alloc::format;
 use core::net::SocketAddr;
-use fanfare_wire::ObjectFlags;
+use fanfare_wire::{NodeId, ObjectFlags};
+
+/// Where a command's flavour is (RFC 5740 4.2.3).
+const FLAVOUR: usize = 12;
 
 /// A 95-byte object of which one block has arrived.
 fn under_way() -> (Harness, Script) {
@@ -69,6 +72,31 @@ fn a_receiver_that_says_nothing_believes_a_repeated_squelch() {
     rig.pass(CONFIRMED);
     rig.hear(&script.squelch(5));
     assert!(rig.told().contains(&"aborted 0 Squelched".into()));
+}
+
+#[test]
+fn a_flush_that_a_turned_bit_made_a_squelch_does_not_end_what_was_sent_before_this_receiver_joined()
+{
+    // What the last object's flush may say, and whom it may ask: they are read as objects.
+    for (id, asked) in [(raw(0, 0), &[][..]), (raw(2, 1), &[]), (raw(0, 0), &[NodeId(3)])] {
+        for first in [1, 2] {
+            let mut rig = Harness::new(ReceiverConfig::default());
+            let mut script = Script::new();
+            (first..3).for_each(|object| rig.hear(&script.data(object, 10, 0, 0)));
+            let mut flush = script.flush(2, id, asked);
+            rig.hear(&flush);
+            assert_eq!(core::mem::replace(&mut flush[FLAVOUR], 3), 1);
+            rig.hear(&flush);
+            rig.hear(&flush);
+            let told = rig.told();
+            assert!(!told.iter().any(|event| event.contains("Skipped")), "{told:?}");
+            rig.pass(Duration::from_secs(1));
+            assert!(rig.asked()[0].starts_with("object 0"), "{id:?} {first}");
+            rig.hear(&script.data(0, 10, 0, 0));
+            (first..3).for_each(|object| rig.hear(&script.data(object, 10, 0, 0)));
+            assert!(rig.told().contains(&"complete 0".into()), "{id:?} {first}");
+        }
+    }
 }
 
 #[test]

@@ -101,6 +101,11 @@ impl Objects {
         object < self.first
     }
 
+    /// Whether nothing that lies before it has been heard of since this receiver joined.
+    pub(crate) fn is_first_or_before(&self, object: ObjectIndex) -> bool {
+        object <= self.first
+    }
+
     /// Whether something that only the sender has is missing.
     pub(crate) fn lacks(&self) -> bool {
         let whole = |entry: &Entry| matches!(entry, Entry::Open(open) if open.is_stream_whole());
