@@ -97,17 +97,12 @@ impl PartFile {
 }
 
 impl Incoming {
-    /// Creates the file when there is room for `size` bytes, so that a full disk shows now and not
-    /// after an hour. That is not asked when a part that is there already may take its place.
+    /// Creates the file, which takes no room yet.
     pub(super) fn create(
         directory: &Directory,
         key: ObjectKey,
         size: u64,
-        may_be_there: bool,
     ) -> Result<Self, StorageError> {
-        if !may_be_there && directory.free() < size {
-            return Err(StorageError::Full);
-        }
         let ObjectKey { sender, instance, object } = key;
         let of = format_args!("{sender}-{instance}-{object}");
         let name = directory.own_name(of, ".part");
@@ -162,10 +157,10 @@ impl Incoming {
         self.size
     }
 
-    /// Whether there is room for what of it takes none yet.
-    pub(super) fn check_room(&self, directory: &Directory) -> Result<(), StorageError> {
+    /// Whether there is room for what of it takes none yet. `zeros`: bytes of it that never do.
+    pub(super) fn check_room(&self, directory: &Directory, zeros: u64) -> Result<(), StorageError> {
         let taken = self.file.handle().metadata().map_or(0, |found| found.taken);
-        let fits = directory.free() >= self.size.saturating_sub(taken);
+        let fits = directory.free() >= self.size.saturating_sub(zeros).saturating_sub(taken);
         if fits { Ok(()) } else { Err(StorageError::Full) }
     }
 

@@ -102,6 +102,18 @@ impl Kept {
         manifest.filter(|manifest| manifest.root() == *root).map(Arc::new)
     }
 
+    /// Bytes of a file of this size that are no zeros, at least, by the manifests that came lately; `None`
+    /// if there is none of that size.
+    pub(super) fn needs(&self, size: u64) -> Option<u64> {
+        let known = self.fresh.values().filter(|manifest| manifest.size() == size);
+        known.map(|manifest| size.saturating_sub(zeros_of(manifest))).min()
+    }
+
+    /// Bytes of the file of a root that are zeros, as far as its manifest is known.
+    pub(super) fn zeros(&self, root: &[u8; 32]) -> u64 {
+        self.manifest(root).map_or(0, |manifest| zeros_of(&manifest))
+    }
+
     /// A part of this root is there from now on.
     pub(super) fn keep(&mut self, root: &[u8; 32], size: u64) {
         self.parts.insert(start(root), size);
@@ -124,6 +136,10 @@ impl Kept {
         self.fresh.remove(root);
         manifest_name(root)
     }
+}
+
+fn zeros_of(manifest: &Manifest) -> u64 {
+    manifest.zero_runs().iter().map(|(_, len)| len).sum()
 }
 
 pub(super) fn read_manifest(directory: &Directory, name: &str) -> Option<Manifest> {

@@ -134,7 +134,12 @@ impl FileStorage {
     pub(crate) fn finished(&mut self, key: ObjectKey) -> Option<PartFile> {
         if let Some(Small { size, bytes }) = self.small.remove(&key) {
             // Data that is no manifest: a plain sender's, or a short pack, of which some may lack.
-            self.parts.as_mut()?.open(key, size, false).ok()?;
+            let parts = self.parts.as_mut()?;
+            parts.open(key, size, false).ok()?;
+            if parts.is_short(key) {
+                parts.settle(key, false);
+                return None;
+            }
             self.parts.as_mut()?.write(key, 0, &bytes).ok()?;
             self.parts.as_mut()?.close(key, true);
         }
@@ -159,6 +164,11 @@ impl FileStorage {
     /// Whether there is room for all of an object.
     pub(crate) fn check_room(&mut self, key: ObjectKey) -> Result<(), StorageError> {
         self.parts.as_mut().map_or(Ok(()), |parts| parts.check_room(key))
+    }
+
+    /// True if the disk has no room for all of an object, unless its manifest tells of enough zeros.
+    pub(crate) fn is_short(&self, key: ObjectKey) -> bool {
+        self.parts.as_ref().is_some_and(|parts| parts.is_short(key))
     }
 
     /// Keeps no more of unfinished files than this, from now on.
@@ -421,13 +431,19 @@ mod tests {
     }
 
     #[test]
-    fn an_object_larger_than_the_free_space_is_refused_at_once() {
+    fn an_object_larger_than_the_free_space_is_refused_unless_its_manifest_tells_of_enough_zeros() {
+        const MIB: u64 = 1 << 20;
         let scratch = Scratch::new();
         let mut store = store(&scratch);
-        let before = entries(&scratch);
-        let opened = store.open(key(1), ObjectKind::File, (1 << 48) - 1);
-        assert_eq!(opened, Err(StorageError::Full));
-        assert_eq!(entries(&scratch), before);
+        // Any disk is smaller. Its manifest may tell that it is mostly zeros.
+        let huge = (1 << 48) - 1;
+        store.open(key(1), ObjectKind::File, huge).unwrap();
+        assert!(store.is_short(key(1)));
+        assert_eq!(store.check_room(key(1)), Err(StorageError::Full));
+        let what = What::File(b"disk.img");
+        assert_eq!(store.identify(key(1), &[7; 32], what), Err(StorageError::Full));
+        store.open(key(2), ObjectKind::File, MIB).unwrap();
+        assert!(!store.is_short(key(2)));
     }
 
     #[test]

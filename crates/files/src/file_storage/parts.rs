@@ -18,7 +18,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use fanfare_content::{manifest::Manifest, pack::pack_part_name};
+use fanfare_content::{
+    manifest::{Manifest, WITHOUT_MAX},
+    pack::pack_part_name,
+};
 use fanfare_proto::{DataBatch, ObjectKey, StorageError, Time};
 
 use super::{
@@ -44,12 +47,14 @@ struct Part {
     is_pack: bool,
     /// Whole as far as one of its objects can tell: it is being verified.
     sealed: bool,
+    /// The disk has no room for all of it, and it is not known yet how much of it is zeros.
+    short: bool,
 }
 
 impl Part {
     fn new(incoming: Incoming, key: ObjectKey) -> Self {
         let (keys, file_name) = (BTreeSet::from([key]), Vec::new());
-        Self { incoming, keys, root: None, file_name, is_pack: false, sealed: false }
+        Self { incoming, keys, root: None, file_name, is_pack: false, sealed: false, short: false }
     }
 }
 
@@ -109,7 +114,9 @@ impl Parts {
         self.parts.get_mut(self.of.get(&key)?)
     }
 
-    /// `known`: it may well be here whole.
+    /// Opens a part when there is room for `size` bytes, so that a full disk shows now and not after an
+    /// hour. That is not asked where one that is here already may take its place (`known`: it may well be
+    /// here whole), and is asked later where its manifest may tell of zeros ([`Self::is_short`]).
     pub(super) fn open(
         &mut self,
         key: ObjectKey,
@@ -117,16 +124,40 @@ impl Parts {
         known: bool,
     ) -> Result<(), StorageError> {
         let may_be_there = known || self.kept.has_size(size);
-        let incoming = Incoming::create(&self.directory, key, size, may_be_there)?;
+        let free = self.directory.free();
+        let needs = if free < size { self.kept.needs(size) } else { Some(size) };
+        let short = !may_be_there && free < needs.unwrap_or(size);
+        if short && (needs.is_some() || size <= WITHOUT_MAX) {
+            return Err(StorageError::Full);
+        }
+        let incoming = Incoming::create(&self.directory, key, size)?;
         let name = incoming.name.clone();
         self.of.insert(key, name.clone());
-        self.parts.insert(name, Part::new(incoming, key));
+        self.parts.insert(name, Part { short, ..Part::new(incoming, key) });
         Ok(())
     }
 
+    /// True if the disk has no room for all of it: its manifest is to tell how much of it is zeros.
+    pub(super) fn is_short(&self, key: ObjectKey) -> bool {
+        let part = self.of.get(&key).and_then(|name| self.parts.get(name));
+        part.is_some_and(|part| part.short)
+    }
+
     pub(super) fn check_room(&mut self, key: ObjectKey) -> Result<(), StorageError> {
+        let root = self.part(key).and_then(|part| part.root);
+        self.check_room_of(key, root.as_ref())
+    }
+
+    /// Whether there is room for all of an object of this root.
+    pub(super) fn check_room_of(
+        &mut self,
+        key: ObjectKey,
+        root: Option<&[u8; 32]>,
+    ) -> Result<(), StorageError> {
+        let zeros = root.map_or(0, |root| self.kept.zeros(root));
         let directory = self.directory.clone();
-        self.part(key).map_or(Ok(()), |part| part.incoming.check_room(&directory))
+        let Some(part) = self.part(key) else { return Ok(()) };
+        part.incoming.check_room(&directory, zeros)
     }
 
     /// What is not written is to count as zeros.

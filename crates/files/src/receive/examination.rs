@@ -41,7 +41,12 @@ impl ReceiveJob {
         let has_base = is_file
             && details.size > manifest::WITHOUT_MAX
             && SafeName::parse(name).is_ok_and(|name| self.directory.open_any(&name).is_some());
-        if has_base && !listed && self.awaits_manifest(now, session, storage, key, details) {
+        // What is zeros takes no room. Its manifest tells how much that is.
+        let short = storage.is_short(key);
+        if (has_base || (short && is_file))
+            && !listed
+            && self.awaits_manifest(now, session, storage, key, details)
+        {
             return Ok(());
         }
         let in_place = listed
@@ -63,6 +68,9 @@ impl ReceiveJob {
             None => Found::Nothing,
         };
         claim_zeros(session, storage, key, details)?;
+        if short && !in_place {
+            storage.check_room(key)?;
+        }
         let Some(object) = self.record_of(key).open.get_mut(&key) else { return Ok(()) };
         let held_back = object.origin != Origin::Received;
         let mut receiver = session.receiver();

@@ -7,7 +7,7 @@ use fanfare_content::{
     receipt::Reason,
 };
 use fanfare_policy::Refused;
-use fanfare_proto::{AbortReason, ObjectKey, ObjectTransportId, Session, Time};
+use fanfare_proto::{AbortReason, ObjectKey, ObjectTransportId, Session, StorageError, Time};
 
 use super::{
     ReceiveJob, SenderFilter,
@@ -65,7 +65,9 @@ impl ReceiveJob {
         let mut object = OpenObject::new(size, now);
         // Whether it is the one whose part is here, NORM_INFO tells. Were it asked for meanwhile,
         // it would be sent.
-        let may_resume = has_info && (storage.may_resume(key, size) || self.may_find_piece(size));
+        let short = storage.is_short(key);
+        let may_resume =
+            has_info && (short || storage.may_resume(key, size) || self.may_find_piece(size));
         if may_resume {
             object.origin = Origin::Elsewhere;
         }
@@ -80,6 +82,9 @@ impl ReceiveJob {
         let unsigned = self.needs_signer() && !has_info;
         if unsigned || self.is_beyond_limits(key, 0) {
             return self.refuse(now, session, storage, key, out);
+        }
+        if short && !has_info {
+            return self.refuse_full(now, session, storage, key, out);
         }
         let is_told = !has_info && !self.is_of_ours(session, key);
         if is_told && !self.is_shadow(key.sender, key.instance) {
@@ -187,6 +192,9 @@ impl ReceiveJob {
         let details = announcement.details.filter(|d| d.size == size);
         self.record_of(key).on_nonce(details.as_ref().and_then(|details| details.nonce));
         if details.as_ref().is_some_and(|details| details.as_piece().is_some()) {
+            if storage.is_short(key) {
+                return self.refuse_full(now, session, storage, key, out);
+            }
             return self.on_piece(now, session, storage, key, out);
         }
         if let Some((turn, root)) = details.as_ref().and_then(|d| Some((d.turn?, d.root)))
@@ -211,6 +219,9 @@ impl ReceiveJob {
                 session.receiver().cancel(key, storage);
             }
         } else {
+            if storage.is_short(key) {
+                return self.refuse_full(now, session, storage, key, out);
+            }
             // No part can be this object's.
             self.stop_examining(now, session, key);
         }
@@ -254,6 +265,19 @@ impl ReceiveJob {
         if !self.record_of(key).open.contains_key(&old) {
             session.receiver().excuse(old, storage);
         }
+    }
+
+    /// The disk has no room for it, and no manifest will tell that it needs less.
+    fn refuse_full(
+        &mut self,
+        now: Time,
+        session: &mut Session,
+        storage: &mut FileStorage,
+        key: ObjectKey,
+        out: &mut Outbox,
+    ) {
+        self.fail(now, session, storage, key, Reason::of_storage(StorageError::Full), out);
+        session.receiver().cancel(key, storage);
     }
 
     /// It is more than the user takes of one transfer.

@@ -59,7 +59,7 @@ impl Parts {
                 }
                 What::File(_) => Ok(Found::Nothing),
                 // What becomes of a pack is many files, and not handed on.
-                What::Pack => self.keep_own(key),
+                What::Pack => self.keep_own(key, root),
             };
         }
         let size = self.part(key).map_or(0, |part| part.incoming.size());
@@ -67,20 +67,20 @@ impl Parts {
         let is_kept = self.kept.has(root) && (is_pack || self.kept.manifest(root).is_some());
         let found = match Incoming::resume(&self.directory, name.clone(), size) {
             Ok(incoming) if is_kept => {
-                incoming.check_room(&self.directory)?;
+                incoming.check_room(&self.directory, self.kept.zeros(root))?;
                 self.resume(key, name, incoming).map_err(|e| storage_error(&e))?;
                 Found::Part
             }
             // Another receiver in this directory has the same file under way: each has its own.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                return self.keep_own(key);
+                return self.keep_own(key, root);
             }
             found => {
                 if found.is_ok() {
                     self.directory.remove(&name);
                 }
-                if !self.rename(key, name).map_err(|e| storage_error(&e))? {
-                    return self.keep_own(key);
+                if !self.rename(key, name, root).map_err(|e| storage_error(&e))? {
+                    return self.keep_own(key, root);
                 }
                 Found::Nothing
             }
@@ -134,13 +134,13 @@ impl Parts {
     }
 
     /// A part that is of no use to a later attempt.
-    fn keep_own(&mut self, key: ObjectKey) -> Result<Found, StorageError> {
-        self.check_room(key)?;
+    fn keep_own(&mut self, key: ObjectKey, root: &[u8; 32]) -> Result<Found, StorageError> {
+        self.check_room_of(key, Some(root))?;
         Ok(Found::Nothing)
     }
 
     /// False when somebody else was faster.
-    fn rename(&mut self, key: ObjectKey, name: String) -> io::Result<bool> {
+    fn rename(&mut self, key: ObjectKey, name: String, root: &[u8; 32]) -> io::Result<bool> {
         let Some(part) = self.part(key) else { return Ok(true) };
         let own = part.incoming.name.clone();
         match self.directory.rename_own_new(&own, &name) {
@@ -149,7 +149,7 @@ impl Parts {
         }
         let Some(mut part) = self.take(key) else { return Ok(true) };
         // That was not asked where an earlier part might have taken its place.
-        let room = part.incoming.check_room(&self.directory);
+        let room = part.incoming.check_room(&self.directory, self.kept.zeros(root));
         part.incoming.settle_as(name.clone());
         self.parts.insert(name.clone(), part);
         self.of.insert(key, name);
