@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{context::Context, event::Event, roll_call::RollCall, stats::DropReason, time::Time};
 use fanfare_wire::{
-    Cmd, NodeId, RepairRequests,
+    Cmd, NodeId, RepairRequests, Sequence,
     cmd::{Application, Flush, RepairAdv, Squelch},
     ext::ExtCc,
 };
@@ -24,7 +24,7 @@ impl RemoteSender {
     pub(super) fn on_cmd(&mut self, ctx: &mut Context<'_>, local: &Local, cmd: &Cmd<'_>) {
         match cmd {
             Cmd::Flush(flush) => self.on_flush(ctx, local, flush),
-            Cmd::Eot(_) => self.on_end(ctx, local),
+            Cmd::Eot(eot) => self.on_end(ctx, local, eot.sender.sequence),
             Cmd::Squelch(squelch) => self.on_squelch(ctx, local, squelch),
             Cmd::Cc(cc) => {
                 let state = (&self.timing, self.measured());
@@ -144,10 +144,10 @@ impl RemoteSender {
         }
     }
 
-    fn on_end(&mut self, ctx: &mut Context<'_>, local: &Local) {
+    fn on_end(&mut self, ctx: &mut Context<'_>, local: &Local, sequence: Sequence) {
         let lacks = |objects: &Objects| !local.config.outlive_senders && objects.lacks();
         let lacking = self.objects.as_ref().is_some_and(lacks);
-        if !self.farewell.on_end(ctx.now, self.timing.grtt, lacking) {
+        if !self.farewell.on_end(ctx.now, sequence, self.timing.grtt, lacking) {
             return ctx.stats.drop(DropReason::Unconfirmed);
         }
         self.leave(ctx, local);

@@ -173,8 +173,8 @@ impl RemoteSender {
         self.reflection.on_heard(meta.source, bytes);
         self.follow_way(ctx.now, local, meta);
         self.measure(ctx, meta, (message, bytes), sender.sequence);
-        if !matches!(message, Message::Cmd(Cmd::Eot(_))) {
-            self.farewell.contradict();
+        let is_farewell = matches!(message, Message::Cmd(Cmd::Eot(_)));
+        if !is_farewell && self.farewell.on_other(sender.sequence) {
             self.gone = false;
         }
         self.speaks |= !matches!(message, Message::Cmd(Cmd::Application(_)));
