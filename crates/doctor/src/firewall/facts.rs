@@ -27,7 +27,7 @@ pub(crate) struct FirewallFacts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BridgePorts {
     pub(crate) name: String,
-    /// What comes to this machine comes by one of these, and by which is not known.
+    /// Names of its ports. A datagram comes by one of them; where there are several, nobody knows by which.
     pub(crate) ports: Vec<String>,
 }
 

@@ -157,7 +157,7 @@ impl Incoming {
         self.size
     }
 
-    /// Whether there is room for what of it takes none yet. `zeros`: bytes of it that never do.
+    /// Checks that there is room for what of it takes none yet. `zeros`: bytes of it that never do.
     pub(super) fn check_room(&self, directory: &Directory, zeros: u64) -> Result<(), StorageError> {
         let taken = self.file.handle().metadata().map_or(0, |found| found.taken);
         let fits = directory.free() >= self.size.saturating_sub(zeros).saturating_sub(taken);

@@ -161,7 +161,7 @@ impl FileStorage {
         self.parts.as_ref().is_some_and(|parts| parts.has(key) && parts.has_size(size))
     }
 
-    /// Whether there is room for all of an object.
+    /// Checks that there is room for all of an object, but for what its manifest says is zeros.
     pub(crate) fn check_room(&mut self, key: ObjectKey) -> Result<(), StorageError> {
         self.parts.as_mut().map_or(Ok(()), |parts| parts.check_room(key))
     }
@@ -430,20 +430,52 @@ mod tests {
         assert_eq!((known, units.torn), (vec![true; 5], 1));
     }
 
+    /// A store on a disk with room for 5 MiB, which knows the manifest of a file whose first so many of 8
+    /// MiB are zeros; and its root.
+    fn store_that_knows(zeros: usize) -> (FileStorage, [u8; 32]) {
+        let mut hasher = fanfare_content::manifest::GroupHasher::default();
+        hasher.update(&vec![0; zeros * MIB]);
+        hasher.update(&vec![5; (8 - zeros) * MIB]);
+        let (root, _, manifest) = hasher.finish();
+        let fs = SimFs::new(State::new(1));
+        fs.with(|state| state.faults.room = 5 * MIB as u64);
+        let mut store = FileStorage::receiving(Arc::new(Directory::over(fs.root())), None);
+        store.learn(manifest.unwrap());
+        (store, root)
+    }
+
+    const MIB: usize = 1 << 20;
+
     #[test]
-    fn an_object_larger_than_the_free_space_is_refused_unless_its_manifest_tells_of_enough_zeros() {
-        const MIB: u64 = 1 << 20;
-        let scratch = Scratch::new();
-        let mut store = store(&scratch);
-        // Any disk is smaller. Its manifest may tell that it is mostly zeros.
-        let huge = (1 << 48) - 1;
-        store.open(key(1), ObjectKind::File, huge).unwrap();
+    fn a_file_needs_room_for_what_its_manifest_does_not_call_zeros() {
+        let size = 8 * MIB as u64;
+        let (mut store, root) = store_that_knows(7);
+        store.open(key(1), ObjectKind::File, size).unwrap();
+        assert!(!store.is_short(key(1)), "there is room for the eighth");
+        assert_eq!(store.identify(key(1), &root, What::File(b"f")), Ok(Found::Nothing));
+        assert_eq!(store.check_room(key(1)), Ok(()));
+
+        let (mut store, _) = store_that_knows(1);
+        let opened = store.open(key(1), ObjectKind::File, size);
+        assert_eq!(opened, Err(StorageError::Full), "at once");
+    }
+
+    #[test]
+    fn a_file_larger_than_the_free_space_waits_for_its_manifest_and_is_refused_without_one() {
+        let (mut store, _) = store_that_knows(7);
+        store.open(key(1), ObjectKind::File, 9 * MIB as u64).unwrap();
         assert!(store.is_short(key(1)));
         assert_eq!(store.check_room(key(1)), Err(StorageError::Full));
-        let what = What::File(b"disk.img");
-        assert_eq!(store.identify(key(1), &[7; 32], what), Err(StorageError::Full));
-        store.open(key(2), ObjectKind::File, MIB).unwrap();
-        assert!(!store.is_short(key(2)));
+        let found = store.identify(key(1), &[7; 32], What::File(b"f"));
+        assert_eq!(found, Err(StorageError::Full));
+    }
+
+    #[test]
+    fn an_object_too_short_for_a_manifest_is_refused_at_once_where_it_has_no_room() {
+        let fs = SimFs::new(State::new(1));
+        fs.with(|state| state.faults.room = 10);
+        let mut store = FileStorage::receiving(Arc::new(Directory::over(fs.root())), None);
+        assert_eq!(store.open(key(1), ObjectKind::File, MIB as u64), Err(StorageError::Full));
     }
 
     #[test]

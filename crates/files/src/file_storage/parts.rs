@@ -148,7 +148,7 @@ impl Parts {
         self.check_room_of(key, root.as_ref())
     }
 
-    /// Whether there is room for all of an object of this root.
+    /// Checks that there is room for all of an object of this root, but for what its manifest says is zeros.
     pub(super) fn check_room_of(
         &mut self,
         key: ObjectKey,

@@ -42,11 +42,8 @@ impl ReceiveJob {
             && details.size > manifest::WITHOUT_MAX
             && SafeName::parse(name).is_ok_and(|name| self.directory.open_any(&name).is_some());
         // What is zeros takes no room. Its manifest tells how much that is.
-        let short = storage.is_short(key);
-        if (has_base || (short && is_file))
-            && !listed
-            && self.awaits_manifest(now, session, storage, key, details)
-        {
+        let may_fit = has_base || storage.is_short(key);
+        if may_fit && !listed && self.awaits_manifest(now, session, storage, key, details) {
             return Ok(());
         }
         let in_place = listed
@@ -68,9 +65,6 @@ impl ReceiveJob {
             None => Found::Nothing,
         };
         claim_zeros(session, storage, key, details)?;
-        if short && !in_place {
-            storage.check_room(key)?;
-        }
         let Some(object) = self.record_of(key).open.get_mut(&key) else { return Ok(()) };
         let held_back = object.origin != Origin::Received;
         let mut receiver = session.receiver();
@@ -172,8 +166,7 @@ impl ReceiveJob {
             let Some(details) = announcement.details else { continue };
             let claimed = self.claim(now, session, storage, key, (&announcement.name, &details));
             if let Err(error) = claimed {
-                self.fail(now, session, storage, key, Reason::of_storage(error), out);
-                session.receiver().cancel(key, storage);
+                self.give_up(now, session, storage, key, Reason::of_storage(error), out);
             }
         }
     }

@@ -42,6 +42,11 @@ fn files_in(info: &[u8]) -> u64 {
     Announcement::parse(info).details.map_or(1, |details| details.files.unwrap_or(1))
 }
 
+/// True of an object that is one file: if it is long, its sender tells the zeros of it.
+fn has_manifest(details: &Details) -> bool {
+    !details.is_pack() && !details.comes_last() && details.as_piece().is_none()
+}
+
 impl ReceiveJob {
     pub(super) fn on_object(
         &mut self,
@@ -84,7 +89,9 @@ impl ReceiveJob {
             return self.refuse(now, session, storage, key, out);
         }
         if short && !has_info {
-            return self.refuse_full(now, session, storage, key, out);
+            // No manifest will tell that it needs less.
+            let full = Reason::of_storage(StorageError::Full);
+            return self.give_up(now, session, storage, key, full, out);
         }
         let is_told = !has_info && !self.is_of_ours(session, key);
         if is_told && !self.is_shadow(key.sender, key.instance) {
@@ -191,10 +198,11 @@ impl ReceiveJob {
         object.announcement = Some(announcement.clone());
         let details = announcement.details.filter(|d| d.size == size);
         self.record_of(key).on_nonce(details.as_ref().and_then(|details| details.nonce));
+        if storage.is_short(key) && !details.as_ref().is_some_and(has_manifest) {
+            let full = Reason::of_storage(StorageError::Full);
+            return self.give_up(now, session, storage, key, full, out);
+        }
         if details.as_ref().is_some_and(|details| details.as_piece().is_some()) {
-            if storage.is_short(key) {
-                return self.refuse_full(now, session, storage, key, out);
-            }
             return self.on_piece(now, session, storage, key, out);
         }
         if let Some((turn, root)) = details.as_ref().and_then(|d| Some((d.turn?, d.root)))
@@ -215,13 +223,9 @@ impl ReceiveJob {
         if let Some(details) = details {
             let found = self.claim(now, session, storage, key, (&announcement.name, &details));
             if let Err(error) = found {
-                self.fail(now, session, storage, key, Reason::of_storage(error), out);
-                session.receiver().cancel(key, storage);
+                self.give_up(now, session, storage, key, Reason::of_storage(error), out);
             }
         } else {
-            if storage.is_short(key) {
-                return self.refuse_full(now, session, storage, key, out);
-            }
             // No part can be this object's.
             self.stop_examining(now, session, key);
         }
@@ -267,16 +271,17 @@ impl ReceiveJob {
         }
     }
 
-    /// The disk has no room for it, and no manifest will tell that it needs less.
-    fn refuse_full(
+    /// Nothing of the object can be kept, for this reason: its sender is told.
+    pub(super) fn give_up(
         &mut self,
         now: Time,
         session: &mut Session,
         storage: &mut FileStorage,
         key: ObjectKey,
+        reason: Reason,
         out: &mut Outbox,
     ) {
-        self.fail(now, session, storage, key, Reason::of_storage(StorageError::Full), out);
+        self.fail(now, session, storage, key, reason, out);
         session.receiver().cancel(key, storage);
     }
 

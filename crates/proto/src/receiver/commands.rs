@@ -45,7 +45,7 @@ impl RemoteSender {
         let grtt = self.timing.grtt;
         if let Some(objects) = &mut self.objects {
             let asks = !(local.config.silent || self.eviction.asks_nothing());
-            let patience = SquelchPatience { grtt, asks, is_plausible: true };
+            let patience = SquelchPatience { grtt, asks };
             self.squelched.on_squelch(ctx, objects, squelch, field, patience);
         }
         if let Some(doubted) = self.squelched.last_doubted() {

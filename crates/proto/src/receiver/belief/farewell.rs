@@ -1,6 +1,6 @@
 //! CMD(EOT): the sender leaves. A receiver that lacks nothing believes the second one, a GRTT after
-//! the first. Each believes one when it hears nothing else of the sender for some time after: silence proves
-//! more than repetition, and the second may be lost. One that lacks something believes no other.
+//! the first. Each believes one when it hears nothing that was sent later for some time after: silence
+//! proves more than repetition, and the second may be lost. One that lacks something believes no other.
 
 use fanfare_wire::Sequence;
 

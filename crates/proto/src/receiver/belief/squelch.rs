@@ -1,9 +1,10 @@
 //! CMD(SQUELCH): the sender lists what it can no longer repair (RFC 5740 4.2.3.3).
 //!
 //! Objects from before our time are skipped at once, if the message is one that a sender makes and denies
-//! nothing that was heard: a flush with a bit turned is a squelch that does. One that was heard of, or follows what was, is
-//! given up only when another squelch confirms it a second later (a GRTT, where that is longer), none of
-//! its data came in between, and it was asked for twice: a sender that has it would have answered.
+//! nothing that was heard: a flush with a bit turned is a squelch that does. One that was heard of, or
+//! follows what was, is given up only when another squelch confirms it a second later (a GRTT, where that
+//! is longer), none of its data came in between, and it was asked for twice: a sender that has it would
+//! have answered.
 
 use crate::receiver::{
     objects::{Entry, Objects},
@@ -28,8 +29,6 @@ pub(crate) struct SquelchPatience {
     pub(crate) grtt: Duration,
     /// This receiver asks for what it lacks.
     pub(crate) asks: bool,
-    /// The message may well be the sender's, and not another that was changed on the way.
-    pub(crate) is_plausible: bool,
 }
 
 /// An object that was squelched.
@@ -91,10 +90,9 @@ impl Squelched {
             return ctx.stats.drop(DropReason::Unconfirmed);
         }
         let is_plausible = self.is_plausible(objects, valid, begins);
-        let patience = SquelchPatience { is_plausible, ..patience };
         let mut object = objects.low();
         while object < valid && object <= newest {
-            self.gone(ctx, objects, object, patience);
+            self.gone(ctx, objects, object, patience, is_plausible);
             object = object.next();
         }
         match objects.open_mut(valid).filter(|open| open.stream.is_some()) {
@@ -102,22 +100,23 @@ impl Squelched {
             None => {
                 let first_need = objects.open(valid).and_then(|open| open.first_need(false));
                 if first_need.is_some_and(|need| need < block) {
-                    self.gone(ctx, objects, valid, patience);
+                    self.gone(ctx, objects, valid, patience, is_plausible);
                 }
             }
         }
         for id in squelch.invalid_objects.iter() {
             let object = newest.nearest(id);
             if object >= objects.floor() && object <= newest {
-                self.gone(ctx, objects, object, patience);
+                self.gone(ctx, objects, object, patience, is_plausible);
             }
         }
         let floor = objects.floor();
         self.doubted.retain(|object, _| *object >= floor);
     }
 
-    /// Whether it may well be the sender's: it denies nothing that was heard. `begins`: it names the beginning
-    /// of `valid`, as of all objects but streams.
+    /// True if a squelch may well be the sender's, and not another message that was changed on the way: it
+    /// denies nothing that was heard. `begins`: it names the beginning of `valid`, as of all objects but
+    /// streams.
     fn is_plausible(&self, objects: &Objects, valid: ObjectIndex, begins: bool) -> bool {
         let is_stream = objects.open(valid).is_some_and(|open| open.stream.is_some());
         (is_stream || begins) && objects.is_first_or_before(valid) && self.flushed != Some(valid)
@@ -128,7 +127,8 @@ impl Squelched {
         ctx: &mut Context<'_>,
         objects: &mut Objects,
         object: ObjectIndex,
-        SquelchPatience { grtt, asks, is_plausible }: SquelchPatience,
+        SquelchPatience { grtt, asks }: SquelchPatience,
+        is_plausible: bool,
     ) {
         match objects.entry(object) {
             None | Some(Entry::Pending { .. })

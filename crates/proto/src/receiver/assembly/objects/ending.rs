@@ -101,7 +101,7 @@ impl Objects {
         object < self.first
     }
 
-    /// Whether nothing that lies before it has been heard of since this receiver joined.
+    /// True if nothing that lies before it has been heard of since this receiver joined.
     pub(crate) fn is_first_or_before(&self, object: ObjectIndex) -> bool {
         object <= self.first
     }
