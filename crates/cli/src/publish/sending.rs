@@ -10,10 +10,10 @@ use std::{
 use fanfare_json::{Held, Line, Published, Sent};
 use fanfare_node::{
     group::{
-        Body, BodyError, Group, GroupError, Watch,
+        Body, BodyError, Group, GroupError, GroupStatus, Watch,
         tally::{News, Tally},
     },
-    proto::NodeId,
+    proto::{Bitrate, NodeId},
 };
 
 use super::options::Plan;
@@ -31,7 +31,7 @@ const ASK_MAX: Duration = Duration::from_secs(16);
 /// as long.
 pub(super) const STALL: Duration = Duration::from_secs(120);
 
-/// Repairs are waited for as long as they go on, but no longer than so many times what the first sending took: a
+/// Repairs are waited for as long as they go on, but no longer than so many times what sending everything takes: a
 /// subscriber may go on asking for ever.
 const REPAIRS_MAX: u32 = 4;
 
@@ -51,17 +51,28 @@ struct Progress {
     seen: u64,
     /// Time at which everything had been sent once.
     sent: Option<Instant>,
+    /// Least time in which everything could have been sent since then.
+    least: Option<Duration>,
 }
 
 impl Progress {
     fn new(now: Instant) -> Self {
-        Self { begun: now, at: now, seen: 0, sent: None }
+        Self { begun: now, at: now, seen: 0, sent: None, least: None }
     }
 
     /// Notes that so much has been `seen` by now.
     fn note(&mut self, now: Instant, seen: u64) {
         if seen != self.seen {
             (self.at, self.seen) = (now, seen);
+        }
+    }
+
+    /// Notes that `bytes` may be sent at this rate by now. A subscriber that loses nearly everything slows the
+    /// first sending down until it is known that the rate is not why: that time says nothing of repairs.
+    fn note_rate(&mut self, rate: Bitrate, bytes: u64) {
+        if self.sent.is_some() && rate.as_bps() > 0 {
+            let time = Duration::from_secs_f64(bytes as f64 / rate.as_bytes_per_second());
+            self.least = Some(self.least.map_or(time, |least| least.min(time)));
         }
     }
 
@@ -76,12 +87,12 @@ impl Progress {
             return false;
         }
         let sent = *self.sent.get_or_insert(now);
-        let repairs = sent.saturating_duration_since(self.begun) * REPAIRS_MAX;
+        let took = sent.saturating_duration_since(self.begun);
+        let repairs = self.least.map_or(took, |least| least.min(took)) * REPAIRS_MAX;
         now >= (self.at.max(sent) + wait).min(sent + wait + repairs)
     }
 }
 
-/// Messages on their way.
 /// Nodes that are there, and that the messages concern.
 #[derive(Debug)]
 struct PresentNodes {
@@ -90,6 +101,7 @@ struct PresentNodes {
     telling: BTreeSet<NodeId>,
 }
 
+/// Messages on their way.
 pub(super) struct Sending<'a> {
     group: &'a Group,
     output: &'a Output,
@@ -214,7 +226,10 @@ impl<'a> Sending<'a> {
             if done {
                 return End::Done;
             }
-            self.seen().into_iter().for_each(|seen| progress.note(now, seen));
+            if let Ok(status) = self.group.status() {
+                progress.note(now, self.seen(&status));
+                progress.note_rate(status.rate, self.tally.bytes());
+            }
             if progress.is_over(now, self.tally.is_sent(), self.plan.wait) {
                 if self.is_watched() {
                     self.tally.on_time_up(now, &there.telling);
@@ -231,10 +246,10 @@ impl<'a> Sending<'a> {
     }
 
     /// Number of messages sent, and of changes that became known.
-    fn seen(&self) -> Option<u64> {
-        let session = self.group.status().ok()?.session;
+    fn seen(&self, status: &GroupStatus) -> u64 {
+        let session = &status.session;
         let repairs = session.parity_repair_sent + session.explicit_repair_sent;
-        Some(session.source_sent + session.proactive_sent + repairs + self.tally.changes())
+        session.source_sent + session.proactive_sent + repairs + self.tally.changes()
     }
 
     /// Answers requests for so long; false when it is stopped.
@@ -289,5 +304,20 @@ mod tests {
         (0..60).for_each(|n| progress.note(at(110 + 10 * n), 102 + n));
         assert!(!progress.is_over(at(509), true, wait));
         assert!(progress.is_over(at(510), true, wait), "they go on for ever");
+    }
+
+    #[test]
+    fn a_sending_that_one_subscriber_slowed_down_does_not_lengthen_the_wait_for_repairs() {
+        let begun = Instant::now();
+        let at = |seconds| begun + Duration::from_secs(seconds);
+        let wait = Duration::from_secs(10);
+        let mut progress = Progress::new(begun);
+        progress.note_rate(Bitrate::mbps(100), 2_000_000);
+        assert!(!progress.is_over(at(100), true, wait));
+        progress.note_rate(Bitrate::mbps(16), 2_000_000);
+        progress.note_rate(Bitrate::mbps(8), 2_000_000);
+        (0..60).for_each(|n| progress.note(at(101 + n), 100 + n));
+        assert!(!progress.is_over(at(113), true, wait));
+        assert!(progress.is_over(at(114), true, wait), "four times the second that it takes");
     }
 }

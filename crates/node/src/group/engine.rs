@@ -83,11 +83,12 @@ impl GroupEngine {
     }
 
     fn status(&mut self) -> GroupStatus {
-        let node = self.node.session().node_id();
+        let session = self.node.session();
+        let (node, rate) = (session.node_id(), session.sender().rate());
         let (members, own, kept) = (self.node.members(), self.node.own_count(), self.node.kept());
         let (group, session) = (self.node.stats(), self.node.session_stats());
         let (listeners_elsewhere, losses) = (self.node.listeners_elsewhere(), self.losses);
-        GroupStatus { node, members, listeners_elsewhere, own, kept, losses, group, session }
+        GroupStatus { node, rate, members, listeners_elsewhere, own, kept, losses, group, session }
     }
 
     fn publish_waiting(&mut self, now: Time) {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use fanfare_group::{Description, GroupStats, SubscriptionId};
-use fanfare_proto::{Duration, NodeId, ObjectKey, Stats, StorageError};
+use fanfare_proto::{Bitrate, Duration, NodeId, ObjectKey, Stats, StorageError};
 
 use super::{batch::MessageBatch, body::Body, gate::Permit, keeper::Damage, refusals::TooLong};
 use crate::engine::Trouble;
@@ -133,6 +133,8 @@ pub struct GroupReport {
 pub struct GroupStatus {
     /// Its id.
     pub node: NodeId,
+    /// The rate at which it may send at present.
+    pub rate: Bitrate,
     /// Nodes heard of late, and whether they say that they hear this one.
     pub members: Vec<(NodeId, Option<bool>)>,
     /// Those of them that listen to one source alone, which is not this node: it need not wait for them.

@@ -206,6 +206,7 @@ impl Sender {
         let sending = core::mem::take(&mut self.active);
         let probing = Probing { grtt: self.grtt(), cc_sequence, sending };
         self.pass_over_silent();
+        self.pass_over_lossy();
         self.controller.on_probe(self.now, &probing);
         let mut limiting = self.controller.limiting();
         if limiting.is_empty() {

@@ -55,8 +55,8 @@ use fanfare_wire::{
 };
 use flush::Flush;
 use group::{
-    heeded::Heeded, probe, receivers, roll_call, sent_messages::SentMessages, set_aside::SetAside,
-    slow_receivers,
+    heeded::Heeded, lossy_receivers::LossyReceivers, probe, receivers, roll_call,
+    sent_messages::SentMessages, set_aside::SetAside, slow_receivers,
 };
 use in_flight::InFlight;
 use mending::{
@@ -159,6 +159,7 @@ pub struct Sender {
     receivers: Receivers,
     slow: SlowReceivers,
     aside: SetAside,
+    lossy: LossyReceivers,
     /// Receivers that need nothing more, as the application says.
     finished: BTreeSet<NodeId>,
     heeded: Heeded,
@@ -229,6 +230,7 @@ impl Sender {
             receivers: Receivers::default(),
             slow: SlowReceivers::default(),
             aside: SetAside::default(),
+            lossy: LossyReceivers::default(),
             finished: BTreeSet::new(),
             heeded: Heeded::default(),
             stream: StreamDetector::default(),
@@ -417,6 +419,7 @@ impl Sender {
         self.now = self.now.max(now);
         self.slow.evict(node);
         self.aside.forget(node);
+        self.lossy.forget(node);
         self.controller.on_left(self.now, node);
         self.watermark.remove(node);
         self.receivers.forget_recent(node);

@@ -1,7 +1,10 @@
 //! Choice of reports that count: a receiver that is much slower than the others is set aside, and served when
 //! they have everything ([`super::set_aside`]).
 
-use super::set_aside::{ReportRuling, ReportWeight};
+use super::{
+    lossy_receivers::{LossReport, SentProbe},
+    set_aside::{ReportRuling, ReportWeight},
+};
 use crate::{
     congestion::Feedback,
     sender::Sender,
@@ -60,6 +63,9 @@ impl Sender {
 
     /// Tells whether what `node` says counts for the rate and the round trip of the group.
     pub(in crate::sender) fn counts(&mut self, node: NodeId, feedback: Option<&Feedback>) -> bool {
+        if !self.is_heard_at_any_rate(node, feedback) {
+            return false;
+        }
         if !self.aside.is_on() || self.slow.is_tail() {
             return true;
         }
@@ -70,6 +76,27 @@ impl Sender {
             None => outlook,
         };
         self.rule(node, share.clamp(0.0, 1.0), outlook < 1.0)
+    }
+
+    /// False if `node` loses nearly everything at any rate, and others do not.
+    fn is_heard_at_any_rate(&mut self, node: NodeId, feedback: Option<&Feedback>) -> bool {
+        let report = feedback.and_then(|feedback| Some((feedback.cc_sequence, feedback.path?)));
+        let Some((probe, path)) = report else { return !self.lossy.has(node) };
+        let rate = self.controller.rate();
+        let report = LossReport { node, probe, share: 1.0 - path.loss(), rate };
+        self.lossy.on_report(self.now, &report)
+    }
+
+    /// A probe goes out: who limits the rate, and loses nearly everything at any rate, is not waited for.
+    pub(in crate::sender) fn pass_over_lossy(&mut self) {
+        let probe = SentProbe { rate: self.controller.rate(), message: self.coding.segment_size };
+        let now = self.now;
+        let limiting = self.controller.limiting();
+        let left = limiting.iter().filter(|(node, _)| self.lossy.on_probe(now, *node, &probe));
+        if left.count() > 0 {
+            // What was learned is about its path.
+            self.restart_congestion(now);
+        }
     }
 
     /// The same by what it has lost, which not every controller asks for.
