@@ -29,6 +29,10 @@ const DEAF_AFTER: Duration = Duration::from_millis(900);
 /// Hosts that are found at most: each is sent copies, and more are better named, or reached by a relay.
 const FOUND_MAX: usize = 64;
 
+/// Addresses that were heard by the group and are no hosts here are remembered, the newest of them: one may be found
+/// later, and is not deaf then.
+const GROUP_HEARD_MAX: usize = 256;
+
 /// A host that was found is sent commands alone until it has answered them as a receiver. So often the
 /// engine is asked whether it has.
 const LOOK: Duration = Duration::from_millis(20);
@@ -70,6 +74,13 @@ impl Host {
     }
 }
 
+/// An address that was heard by the group.
+#[derive(Debug, Clone, Copy)]
+struct GroupHeard {
+    address: SocketAddr,
+    at: Time,
+}
+
 /// Where messages to the group go.
 #[derive(Debug)]
 pub(crate) struct Fanout {
@@ -77,6 +88,8 @@ pub(crate) struct Fanout {
     /// The group's own address is among the destinations.
     multicast: bool,
     hosts: Vec<Host>,
+    /// Addresses that were heard by the group last, and when.
+    group_heard: VecDeque<GroupHeard>,
     /// Where the present batch goes, and how many of these have had it.
     destinations: Vec<SocketAddr>,
     done: usize,
@@ -107,6 +120,7 @@ impl Fanout {
             group,
             multicast,
             hosts: Vec::new(),
+            group_heard: VecDeque::new(),
             destinations: Vec::new(),
             done: 0,
             given: None,
@@ -212,7 +226,9 @@ impl Fanout {
 
     /// Feedback came from this address, by the group or not.
     pub(crate) fn on_heard(&mut self, now: Time, source: SocketAddr, by_group: bool) {
+        let mut known = false;
         for host in self.hosts.iter_mut().filter(|host| host.address == source) {
+            known = true;
             host.heard = now;
             host.by_group = by_group.then_some(now);
             host.shown &= !by_group;
@@ -221,6 +237,29 @@ impl Fanout {
         if let Some(shared) = &mut self.source {
             shared.on_heard(now, source, by_group);
         }
+        if !known {
+            self.note_group(now, source, by_group);
+        }
+    }
+
+    /// Notes whether an address that is no host here was heard by the group.
+    fn note_group(&mut self, now: Time, source: SocketAddr, by_group: bool) {
+        if let Some(at) = self.group_heard.iter().position(|heard| heard.address == source) {
+            self.group_heard.remove(at);
+        }
+        if by_group {
+            if self.group_heard.len() >= GROUP_HEARD_MAX {
+                self.group_heard.pop_front();
+            }
+            self.group_heard.push_back(GroupHeard { address: source, at: now });
+        }
+    }
+
+    /// The time at which this address was heard by the group last, if it is still believed to hear it.
+    fn take_group_heard(&mut self, now: Time, address: SocketAddr) -> Option<Time> {
+        let at = self.group_heard.iter().position(|heard| heard.address == address)?;
+        let heard = self.group_heard.remove(at)?;
+        (now.since(heard.at) < HEARD).then_some(heard.at)
     }
 
     /// Who hears the group, as it shows now.
@@ -283,10 +322,14 @@ impl Fanout {
                 self.refused.1 += 1;
                 return;
             }
-            self.hosts.push(Host::new(now, address, nonce, named.is_none()));
+            let by_group = self.take_group_heard(now, address);
+            let host = Host::new(now, address, nonce, named.is_none());
+            self.hosts.push(Host { by_group, ..host });
             if let (Some(shared), true) = (&mut self.source, named.is_some()) {
                 shared.add(address);
-                shared.on_heard(now, address, false);
+                if by_group.is_none() {
+                    shared.on_heard(now, address, false);
+                }
             }
         }
         for host in self.hosts.iter_mut().filter(|host| host.address == address) {
@@ -524,6 +567,33 @@ mod tests {
         fanout.on_heard(at(32), address(2), true);
         fanout.on_heard(at(33), address(2), false);
         assert_eq!(destinations(&mut fanout, at(34)), [group(), address(2), address(3)]);
+    }
+
+    #[test]
+    fn a_host_that_was_heard_by_the_group_before_it_was_found_is_sent_no_copies_and_not_waited_for()
+    {
+        let mut fanout = Fanout::new(group(), 7, true);
+        let hosts = [2, 3, 4].map(address);
+        fanout.name(&hosts, Bitrate::mbps(100), at(0));
+        hosts.iter().for_each(|host| fanout.on_heard(at(1), *host, true));
+        [2, 3, 4].iter().for_each(|last| fanout.on_found(at(2), found(*last)));
+        assert_eq!(destinations(&mut fanout, at(2)), [group()]);
+        let data = [0; 32];
+        assert_eq!(fanout.source.as_ref().and_then(|source| source.is_forming(at(2))), None);
+        assert_eq!(fanout.holds(at(2), &data), None);
+        fanout.on_heard(at(3), address(2), false);
+        assert_eq!(destinations(&mut fanout, at(3)), [group(), address(2)]);
+    }
+
+    #[test]
+    fn addresses_that_were_heard_by_the_group_are_remembered_up_to_a_number() {
+        let mut fanout = Fanout::new(group(), 7, true);
+        for port in 1..1_000 {
+            fanout.on_heard(at(1), SocketAddr::from(([10, 0, 0, 9], port)), true);
+        }
+        assert_eq!(fanout.group_heard.len(), GROUP_HEARD_MAX);
+        fanout.on_heard(at(1), SocketAddr::from(([10, 0, 0, 9], 999)), false);
+        assert_eq!(fanout.group_heard.len(), GROUP_HEARD_MAX - 1);
     }
 
     #[test]

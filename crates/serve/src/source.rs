@@ -146,7 +146,9 @@ impl Source {
 
     fn on_status(&mut self, now: Time, from: SocketAddr, status: Status) {
         let number = usize::from(status.host);
-        let Some(host) = self.hosts.get_mut(number).filter(|host| host.address == from) else {
+        // Who hears the group needs nobody to pass on, and is waited for by nobody.
+        let alone = |host: &&mut Host| host.address == from && host.heard.is_some();
+        let Some(host) = self.hosts.get_mut(number).filter(alone) else {
             return;
         };
         let by = host.address;
@@ -475,6 +477,15 @@ mod tests {
         assert!(source.is_forming(at(2000)).is_some());
         source.on_datagram(at(2000), address(0), &status(0, 0b10, 0));
         assert_eq!((source.is_forming(at(2000)), source.served()), (None, 2));
+    }
+
+    #[test]
+    fn who_hears_the_group_is_not_waited_for_whatever_it_says_of_passing_on() {
+        let mut source = source(3);
+        (1..3).for_each(|host| source.on_heard(at(10), address(host), true));
+        source.on_datagram(at(100), address(1), &status(1, 0b001, 0));
+        source.on_datagram(at(100), address(0), &status(0, 0b010, 0));
+        assert_eq!((source.is_forming(at(200)), source.served()), (None, 0));
     }
 
     #[test]
