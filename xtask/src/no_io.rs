@@ -2,16 +2,12 @@
 
 use crate::step::{self, Outcome};
 
-const CORE: [&str; 10] = [
-    "fanfare-units",
+const CORE: [&str; 6] = [
     "fanfare-wire",
     "fanfare-fec",
     "fanfare-congestion",
-    "fanfare-types",
-    "fanfare-sender",
     "fanfare-proto",
-    "fanfare-message",
-    "fanfare-group",
+    "fanfare-messaging",
     "fanfare-monitor",
 ];
 const TARGET: &str = "wasm32-unknown-unknown";

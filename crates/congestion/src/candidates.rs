@@ -2,7 +2,7 @@
 //! limiting receivers (PLR). RFC 5740 5.5.2, RFC 4654 2.4.
 
 use alloc::vec::Vec;
-use fanfare_units::{
+use fanfare_wire::units::{
     rate::Bitrate,
     time::{Duration, Time},
 };

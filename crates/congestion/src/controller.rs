@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use fanfare_units::{
+use fanfare_wire::units::{
     Ecn,
     rate::Bitrate,
     time::{Duration, Time},

@@ -7,7 +7,7 @@
 
 use super::{Limits, Mode, Norm};
 use crate::Ecn;
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// A queue that marks by its momentary length marks twice for one congestion, as it fills and as it
 /// drains: within two round trips it is one event (NRL's window).

@@ -1,7 +1,7 @@
 //! A fixed rate, as the application set it.
 
 use super::{Feedback, RateController};
-use fanfare_units::{rate::Bitrate, time::Time};
+use fanfare_wire::units::{rate::Bitrate, time::Time};
 
 /// A constant rate, for links set aside for it.
 #[derive(Debug, Clone, Copy)]

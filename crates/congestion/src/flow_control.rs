@@ -3,11 +3,11 @@
 //! Such a receiver is too slow itself; its network is not. What it lost must be repaired by sending
 //! more, which it cannot take either. So the rate falls to what it can take, and recovers slowly.
 
-use fanfare_units::{
+use fanfare_wire::NodeId;
+use fanfare_wire::units::{
     rate::Bitrate,
     time::{Duration, Time},
 };
-use fanfare_wire::NodeId;
 
 /// What one overrun leaves of the rate: two in a row halve it.
 const CUT: f64 = 0.7;
@@ -81,7 +81,7 @@ impl FlowControl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     const NODE: NodeId = NodeId(7);
 

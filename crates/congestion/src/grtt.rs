@@ -4,7 +4,7 @@
 //! probe. Only the first samples may lower it at once, because the initial value is a guess and
 //! often far too high.
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// Weight of the old estimate when a larger sample raises it (NRL's value).
 const KEEP_ON_RAISE: f64 = 0.25;

@@ -47,10 +47,10 @@ pub mod reception;
 
 use alloc::boxed::Box;
 pub use controller::{Feedback, Limits, Mode, Probing, RateController, Reason, equation_rate};
-use fanfare_units::time::Time;
+use fanfare_wire::units::time::Time;
 
 pub use auto::{Auto, nearness::Nearness};
-pub use fanfare_units::Ecn;
+pub use fanfare_wire::units::Ecn;
 pub use fixed::Fixed;
 pub use norm::Norm;
 

@@ -4,8 +4,8 @@
 //! number of messages between events. The sender tells what counts as an event ([`Mode`]).
 
 use crate::{Mode, ecn, loss_tolerant::Confirmation};
-use fanfare_units::time::{Duration, Time};
 use fanfare_wire::Sequence;
+use fanfare_wire::units::time::{Duration, Time};
 
 /// A gap wider than this is a break in the sequence, not a loss.
 const GAP_MAX: i32 = 100;

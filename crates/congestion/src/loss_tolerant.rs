@@ -4,7 +4,7 @@
 //! It is for paths without ECN. A queue that overflows drops several messages of one sender, a bad
 //! radio link usually drops one. The sender is that of NORM-CC. The receiver has the rule below.
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// Waits for the second loss.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ impl Confirmation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     const RTT: Duration = Duration::from_millis(100);
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::Ecn;
 use alloc::vec::Vec;
-use fanfare_units::{
+use fanfare_wire::units::{
     rate::Bitrate,
     time::{Duration, Time},
 };

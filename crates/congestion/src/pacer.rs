@@ -6,7 +6,7 @@
 //! `QUANTUM` after the first of its messages. So below 1 Gbit/s it sleeps in between, and each
 //! wake-up costs one call.
 
-use fanfare_units::{
+use fanfare_wire::units::{
     rate::Bitrate,
     time::{Duration, Time},
 };
@@ -142,7 +142,7 @@ impl Pacer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     const RATE: Bitrate = Bitrate::kbps(8);
 
@@ -284,7 +284,7 @@ mod tests {
     fn no_rate_and_no_late_driver_exceeds_the_bound() {
         let burst = Duration::from_millis(1);
         for (rate, seed) in [(1_000, 1), (64_000, 2), (10_000_000, 3), (10_000_000_000, 4)] {
-            let (rate, mut rng) = (Bitrate::bps(rate), fanfare_units::rng::Rng::new(seed));
+            let (rate, mut rng) = (Bitrate::bps(rate), fanfare_wire::units::rng::Rng::new(seed));
             let mut pacer = Pacer::new(at(0), burst);
             let mut now = at(0);
             let mut sent: alloc::vec::Vec<(Time, u64)> = alloc::vec::Vec::new();

@@ -1,6 +1,6 @@
 //! The rate at which a sender's messages arrive (RFC 5740 5.5.2.2).
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// Shortest window, and time for so many messages before a rate is believed to have fallen: below
 /// that it is chance.
@@ -118,7 +118,7 @@ impl ReceiveRate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     const RTT: Duration = Duration::from_millis(200);
 

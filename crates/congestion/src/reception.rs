@@ -1,7 +1,7 @@
 //! The packet loss of a receiver. It comes from the receiver's own count of messages. Before two
 //! counts have come it is estimated from the receiver's first request for each block.
 
-use fanfare_units::time::Time;
+use fanfare_wire::units::time::Time;
 
 /// Messages that must have been sent between two counts: below that a share is chance.
 const MESSAGES_MIN: u64 = 32;
@@ -94,7 +94,7 @@ impl ReceptionTally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::Duration;
+    use fanfare_wire::units::time::Duration;
 
     fn at(seconds: u64) -> Time {
         Time::ZERO + Duration::from_secs(seconds)

@@ -1,7 +1,7 @@
 //! Ceilings for senders, as leases: a monitor says how much at most, never how much, and what it said
 //! lapses by itself. Congestion control stays the fast loop.
 
-use fanfare_units::{Bitrate, Duration, Time};
+use fanfare_wire::units::{Bitrate, Duration, Time};
 
 /// So much of a link's capacity is left to a sender that fills it.
 const OF_CAPACITY: f64 = 0.85;

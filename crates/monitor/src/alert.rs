@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeMap;
 
-use fanfare_units::{Duration, Time};
+use fanfare_wire::units::{Duration, Time};
 
 /// Numbers that are followed by one rule; more are not.
 const SUBJECTS_MAX: usize = 4096;

@@ -1,6 +1,6 @@
 //! When silence means that a node has gone: by how it has spoken so far.
 
-use fanfare_units::{Duration, Time};
+use fanfare_wire::units::{Duration, Time};
 
 /// The least and the most patience: a radio may be out of reach for seconds, and who has been away for ten
 /// minutes is told anew anyway.

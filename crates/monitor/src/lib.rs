@@ -33,8 +33,8 @@ mod share;
 mod world;
 
 pub use facts::{Block, Facts};
-pub use fanfare_units::{Bitrate, Duration, Time};
 pub use fanfare_wire::NodeId;
+pub use fanfare_wire::units::{Bitrate, Duration, Time};
 pub use master::{Candidate, elect};
 pub use monitor::{Config, Event, Monitor, Stats};
 pub use note::{Note, Told};

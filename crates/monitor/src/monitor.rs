@@ -2,8 +2,8 @@
 
 use alloc::{collections::VecDeque, string::String, vec::Vec};
 
-use fanfare_units::{Bitrate, Duration, Rng, Time};
 use fanfare_wire::NodeId;
+use fanfare_wire::units::{Bitrate, Duration, Rng, Time};
 
 use crate::{
     facts::{Block, Facts, encode_name},

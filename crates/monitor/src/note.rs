@@ -11,8 +11,8 @@
 
 use alloc::vec::Vec;
 
-use fanfare_units::Duration;
 use fanfare_wire::NodeId;
+use fanfare_wire::units::Duration;
 
 use crate::{facts::Block, scale::AGE};
 

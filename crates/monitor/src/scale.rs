@@ -1,7 +1,7 @@
 //! Numbers in one byte: eighths of an octave, at most 4.4 % off. Noise below a step changes nothing, and
 //! so sends nothing.
 
-use fanfare_units::Duration;
+use fanfare_wire::units::Duration;
 
 /// Steps of an octave.
 const STEPS: f64 = 8.0;

@@ -2,8 +2,8 @@
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
-use fanfare_units::{Duration, Time};
 use fanfare_wire::NodeId;
+use fanfare_wire::units::{Duration, Time};
 
 use crate::{
     expiry::Expiry,

@@ -1,7 +1,7 @@
 //! A gateway between groups on real sockets: a member of each, and what one hears is published in the
 //! others.
 //!
-//! What crosses, the machine says ([`fanfare_group::gateway`]); here are the threads around it. All that
+//! What crosses, the machine says ([`fanfare_messaging::gateway`]); here are the threads around it. All that
 //! is heard, in whatever group, comes to the caller's thread by one channel; each group has a thread that
 //! publishes there, so that a full one does not hold up the others.
 //!
@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_group::{
+use fanfare_messaging::{
     ForwardedMessage, Gateway as Machine, GatewayConfig, GroupIndex, IncomingMessage, Route,
     Subscription,
 };
@@ -28,7 +28,7 @@ use crate::{
     join_error::JoinError,
 };
 
-pub use fanfare_group::GatewayStats;
+pub use fanfare_messaging::GatewayStats;
 
 /// Events that wait to be looked at.
 const HEARD: usize = 1024;

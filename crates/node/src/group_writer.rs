@@ -9,7 +9,7 @@ use std::{
     thread::JoinHandle,
 };
 
-use fanfare_group::{Options, Topic};
+use fanfare_messaging::{Options, Topic};
 
 use crate::group::{Body, GroupError, GroupHandle, Watch};
 

@@ -57,7 +57,7 @@ pub use chance::random_id;
 pub use clock::Clock;
 pub use engine::Engine;
 pub use fanfare_disk::directory::DirectoryError;
-pub use fanfare_group as messaging;
+pub use fanfare_messaging as messaging;
 pub use fanfare_monitor as monitor;
 pub use fanfare_policy as policy;
 pub use fanfare_proto as proto;

@@ -1,6 +1,6 @@
 //! Lends a session's parts to a machine for the length of one call.
 
-pub(crate) use fanfare_types::context::Context;
+pub(crate) use crate::types::context::Context;
 
 /// A macro, so that the session's machines stay free to be borrowed beside them.
 macro_rules! context {

@@ -14,7 +14,7 @@
 //! Same configuration, seed and calls give the same output on every machine.
 //!
 //! # Map, in reading order
-//! - [`time`], [`rate`], [`rng`], [`backoff`]: the units (these and the next two are `fanfare-types`), and the one source of chance.
+//! - [`time`], [`rate`], [`rng`], [`backoff`]: the units (these and the next two are `fanfare-proto`), and the one source of chance.
 //! - [`config`], [`datagram`], [`enqueue`], [`event`], [`timer`], [`report`], [`stats`], [`storage`]:
 //!   what goes in and what comes out.
 //! - [`stream`]: objects without an end, their policies, and the rings that hold them.
@@ -25,7 +25,7 @@
 //!   receivers that help each other ([`peer_repair`]).
 //! - `roles`: sender and receiver of a session begin and end one by one; `tuning`: settings that
 //!   change while they run.
-//! - `fanfare-sender`: objects to send, repair, flush, watermark, squelch, GRTT, pacing: a file each.
+//! - `fanfare-proto`: objects to send, repair, flush, watermark, squelch, GRTT, pacing: a file each.
 //! - `receiver`: what this node knows of each remote sender: sync, objects, NACK, loss, ACK: a file
 //!   each.
 //! - [`congestion`]: what decides the rate.
@@ -41,17 +41,18 @@ mod id_conflict;
 mod peer_commands;
 mod receiver;
 mod roles;
+pub mod sender;
 pub mod session;
 mod stray_sources;
 mod stream_commands;
 mod tuning;
+pub mod types;
 
-use fanfare_sender as sender;
-pub use fanfare_types::{
+pub use crate::types::{
     backoff, config, congestion, datagram, enqueue, event, partition, peer_repair, rate, report,
     rng, stats, storage, stream, tail_policy, time, timer, timer_queue,
 };
-use fanfare_types::{explicit_repair, fti, roll_call};
+use crate::types::{explicit_repair, fti, roll_call};
 
 pub use config::{
     AckPolicy, FecConfig, FeedbackPath, FtiMode, JoinPolicy, Nacking, ReceiverConfig, SenderConfig,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use fanfare_fec::{Code, Field, Matrix};
-use fanfare_types::partition::Partition;
+use fanfare_proto::types::partition::Partition;
 use fanfare_wire::{
     EncodingSymbolId, FecId, FecPayloadId, FieldSize, ObjectFlags, STREAM_HEADER,
     SourceBlockNumber, ext::Fti,

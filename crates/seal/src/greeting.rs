@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
-use fanfare_units::Time;
+use fanfare_wire::units::Time;
 
 use crate::{hello::Question, packet::Form};
 

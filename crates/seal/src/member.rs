@@ -1,6 +1,6 @@
 //! Another member that sends: its keys by generation, and which of its numbers have come.
 
-use fanfare_units::{Duration, Time};
+use fanfare_wire::units::{Duration, Time};
 
 use crate::{
     Salt,

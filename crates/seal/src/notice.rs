@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-use fanfare_units::Time;
+use fanfare_wire::units::Time;
 
 use crate::{key::KeyId, refusal::Refusal};
 

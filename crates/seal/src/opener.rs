@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use fanfare_units::Time;
+use fanfare_wire::units::Time;
 
 use crate::{
     Salt,

@@ -1,6 +1,6 @@
 //! What this node seals: its own keys and numbers.
 
-use fanfare_units::{Duration, Time};
+use fanfare_wire::units::{Duration, Time};
 
 use crate::{
     Salt,

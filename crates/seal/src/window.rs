@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn each_number_counts_once_in_whatever_order_they_come() {
         // Random steps around the highest number seen, seed 1, against a set of all that were seen.
-        let mut rng = fanfare_units::Rng::new(1);
+        let mut rng = fanfare_wire::units::Rng::new(1);
         let (mut window, mut seen, mut top) = (Window::from(100), BTreeSet::new(), 100u64);
         for _ in 0..200_000 {
             let number = (top + rng.below(64)).saturating_sub(rng.below(9000));

@@ -94,7 +94,7 @@ impl Copies {
 #[cfg(test)]
 mod tests {
     use fanfare_monitor::observe::What;
-    use fanfare_units::Time;
+    use fanfare_wire::units::Time;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! What calls may take of a sender's rate.
 
-use fanfare_units::{
+use fanfare_wire::units::{
     rate::Bitrate,
     time::{Duration, Time},
 };
@@ -67,7 +67,7 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     /// Calls in an hour of data at this rate, asked for every 0.25 s, by a sender that may send `most`.
     fn calls(most: Bitrate, rate: Bitrate) -> f64 {

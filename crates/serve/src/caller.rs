@@ -8,7 +8,7 @@
 
 use std::{collections::VecDeque, net::SocketAddr};
 
-use fanfare_units::{
+use fanfare_wire::units::{
     rate::Bitrate,
     time::{Duration, Time},
 };
@@ -292,7 +292,7 @@ mod tests {
         door::SocketDoor,
         ear::{Called, Ear, JoinedSession, SenderIdentity},
     };
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     const ID: u32 = 7;
     const SPEAKER: SenderIdentity = SenderIdentity {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// The stamps' clock wraps after so many microseconds.
 const WRAP: i64 = 1 << 24;
@@ -169,7 +169,7 @@ fn part<T: Ord + Copy>(part: usize, parts: usize, all: impl Iterator<Item = T>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     const NONE: Duration = Duration::ZERO;
 

@@ -7,7 +7,7 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 use crate::{
     door::SocketDoor,
@@ -341,7 +341,7 @@ impl CallingSender {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     fn session(last: u8) -> SessionName {
         SocketAddr::from(([239, 255, 42, last], 6003)).into()

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, net::SocketAddr};
 
-use fanfare_units::time::Time;
+use fanfare_wire::units::time::Time;
 
 use crate::{
     door::SocketDoor,

@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 use crate::message::{Message, SessionName};
 
@@ -92,7 +92,7 @@ impl SenderKnocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     fn knocker() -> SenderKnocks {
         let group = SocketAddr::from(([239, 255, 42, 1], 6003));

@@ -7,7 +7,7 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-use fanfare_units::{
+use fanfare_wire::units::{
     rng::Rng,
     time::{Duration, Time},
 };

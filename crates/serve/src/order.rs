@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// Before anything has been late: some milliseconds of a receiver's uplink, ten times.
 const LATE_FIRST: Duration = Duration::from_millis(50);
@@ -193,7 +193,7 @@ impl<M> Order<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     fn insert(order: &mut Order<()>, millis: u64, first: u16, count: usize) {
         let arrival = Arrival { arrived: at(millis), due: None, meta: () };

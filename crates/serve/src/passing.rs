@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, net::SocketAddr};
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// Bytes that wait, at most: more is dropped, and asked for again. 0.7 s of 100 Mbit/s.
 const WAITING_MAX: usize = 8 << 20;
@@ -104,7 +104,7 @@ impl Passing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     fn to(last: u8) -> SocketAddr {
         SocketAddr::from(([10, 0, 0, last], 1))

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, net::SocketAddr};
 
-use fanfare_units::{
+use fanfare_wire::units::{
     rng::Rng,
     time::{Duration, Time},
 };
@@ -380,7 +380,7 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     fn address(last: u8) -> SocketAddr {
         SocketAddr::from(([10, 0, 0, last], 6003))

@@ -13,7 +13,7 @@ use std::{
 use fanfare_serve::{
     Caller, IncomingRun, JoinedSession, Member, SessionName, Settings, SocketDoor, Way,
 };
-use fanfare_units::{
+use fanfare_wire::units::{
     rate::Bitrate,
     rng::Rng,
     time::{Duration, Time},

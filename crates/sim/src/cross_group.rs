@@ -9,7 +9,7 @@ mod paths;
 
 use std::collections::BTreeMap;
 
-use fanfare_group::{GatewayStats, Topic};
+use fanfare_messaging::{GatewayStats, Topic};
 use fanfare_proto::{Duration, InstanceId, NodeId, Time};
 
 use crate::{
@@ -148,7 +148,7 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
+    use fanfare_messaging::{Filter, GroupConfig, Subscription, Topic};
     use fanfare_proto::{Duration, ReceiverConfig, SenderConfig, SessionConfig};
 
     use crate::{GatewayPlan, Host, Hosts, Plan, Publication, Until, plan::Change};

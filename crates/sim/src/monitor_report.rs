@@ -1,6 +1,6 @@
 //! What a node's monitor has come to.
 
-use fanfare_group::GroupNode;
+use fanfare_messaging::GroupNode;
 use fanfare_monitor::{Block, Stats};
 use fanfare_proto::Duration;
 

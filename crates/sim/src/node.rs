@@ -16,7 +16,7 @@ use crate::{
     protocol_node::{ProtocolEvent, ProtocolNode},
     results::series::Series,
 };
-use fanfare_group::{Delivered, Event as GroupEvent, Filter, GroupStats};
+use fanfare_messaging::{Delivered, Event as GroupEvent, Filter, GroupStats};
 use fanfare_proto::{
     Destination, Ecn, Event, InstanceId, ObjectKey, ObjectKind, ObjectTransportId, RecvMeta,
     Session, SessionConfig, Stats, Time,

@@ -1,6 +1,6 @@
 //! The protocol on a host: a session, or a group node around one.
 
-use fanfare_group::{Event as GroupEvent, GroupNode, GroupStats};
+use fanfare_messaging::{Event as GroupEvent, GroupNode, GroupStats};
 use fanfare_proto::{Event, RecvMeta, Session, SessionConfig, Stats, Storage, Time, Transmit};
 
 use crate::plan::GroupPlan;

@@ -1,6 +1,6 @@
 //! Congestion marks as `quinn-udp` names them.
 
-use fanfare_units::Ecn;
+use fanfare_wire::units::Ecn;
 use quinn_udp::EcnCodepoint;
 
 /// The mark of a datagram that arrived.

@@ -6,7 +6,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use fanfare_units::Ecn;
+use fanfare_wire::units::Ecn;
 
 use super::config::Awaited;
 use crate::{

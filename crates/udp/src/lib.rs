@@ -52,7 +52,7 @@ pub use config::Awaited;
 pub use config::{EndpointConfig, Role};
 pub use endpoint::{ChosenInterface, Endpoint};
 pub use error::OpenError;
-pub use fanfare_units::Ecn;
+pub use fanfare_wire::units::Ecn;
 pub use follow::Change;
 pub use interface::{Interface, interfaces};
 pub use receive::{RecvMeta, TURN, Via};

@@ -10,7 +10,7 @@ use socket2::Socket;
 use crate::ecn::mark_of;
 use crate::error::OpenError;
 use crate::option;
-use fanfare_units::Ecn;
+use fanfare_wire::units::Ecn;
 
 /// Largest UDP payload, and largest run of datagrams that the kernel coalesces, in bytes.
 const BUFFER_LEN: usize = 64 * 1024;

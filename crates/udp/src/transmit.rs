@@ -18,7 +18,7 @@ use crate::group::make_room;
 use crate::interface::Interface;
 use crate::option;
 use crate::receive::ReceiveSocket;
-use fanfare_units::Ecn;
+use fanfare_wire::units::Ecn;
 
 /// Most segments that one system call sends (UDP_MAX_SEGMENTS of Linux before 6.9, the smaller).
 pub const MAX_GSO_SEGMENTS: usize = 64;

@@ -42,6 +42,7 @@ pub mod repair;
 pub mod report;
 mod show;
 pub mod stream;
+pub mod units;
 
 pub use ack::{Ack, AckKind, FlushAck};
 pub use alc::Alc;

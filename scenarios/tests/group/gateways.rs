@@ -1,7 +1,7 @@
 //! Groups joined by gateways: one gateway, two, a ring; a gateway that dies, one that restarts, a
 //! partition.
 
-use fanfare_group::{Filter, GroupConfig, Options, Subscription, Topic};
+use fanfare_messaging::{Filter, GroupConfig, Options, Subscription, Topic};
 use fanfare_proto::Time;
 use fanfare_scenarios::{member, plan, secs};
 use fanfare_sim::{Change, GatewayPlan, Host, Hosts, Link, Plan, Publication, Report, Until};

@@ -1,7 +1,7 @@
 //! Groups that repair themselves: with a sender that cannot hear, that is gone, or that is there; a
 //! partition; a thousand nodes.
 
-use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
+use fanfare_messaging::{Filter, GroupConfig, Subscription, Topic};
 use fanfare_proto::{Bitrate, FecConfig, ReceiverConfig, SenderConfig, SessionConfig};
 use fanfare_scenarios::{SENDER, ms, plan, receivers, secs};
 use fanfare_sim::{

@@ -1,7 +1,7 @@
 //! A late joiner that wants recent messages: it learns their ages from the publisher, or from
 //! others when the publisher is gone.
 
-use fanfare_group::{Filter, GroupConfig, History, Subscription, Topic};
+use fanfare_messaging::{Filter, GroupConfig, History, Subscription, Topic};
 use fanfare_scenarios::{SENDER, member, plan, secs};
 use fanfare_sim::{Change, Host, Hosts, Link, Plan, Publication, Report, Until};
 

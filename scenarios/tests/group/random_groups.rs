@@ -4,7 +4,7 @@
 //! `FANFARE_GROUPS=2000` draws more than CI does; `FANFARE_SEED=N` runs one of them.
 
 use core::fmt;
-use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
+use fanfare_messaging::{Filter, GroupConfig, Subscription, Topic};
 use fanfare_proto::{
     Bitrate, Duration, ReceiverConfig, SenderConfig, SessionConfig, Time, rng::Rng,
 };

@@ -1,7 +1,7 @@
 //! Publishers that find their rate share what the medium carries, and use it.
 
 use core::ops::Range;
-use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
+use fanfare_messaging::{Filter, GroupConfig, Subscription, Topic};
 use fanfare_proto::{Bitrate, Duration, ReceiverConfig, SenderConfig, SessionConfig};
 use fanfare_scenarios::{chosen_seed, ms, secs};
 use fanfare_sim::{

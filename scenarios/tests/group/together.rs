@@ -1,6 +1,6 @@
 //! Short messages that travel together: what holds for one message holds for them.
 
-use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
+use fanfare_messaging::{Filter, GroupConfig, Subscription, Topic};
 use fanfare_proto::{Bitrate, FecConfig, ReceiverConfig, SenderConfig, SessionConfig};
 use fanfare_scenarios::{SENDER, ms, plan, receivers, secs};
 use fanfare_sim::{Change, Host, Hosts, Link, Plan, Publication, Report, Until};

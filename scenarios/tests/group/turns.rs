@@ -1,6 +1,6 @@
 //! A short message of a publisher does not wait behind a long one, and the long one goes on.
 
-use fanfare_group::{Filter, GroupConfig, Options, Subscription, Topic};
+use fanfare_messaging::{Filter, GroupConfig, Options, Subscription, Topic};
 use fanfare_proto::{Bitrate, Duration, FecConfig, ReceiverConfig, SenderConfig, SessionConfig};
 use fanfare_scenarios::{SENDER, ms, plan, secs};
 use fanfare_sim::{Change, Host, Hosts, Kind, Loss, Medium, Plan, Publication, Report, Until};

@@ -1,7 +1,7 @@
 //! What a short path has been seen to carry of late.
 
-use fanfare_units::time::{Duration, Time};
 use fanfare_wire::NodeId;
+use fanfare_wire::units::time::{Duration, Time};
 
 /// What was carried is remembered for one to two spans: so long, or so many round trips.
 const SPAN: Duration = Duration::from_millis(500);
@@ -57,7 +57,7 @@ impl Capacity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     const RTT: Duration = Duration::from_millis(10);
 

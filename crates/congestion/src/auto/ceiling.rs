@@ -6,8 +6,8 @@
 //! at a lower rate, it is a policer. Then the rate goes up slowly, so that it costs a few messages now and
 //! then. What has gone is soon no limit.
 
-use fanfare_units::time::{Duration, Time};
 use fanfare_wire::NodeId;
+use fanfare_wire::units::time::{Duration, Time};
 use libm::exp2;
 
 /// Share of what passed that is sent: a bucket fills again, and what is repaired has room.
@@ -95,7 +95,7 @@ impl RateCeiling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     const SIGHT: ArrivalSample = ArrivalSample {
         passed: 1000.0,

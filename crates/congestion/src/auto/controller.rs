@@ -3,7 +3,7 @@
 use super::{Auto, WHOLE, drain};
 use crate::{Ecn, Feedback, Mode, Probing, RateController, Reason};
 use alloc::vec::Vec;
-use fanfare_units::{
+use fanfare_wire::units::{
     rate::Bitrate,
     time::{Duration, Time},
 };

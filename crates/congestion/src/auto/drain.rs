@@ -6,8 +6,8 @@
 
 use super::view::View;
 use crate::path::drain_interval;
-use fanfare_units::time::{Duration, Time};
 use fanfare_wire::ext::ExtPath;
+use fanfare_wire::units::time::{Duration, Time};
 
 /// The share of the rate that is kept meanwhile.
 pub(super) const KEEP: f64 = 0.5;
@@ -144,7 +144,7 @@ impl Drain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     const RTT: Duration = Duration::from_millis(100);
 

@@ -2,7 +2,7 @@
 //! near they go at once. As long as nothing is heard of them the link may be a slow one, and few more
 //! go.
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// So many messages to who is near: twice RFC 6928's initial window, as the first report comes when
 /// half of them have gone.
@@ -161,7 +161,7 @@ impl Flight {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     #[test]
     fn a_flight_that_has_gone_waits_for_a_report_about_itself() {

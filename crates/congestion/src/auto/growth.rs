@@ -1,7 +1,7 @@
 //! Growth while messages meet no queue: the longer, the faster.
 
 use super::view::View;
-use fanfare_units::time::Time;
+use fanfare_wire::units::time::Time;
 
 /// Growth per round trip after so many half round trips without a queue. Slow at first: a queue
 /// that was just empty by chance comes back by itself.
@@ -145,7 +145,7 @@ pub(super) fn at_start(base: f64, view: &View) -> (f64, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     fn view(bottleneck: Option<f64>) -> View {
         View {

@@ -3,7 +3,7 @@
 //! is sent meanwhile would bury the probes that it is asked with.
 
 use super::law;
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// A GRTT that is told to be so many times the round trip of the receiver that limits is a first guess, or others
 /// are far away.
@@ -49,7 +49,7 @@ impl AnswerHearing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     const NEAR: Duration = Duration::from_millis(10);
     const GUESS: Duration = Duration::from_millis(250);

@@ -3,7 +3,7 @@
 //! Flows that share a queue see the same delay. The delay that a flow wants falls with its rate, so
 //! the one that has more slows down while the one that has less does not: they meet.
 
-use fanfare_units::time::Duration;
+use fanfare_wire::units::time::Duration;
 use libm::{log, pow};
 
 /// Messages of its own that a flow keeps in the queue: half of Copa's default, so that ten flows

@@ -9,8 +9,8 @@ use super::{
     seen::Seen,
     view::View,
 };
-use fanfare_units::time::{Duration, Time};
 use fanfare_wire::NodeId;
+use fanfare_wire::units::time::{Duration, Time};
 
 /// Part of the rate that is tried while somebody drops what is above one: enough to see whether that ends it.
 const LOWERED_BELOW: f64 = 0.9;

@@ -45,7 +45,7 @@ use super::{
 };
 use capacity::Capacity;
 use drain::Drain;
-use fanfare_units::{
+use fanfare_wire::units::{
     rate::Bitrate,
     time::{Duration, Time},
 };

@@ -10,12 +10,12 @@ use alloc::{
     vec::Vec,
 };
 use core::cmp::Reverse;
-use fanfare_units::{
+use fanfare_wire::NodeId;
+use fanfare_wire::units::{
     rate::Bitrate,
     rng::Rng,
     time::{Duration, Time},
 };
-use fanfare_wire::NodeId;
 use flow::Flow;
 
 pub(super) const SIZE: usize = 1468;

@@ -1,6 +1,6 @@
 //! How far a receiver is: the least round trip of late. What is measured now has queues in it.
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// A route that has become longer is believed after one to two of these.
 const SPAN: Duration = Duration::from_secs(5);
@@ -33,7 +33,7 @@ impl Nearness {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     #[test]
     fn a_queue_does_not_make_a_path_long_but_a_longer_route_does() {

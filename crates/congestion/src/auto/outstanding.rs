@@ -6,7 +6,7 @@
 //! twice what has arrived, as in TCP's slow start; later, than twice what arrives in a round trip and a moment.
 //! Beyond that the rate falls with the time that nothing is heard.
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// What may be on the way, of all that has arrived at the start, and of what arrives in a round trip later: a window
 /// that doubles (RFC 5681 3.1).
@@ -123,7 +123,7 @@ impl OutstandingBytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     const MS: Duration = Duration::from_millis(1);
     const START_BOUND: BoundInputs =

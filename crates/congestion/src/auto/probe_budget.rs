@@ -4,7 +4,7 @@
 //! believed of it, probes are a small share of the data that was sent in the last moments. The
 //! longer they are not answered, the fewer there are.
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 use libm::exp;
 
 /// Bytes of a probe on the wire: 60 of NORM, 28 of UDP and IP, 14 of Ethernet.
@@ -105,7 +105,7 @@ impl ProbeBudget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     const WANTED: Duration = Duration::from_millis(5);
     const RTT: Duration = Duration::from_millis(1);

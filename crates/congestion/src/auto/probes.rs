@@ -1,7 +1,7 @@
 //! What was sent between probes: a report speaks of messages of a round trip ago.
 
 use alloc::collections::VecDeque;
-use fanfare_units::{
+use fanfare_wire::units::{
     rate::Bitrate,
     time::{Duration, Time},
 };
@@ -100,7 +100,7 @@ impl Probes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     #[test]
     fn a_report_is_about_what_was_sent_in_a_span_before_its_probe() {

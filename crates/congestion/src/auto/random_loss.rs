@@ -406,7 +406,7 @@ fn chance(deviations: f64, share: f64, messages: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::rng::Rng;
+    use fanfare_wire::units::rng::Rng;
 
     const LATER: Sent = Sent {
         lowered: true,

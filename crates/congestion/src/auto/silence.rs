@@ -3,7 +3,7 @@
 //!
 //! A receiver that speaks and has heard no newer probe, or has none of the data, tells nothing new.
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 use libm::{exp2, floor};
 
 /// The rate halves each time so much has gone without news: some round trips, and the time between probes.
@@ -82,7 +82,7 @@ impl NewsSilence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     const SPAN: Duration = Duration::from_millis(100);
 

@@ -2,7 +2,7 @@
 
 use super::{Auto, flight::Flight, growth, law, seen::Seen, view::View};
 use crate::Reason;
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// RFC 6928's initial window, in the first round trip.
 const FIRST_MESSAGES: f64 = 10.0;

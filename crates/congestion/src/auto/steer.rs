@@ -2,8 +2,8 @@
 
 use super::{Auto, drain, growth, law, random_loss::Verdict, seen::Seen, view::View};
 use crate::{RateController, Reason};
-use fanfare_units::time::{Duration, Time};
 use fanfare_wire::NodeId;
+use fanfare_wire::units::time::{Duration, Time};
 
 /// Round trips from the middle of what a report covers to its end.
 const AHEAD: f64 = 0.5;

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Feedback, Limits, Probing, RateController};
 use alloc::vec::Vec;
-use fanfare_units::{
+use fanfare_wire::units::{
     rate::Bitrate,
     time::{Duration, Time},
 };

@@ -1,7 +1,7 @@
 //! What the limiting receiver's path does, in numbers to reckon with.
 
 use super::law::NOISE;
-use fanfare_units::time::Duration;
+use fanfare_wire::units::time::Duration;
 use fanfare_wire::{QuantizedRate, ext::ExtPath};
 
 /// On a short path loss together with a queue of this part of the noise tells how much the queue holds.

@@ -20,7 +20,7 @@ use super::{
 };
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
-use fanfare_units::{rate::Bitrate, time::Duration};
+use fanfare_wire::units::{rate::Bitrate, time::Duration};
 
 const MAGIC: [u8; 4] = *b"FNLA";
 const VERSION: u8 = 1;

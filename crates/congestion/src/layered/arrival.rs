@@ -1,6 +1,6 @@
 //! What reaches a receiver by layers, and who decides on how many of them it joins.
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 use super::{scheme::Layers, timing::QUIET};
 

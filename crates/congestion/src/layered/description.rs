@@ -10,7 +10,7 @@
 use super::{Channel, Header};
 use alloc::vec::Vec;
 use fanfare_fec::fountain::Shape;
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 const MAGIC: [u8; 4] = *b"FNLS";
 const VERSION: u8 = 1;

@@ -6,7 +6,7 @@
 //! [`super::source`]).
 
 use super::{Arrival, LayeredController, SessionParameters};
-use fanfare_units::time::Time;
+use fanfare_wire::units::time::Time;
 
 /// A FLID-DL receiver.
 #[derive(Debug)]

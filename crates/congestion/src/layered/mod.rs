@@ -53,7 +53,7 @@ pub use subscription::Membership;
 pub use symbols::{Symbol, Symbols};
 
 use alloc::boxed::Box;
-use fanfare_units::{rng::Rng, time::Time};
+use fanfare_wire::units::{rng::Rng, time::Time};
 
 /// Which controller a layered receiver uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,8 +127,8 @@ impl LayeredControl {
 pub(crate) mod tests {
     use super::*;
     use alloc::vec::Vec;
-    use fanfare_units::rate::Bitrate;
-    use fanfare_units::time::Duration;
+    use fanfare_wire::units::rate::Bitrate;
+    use fanfare_wire::units::time::Duration;
 
     /// The first packet of a layer, sent at time zero.
     pub(crate) fn header(layer: u8) -> Header {

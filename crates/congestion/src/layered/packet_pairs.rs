@@ -3,7 +3,7 @@
 //! 1991; Paxson 1999).
 
 use super::{Channel, Header};
-use fanfare_units::time::Time;
+use fanfare_wire::units::time::Time;
 
 /// Closer together than this the clock was read twice in one burst: no line is measured by that.
 const GAP_MIN: f64 = 1e-7;
@@ -32,7 +32,7 @@ impl Pairs {
 mod tests {
     use super::super::tests::header;
     use super::*;
-    use fanfare_units::time::Duration;
+    use fanfare_wire::units::time::Duration;
 
     fn at(us: u64) -> Time {
         Time::ZERO + Duration::from_micros(us)

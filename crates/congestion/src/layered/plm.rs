@@ -4,7 +4,7 @@
 
 use super::{Arrival, LayeredController, SessionParameters};
 use alloc::vec::Vec;
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// Pairs that an estimate needs, and how often there is one (thesis, table 4-5).
 const PAIRS_MIN: usize = 3;
@@ -117,7 +117,7 @@ impl LayeredController for Plm {
 mod tests {
     use super::super::tests::{arrival, terms};
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     fn pairs(plm: &mut Plm, ms: u64, rates: &[f64]) {
         for rate in rates {

@@ -12,7 +12,7 @@ use super::{
     timing::SLOT,
 };
 use alloc::{boxed::Box, vec::Vec};
-use fanfare_units::{
+use fanfare_wire::units::{
     rng::Rng,
     time::{Duration, Time},
 };
@@ -253,8 +253,8 @@ mod tests {
         *,
     };
     use core::net::Ipv4Addr;
-    use fanfare_units::rate::Bitrate;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::rate::Bitrate;
+    use fanfare_wire::units::time::at;
 
     fn receiver(control: LayeredControl) -> LayeredReceiver {
         let first = Ipv4Addr::new(239, 255, 43, 0).into();

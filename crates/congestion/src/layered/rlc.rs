@@ -3,7 +3,7 @@
 //! sends at the next higher rate for a short time.
 
 use super::{Arrival, LayeredController, SessionParameters, timing::BURST_PACKETS};
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// After a drop the line still gets what was on its way, and the leave takes time: loss in this time
 /// is of the layer that was left. (The authors' "deaf period".)

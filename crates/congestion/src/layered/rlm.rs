@@ -5,7 +5,7 @@
 
 use super::{Arrival, LayeredController, SessionParameters};
 use alloc::vec::Vec;
-use fanfare_units::{
+use fanfare_wire::units::{
     rng::Rng,
     time::{Duration, Time},
 };

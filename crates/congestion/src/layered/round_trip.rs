@@ -13,7 +13,7 @@ use super::{
     announcement::{ECHOES_MAX, EVERYBODY},
 };
 use alloc::vec::Vec;
-use fanfare_units::{
+use fanfare_wire::units::{
     rng::Rng,
     time::{Duration, Time},
 };

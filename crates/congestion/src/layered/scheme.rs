@@ -4,7 +4,7 @@
 //! (thesis, equation 5-1, which counts from 0; here a level is the number of layers).
 
 use alloc::vec::Vec;
-use fanfare_units::rate::Bitrate;
+use fanfare_wire::units::rate::Bitrate;
 
 /// Most layers of a session. The thesis has 100; a group each, and a router's table is finite.
 pub const LAYERS_MAX: usize = 128;

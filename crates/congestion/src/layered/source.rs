@@ -9,7 +9,7 @@ use super::{
 };
 use alloc::vec::Vec;
 use core::net::SocketAddr;
-use fanfare_units::{
+use fanfare_wire::units::{
     rng::Rng,
     time::{Duration, Time},
 };
@@ -269,7 +269,7 @@ impl LayeredSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::rate::Bitrate;
+    use fanfare_wire::units::rate::Bitrate;
 
     fn config(send_pattern: SendPattern, scheme: Scheme) -> SourceConfig {
         SourceConfig {

@@ -1,6 +1,6 @@
 //! How a sender of layers divides time.
 
-use fanfare_units::time::Duration;
+use fanfare_wire::units::time::Duration;
 
 /// FLID-DL's slot (thesis, table 4-6).
 pub(super) const SLOT: Duration = Duration::from_millis(500);

@@ -1,6 +1,6 @@
 //! The base delay of a path: the least delay seen lately, without a queue.
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// The least is looked for over this many spans: the sender lets the queue drain once in each, and
 /// one drain may go wrong. Longer, and drifting clocks and changed routes would look like queues.

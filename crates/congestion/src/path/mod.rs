@@ -6,7 +6,7 @@ use crate::auto::{
     nearness::Nearness,
 };
 use base::Base;
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 use fanfare_wire::{
     QuantizedRate,
     ext::{ExtPath, ExtTime},

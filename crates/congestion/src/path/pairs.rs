@@ -1,6 +1,6 @@
 //! The rate of the narrowest link, from the dispersion of messages that were sent back to back.
 
-use fanfare_units::time::Time;
+use fanfare_wire::units::time::Time;
 
 /// Samples of which the median counts: one cross-traffic packet between a pair falsifies one.
 const SAMPLES: usize = 3;
@@ -75,7 +75,7 @@ impl Pairs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::Duration;
+    use fanfare_wire::units::time::Duration;
 
     #[test]
     fn pairs_tell_the_narrowest_links_rate_and_single_messages_nothing() {

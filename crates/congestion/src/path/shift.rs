@@ -2,7 +2,7 @@
 //! send less does not shorten it.
 
 use crate::auto::growth::{NOBODY, ROOM};
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// So many round trips in a row tell. The law takes 4 % of the rate in one of them where 50 ms became 60,
 /// so that the sender is then some 30 % slower. A queue of its own would have gone long before.

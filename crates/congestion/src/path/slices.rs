@@ -2,7 +2,7 @@
 //! any time.
 
 use crate::auto::law::NOISE;
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// Slices kept, and in a round trip.
 const SLICES: usize = 12;
@@ -220,7 +220,7 @@ impl Slice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     #[test]
     fn what_was_no_queue_is_taken_out_of_what_was_seen() {

@@ -1,4 +1,4 @@
-use fanfare_units::Rng;
+use fanfare_wire::units::Rng;
 
 use super::*;
 use crate::link::KINDS;

@@ -3,7 +3,7 @@
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::net::IpAddr;
 
-use fanfare_units::Time;
+use fanfare_wire::units::Time;
 
 use super::sighting::{Sighting, What};
 

@@ -3,7 +3,7 @@
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::net::IpAddr;
 
-use fanfare_units::{Duration, Time};
+use fanfare_wire::units::{Duration, Time};
 
 use super::sighting::{Norm, Segment, Sighting, What};
 

@@ -19,7 +19,7 @@ pub use neighbours::{Card, Neighbours};
 pub use rtt::{Handshake, Trips, Way};
 pub use sighting::{Mac, Norm, Segment, Sighting, What};
 
-use fanfare_units::Time;
+use fanfare_wire::units::Time;
 
 /// Everything that is made of packets.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@ use alloc::{format, vec};
 use core::net::{IpAddr, Ipv4Addr};
 
 use super::*;
-use fanfare_units::Duration;
+use fanfare_wire::units::Duration;
 
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));

@@ -4,7 +4,7 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use core::net::IpAddr;
 
-use fanfare_units::{Duration, Time};
+use fanfare_wire::units::{Duration, Time};
 
 use super::sighting::{Segment, Sighting, What};
 

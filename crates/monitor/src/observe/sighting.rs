@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-use fanfare_units::Time;
+use fanfare_wire::units::Time;
 
 /// An address of a network card.
 pub type Mac = [u8; 6];

@@ -1,7 +1,7 @@
 //! How often a node may speak: all that the nodes of a channel say together stays below a share of it, as
 //! RTCP's reports do (RFC 3550, 6.2). The interval grows with the number of nodes.
 
-use fanfare_units::{Bitrate, Duration, Rng};
+use fanfare_wire::units::{Bitrate, Duration, Rng};
 
 /// Between two notes of one of few nodes, while something changes and when nothing does. Seed 002 has one
 /// and ten seconds.

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use fanfare_units::{Duration, Time};
+use fanfare_wire::units::{Duration, Time};
 
 /// Something that could be said.
 #[derive(Debug, Clone, Copy, PartialEq)]

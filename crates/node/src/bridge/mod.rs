@@ -20,7 +20,7 @@ use std::{
 };
 
 use crossing::{Crossing, CrossingContent, Side};
-use fanfare_group::{Filter, Options, Subscription, Topic};
+use fanfare_messaging::{Filter, Options, Subscription, Topic};
 use fanfare_proto::Time;
 use fanfare_udp::{Endpoint, EndpointConfig, Role, choose_interface};
 
@@ -226,7 +226,7 @@ impl Bridge {
         // A topic with a level more is too long only where the topic itself nearly is.
         let filter = filter.or_else(|_| Filter::new(self.options.topic.as_str()));
         let Ok(filter) = filter else { return Ok(()) };
-        let history = fanfare_group::History::Last(0);
+        let history = fanfare_messaging::History::Last(0);
         let deadline = Some(self.options.expiry);
         let subscription = Subscription { deadline, history, ..Subscription::new(filter) };
         self.group.subscribe(subscription).map(|_| ())

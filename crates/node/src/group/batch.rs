@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_group::{Description, SubscriptionId, batch};
+use fanfare_messaging::{Description, SubscriptionId, batch};
 use fanfare_proto::ObjectKey;
 
 use super::{
@@ -137,7 +137,7 @@ impl GroupEvents {
 mod tests {
     use std::sync::mpsc::sync_channel;
 
-    use fanfare_group::{Options, Topic};
+    use fanfare_messaging::{Options, Topic};
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
     use super::*;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use fanfare_disk::unnamed_file;
-use fanfare_group::ContentHash;
+use fanfare_messaging::ContentHash;
 
 use super::keeper::Files;
 

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, mpsc::sync_channel},
 };
 
-use fanfare_group::{GroupConfig, GroupNode, OBJECTS_IN_VIEW, SENDERS_IN_VIEW};
+use fanfare_messaging::{GroupConfig, GroupNode, OBJECTS_IN_VIEW, SENDERS_IN_VIEW};
 use fanfare_policy::Policy;
 use fanfare_proto::{AckPolicy, InstanceId, ReceiverConfig, SessionConfig};
 use fanfare_udp::{Awaited, Endpoint};

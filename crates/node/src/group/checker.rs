@@ -6,7 +6,7 @@ use std::{
     sync::mpsc::{Receiver, Sender, channel},
 };
 
-use fanfare_group::ContentHash;
+use fanfare_messaging::ContentHash;
 use fanfare_proto::ObjectKey;
 
 use super::body::Content;

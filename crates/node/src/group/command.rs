@@ -2,7 +2,9 @@
 
 use std::sync::mpsc::SyncSender;
 
-use fanfare_group::{Options, Subscription, SubscriptionId, Topic, description::PRIORITY_DEFAULT};
+use fanfare_messaging::{
+    Options, Subscription, SubscriptionId, Topic, description::PRIORITY_DEFAULT,
+};
 use fanfare_proto::{Bitrate, ObjectKey};
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
-use fanfare_group::{ContentHash, Event, GroupNode, Options, Ordering, PublishError, Topic};
+use fanfare_messaging::{ContentHash, Event, GroupNode, Options, Ordering, PublishError, Topic};
 use fanfare_proto::{
     AbortReason, EnqueueError, Event as SessionEvent, ObjectKey, RecvMeta, Time, Transmit,
 };

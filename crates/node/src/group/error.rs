@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fanfare_group::PublishError;
+use fanfare_messaging::PublishError;
 
 /// Why something asked of a member was not done.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use fanfare_group::{Description, GroupStats, SubscriptionId};
+use fanfare_messaging::{Description, GroupStats, SubscriptionId};
 use fanfare_proto::{Bitrate, Duration, NodeId, ObjectKey, Stats, StorageError};
 
 use super::{batch::MessageBatch, body::Body, gate::Permit, keeper::Damage, refusals::TooLong};

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fanfare_group::{OBJECTS_IN_VIEW, Standing};
+use fanfare_messaging::{OBJECTS_IN_VIEW, Standing};
 use fanfare_proto::{NodeId, ObjectKey};
 
 /// As many as can be repaired, and as many again that are gone and of which nobody has asked yet.

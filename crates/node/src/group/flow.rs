@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fanfare_group::{OBJECTS_IN_VIEW, Standing};
+use fanfare_messaging::{OBJECTS_IN_VIEW, Standing};
 use fanfare_proto::{Duration, NodeId, ObjectKey, Time};
 
 /// Objects since the oldest that somebody lacks: fewer than can be repaired, so that none is gone before

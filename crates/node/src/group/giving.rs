@@ -1,6 +1,6 @@
 //! Messages on their way to applications: with their bytes, as many as are taken.
 
-use fanfare_group::{Delivered, batch};
+use fanfare_messaging::{Delivered, batch};
 
 use super::{
     batch::MessageBatch,

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use fanfare_group::{Delivered, Description, SubscriptionId, Topic};
+use fanfare_messaging::{Delivered, Description, SubscriptionId, Topic};
 use fanfare_proto::{InstanceId, NodeId, ObjectKey};
 
 use super::gate::{Gate, Permit};
@@ -178,7 +178,7 @@ fn stream_of(key: ObjectKey, message: &Description) -> Stream {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_group::Options;
+    use fanfare_messaging::Options;
     use fanfare_proto::ObjectTransportId;
 
     use super::*;

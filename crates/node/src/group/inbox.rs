@@ -8,7 +8,7 @@ use fanfare_disk::{
     name::SafeName,
     placement::Conflict,
 };
-use fanfare_group::Identity;
+use fanfare_messaging::Identity;
 use fanfare_proto::ObjectTransportId;
 
 use super::body::Body;
@@ -97,7 +97,7 @@ fn name_of(message: &Identity) -> SafeName {
 #[cfg(test)]
 mod tests {
     use fanfare_disk::scratch::Scratch;
-    use fanfare_group::Topic;
+    use fanfare_messaging::Topic;
     use fanfare_proto::{InstanceId, NodeId};
 
     use super::*;

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-use fanfare_group::{Batcher, Options, Topic, batch};
+use fanfare_messaging::{Batcher, Options, Topic, batch};
 
 use super::command::Command;
 use super::{Body, GroupError, GroupHandle, fates::Watch};
@@ -135,7 +135,7 @@ fn append(message: &[u8], content: &mut Vec<u8>, bytes: &mut usize) {
 
 /// A chunk has about a batch's bytes.
 fn batch_max() -> usize {
-    fanfare_group::batcher::BATCH_MAX
+    fanfare_messaging::batcher::BATCH_MAX
 }
 
 impl IntakeReader {
@@ -153,7 +153,7 @@ impl IntakeReader {
     /// A chunk has been read.
     pub(crate) fn give_back(&self, mut content: Vec<u8>) {
         /// As many as are on their way.
-        const SPARE: usize = ROOM / fanfare_group::batcher::BATCH_MAX;
+        const SPARE: usize = ROOM / fanfare_messaging::batcher::BATCH_MAX;
         let mut waiting = lock(&self.0.waiting);
         if waiting.spare.len() < SPARE {
             content.clear();

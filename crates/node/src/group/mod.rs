@@ -53,7 +53,7 @@ pub use batch::{GroupEvents, MessageBatch};
 pub use body::{Body, BodyError};
 pub use builder::GroupOptions;
 pub use event::{Gap, GroupEvent, GroupReport, GroupStatus, Losses, Message};
-use fanfare_group::{Options, Subscription, SubscriptionId, Topic};
+use fanfare_messaging::{Options, Subscription, SubscriptionId, Topic};
 use fanfare_proto::{NodeId, ObjectKey};
 use fanfare_udp::Interface;
 pub use fates::{Fate, Watch};

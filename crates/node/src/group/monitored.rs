@@ -1,6 +1,6 @@
 //! What a member's monitor knows, for applications.
 
-use fanfare_group::{GroupNode, GroupStats};
+use fanfare_messaging::{GroupNode, GroupStats};
 use fanfare_monitor::{Block, Facts, Stats};
 use fanfare_proto::{Duration, NodeId};
 

@@ -6,7 +6,9 @@ use std::{
     sync::{Arc, mpsc::SyncSender},
 };
 
-use fanfare_group::{Batch, Batcher, Options, PublishError, batch::messages, batcher::BATCH_MAX};
+use fanfare_messaging::{
+    Batch, Batcher, Options, PublishError, batch::messages, batcher::BATCH_MAX,
+};
 use fanfare_proto::{EnqueueError, NodeId, ObjectKey, Time};
 
 use super::{

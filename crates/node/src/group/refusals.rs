@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fanfare_group::{Description, Topic};
+use fanfare_messaging::{Description, Topic};
 use fanfare_proto::ObjectKey;
 
 /// Messages that are on the way to being given up: three datagrams, mostly in a row.
@@ -52,7 +52,7 @@ impl Refusals {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_group::Options;
+    use fanfare_messaging::Options;
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use fanfare_group::{GroupNode, Topic};
+use fanfare_messaging::{GroupNode, Topic};
 use fanfare_proto::{InstanceId, NodeId, ObjectKey, Time};
 
 use super::{

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use fanfare_group::Description;
+use fanfare_messaging::Description;
 use fanfare_policy::{Account, Policy, Refused, Who};
 use fanfare_proto::{InstanceId, NodeId, ObjectKey, Time};
 use fanfare_wire::Message;
@@ -114,7 +114,7 @@ fn key(
 
 #[cfg(test)]
 mod tests {
-    use fanfare_group::{Options, Topic};
+    use fanfare_messaging::{Options, Topic};
     use fanfare_proto::ObjectTransportId;
 
     use super::*;

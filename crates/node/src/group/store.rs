@@ -4,7 +4,7 @@ use fanfare_os::file::FileExt;
 use std::{collections::BTreeMap, fs::File, io, sync::Arc};
 
 use fanfare_disk::unnamed_file;
-use fanfare_group::ContentHash;
+use fanfare_messaging::ContentHash;
 use fanfare_proto::{NodeId, ObjectKey, ObjectKind, Storage, StorageError};
 
 use super::{

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fanfare_group::Standing;
+use fanfare_messaging::Standing;
 use fanfare_proto::{NodeId, ObjectKey};
 
 use super::Fate;

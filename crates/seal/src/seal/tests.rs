@@ -281,7 +281,7 @@ fn what_we_have_sent_ourselves_is_no_news() {
 #[test]
 fn garbage_of_any_length_is_refused() {
     let (_, mut other) = pair(Form::Long);
-    let mut rng = fanfare_units::Rng::new(1);
+    let mut rng = fanfare_wire::units::Rng::new(1);
     for _ in 0..20_000 {
         let len = rng.below(120) as usize;
         let mut bytes: Vec<u8> = (0..len).map(|_| rng.next_u64() as u8).collect();
@@ -297,9 +297,10 @@ fn over_ten_thousand_crashes_copies_and_snapshots_no_key_meets_a_number_twice() 
     // Each life has a salt of the system's, seed 1, and seals some messages. One in four is a copy of a
     // running machine, which finds that its clock has jumped.
     use std::collections::BTreeSet;
-    let mut rng = fanfare_units::Rng::new(1);
-    let draw =
-        |rng: &mut fanfare_units::Rng| -> Salt { std::array::from_fn(|_| rng.next_u64() as u8) };
+    let mut rng = fanfare_wire::units::Rng::new(1);
+    let draw = |rng: &mut fanfare_wire::units::Rng| -> Salt {
+        std::array::from_fn(|_| rng.next_u64() as u8)
+    };
     let mut used = BTreeSet::new();
     for _ in 0..10_000 {
         let (mut life, mut moment) = (seal_of(0, Form::Long), at(0));

@@ -12,7 +12,7 @@ use std::{
     os::fd::{AsFd, BorrowedFd},
 };
 
-use fanfare_units::{Duration, Time};
+use fanfare_wire::units::{Duration, Time};
 
 pub use rights::give_up_rights;
 

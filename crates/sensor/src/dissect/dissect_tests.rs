@@ -1,7 +1,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use fanfare_monitor::observe::{Norm, What};
-use fanfare_units::Time;
+use fanfare_wire::units::Time;
 use proptest::prelude::*;
 
 use super::*;

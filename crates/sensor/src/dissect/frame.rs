@@ -1,6 +1,6 @@
 //! A frame as it is given, and why one tells nothing.
 
-use fanfare_units::Time;
+use fanfare_wire::units::Time;
 
 /// What the system or a file says of a packet, beside its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use fanfare_units::Time;
+use fanfare_wire::units::Time;
 
 use super::{
     input::{Broken, Input, time},

@@ -2,7 +2,7 @@
 
 use std::{fmt, io::Read};
 
-use fanfare_units::Time;
+use fanfare_wire::units::Time;
 
 /// A packet of a file is no longer than this: a broken length must not take memory.
 const PACKET_MAX: usize = 1 << 18;

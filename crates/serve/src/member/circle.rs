@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, net::SocketAddr};
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 use super::{Settings, Way, number_of};
 use crate::{

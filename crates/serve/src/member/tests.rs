@@ -1,6 +1,6 @@
 use super::*;
 use crate::message::{Roster, Set, Status};
-use fanfare_units::time::at;
+use fanfare_wire::units::time::at;
 use fanfare_wire::{
     Data, EncodingSymbolId, FecId, FecPayloadId, FieldSize, GroupSize, InstanceId, NodeId,
     ObjectFlags, ObjectTransportId, QuantizedRtt, Sequence, SourceBlockNumber,
@@ -288,7 +288,7 @@ fn a_roster_of_a_stranger_and_hosts_behind_another_interface_are_passed_over() {
 #[test]
 fn a_receiver_that_nobody_can_call_knocks_and_is_sent_to_where_it_has_knocked_from() {
     use crate::caller::Caller;
-    use fanfare_units::rate::Bitrate;
+    use fanfare_wire::units::rate::Bitrate;
     let (group, sender, own) = (
         SocketAddr::from(([239, 255, 42, 1], 6003)),
         address(9),

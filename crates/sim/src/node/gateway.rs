@@ -1,6 +1,6 @@
 //! Publishes on a host what its gateway forwards.
 
-use fanfare_group::ForwardedMessage;
+use fanfare_messaging::ForwardedMessage;
 use fanfare_proto::{Duration, ObjectKey, ObjectKind, Time};
 
 use super::{

@@ -1,6 +1,6 @@
 //! What a node publishes in its group, and when.
 
-use fanfare_group::{Batch, GroupNode, PublishError, Topic, batch};
+use fanfare_messaging::{Batch, GroupNode, PublishError, Topic, batch};
 use fanfare_proto::{ObjectKey, ObjectKind, Time};
 
 use super::{Node, OfferedObject};

@@ -1,6 +1,6 @@
 //! Plans with group nodes, and with gateways between groups.
 
-use fanfare_group::{GroupConfig, Subscription};
+use fanfare_messaging::{GroupConfig, Subscription};
 
 use super::{GatewayPlan, GroupPlan, Plan};
 use crate::network::Hosts;

@@ -1,6 +1,6 @@
 //! Gateways: hosts of different groups that are one machine.
 
-use fanfare_group::{Filter, Gateway, GatewayConfig, GatewayStats, GroupIndex, Route};
+use fanfare_messaging::{Filter, Gateway, GatewayConfig, GatewayStats, GroupIndex, Route};
 use fanfare_proto::{Bitrate, NodeId, Time};
 
 use crate::network::Host;

@@ -1,6 +1,6 @@
 //! Hosts that are group nodes: their configuration, their subscriptions, and what they publish.
 
-use fanfare_group::{GroupConfig, Options, Subscription, Topic};
+use fanfare_messaging::{GroupConfig, Options, Subscription, Topic};
 use fanfare_proto::Duration;
 
 /// Messages at times of their own of one publication, at most.

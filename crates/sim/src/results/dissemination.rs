@@ -16,7 +16,7 @@
 
 use std::collections::BTreeMap;
 
-use fanfare_group::GroupStats;
+use fanfare_messaging::GroupStats;
 use fanfare_proto::{Duration, ObjectKey, Time, rng::Rng};
 
 use crate::{
@@ -231,7 +231,7 @@ impl Tally {
 mod tests {
     use std::sync::Arc;
 
-    use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
+    use fanfare_messaging::{Filter, GroupConfig, Subscription, Topic};
     use fanfare_proto::{Bitrate, Duration, ReceiverConfig, SenderConfig, SessionConfig};
 
     use crate::{

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use fanfare_group::Topic;
+use fanfare_messaging::Topic;
 use fanfare_proto::{Duration, Time};
 
 use crate::results::{
@@ -62,7 +62,7 @@ fn frames(hosts: &[&HostReport]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_group::{Filter, GroupConfig, Subscription, Topic};
+    use fanfare_messaging::{Filter, GroupConfig, Subscription, Topic};
     use fanfare_proto::{Duration, ReceiverConfig, SenderConfig, SessionConfig};
 
     use crate::{Change, Host, Hosts, Link, Plan, Publication, Until};

@@ -3,7 +3,7 @@
 use core::{fmt, ops::Range};
 use std::collections::BTreeMap;
 
-use fanfare_group::{Delivered, Description, Filter, GroupStats};
+use fanfare_messaging::{Delivered, Description, Filter, GroupStats};
 use fanfare_proto::{Duration, Event, ObjectKey, Stats, Time};
 
 use crate::{

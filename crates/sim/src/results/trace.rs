@@ -32,7 +32,7 @@ pub(crate) fn line(
         Some(Message::Cmd(Cmd::Squelch(m))) => write!(line, ": object {}", m.object_transport_id),
         Some(Message::Nack(m)) => write!(line, ":{}", requests(&m.requests)),
         Some(Message::Cmd(Cmd::RepairAdv(m))) => write!(line, ":{}", requests(&m.requests)),
-        _ => match message.and_then(fanfare_group::frame_name) {
+        _ => match message.and_then(fanfare_messaging::frame_name) {
             Some(name) => write!(line, ": {name}"),
             None => Ok(()),
         },

@@ -1,6 +1,6 @@
 //! `[[gateway]]`: which nodes of different groups are one machine.
 
-use fanfare_group::Filter;
+use fanfare_messaging::Filter;
 
 use super::{fields::Fields, nodes::Nodes, units};
 use crate::{network::Host, plan::GatewayPlan};

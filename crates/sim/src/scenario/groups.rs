@@ -1,6 +1,8 @@
 //! `[[flow]]` of kind `fanfare-group`: nodes that publish, subscribe and repair for each other.
 
-use fanfare_group::{Filter, GroupConfig, OBJECTS_IN_VIEW, SENDERS_IN_VIEW, Subscription, Topic};
+use fanfare_messaging::{
+    Filter, GroupConfig, OBJECTS_IN_VIEW, SENDERS_IN_VIEW, Subscription, Topic,
+};
 use fanfare_proto::{Bitrate, Duration, ReceiverConfig, SenderConfig};
 
 use super::{fields::Fields, flows::sender_config, nodes::Nodes, units};

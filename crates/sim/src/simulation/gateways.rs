@@ -1,7 +1,7 @@
 //! Gateways in a run: passes messages of their hosts to the gateway, and what it forwards to its
 //! hosts.
 
-use fanfare_group::{ForwardedMessage, Gateway, GroupIndex, IncomingMessage};
+use fanfare_messaging::{ForwardedMessage, Gateway, GroupIndex, IncomingMessage};
 use fanfare_proto::Time;
 
 use super::{ScheduledEvent, Simulation};

@@ -8,7 +8,7 @@ use crate::{
     path::PathMeter,
 };
 use alloc::{collections::BTreeMap, vec::Vec};
-use fanfare_units::{
+use fanfare_wire::units::{
     rate::Bitrate,
     time::{Duration, Time},
 };

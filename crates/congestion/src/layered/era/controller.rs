@@ -15,7 +15,7 @@ use super::{
 };
 use crate::layered::{Arrival, LayeredController, SessionParameters};
 use alloc::{collections::VecDeque, vec::Vec};
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// Pairs whose median is the path's rate. Cross traffic widens some and narrows others.
 const PAIRS: usize = 31;
@@ -436,7 +436,7 @@ mod tests {
         LayeredSource, Outgoing, SendPattern, SourceConfig, packet_pairs::Pairs,
         tests::announcement, tests::terms,
     };
-    use fanfare_units::rate::Bitrate;
+    use fanfare_wire::units::rate::Bitrate;
 
     /// Bytes that may wait before the line.
     const BUFFER: f64 = 15_000.0;

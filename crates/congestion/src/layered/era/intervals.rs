@@ -1,7 +1,7 @@
 //! Adaptation intervals by the sender's clock. So receivers behind one bottleneck adapt at the same
 //! packet, whatever their own clocks say.
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// Which interval it is.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Intervals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     #[test]
     fn an_interval_ends_once_and_a_late_packet_does_not_reopen_it() {

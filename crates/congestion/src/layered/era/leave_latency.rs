@@ -1,7 +1,7 @@
 //! Layers that were left: whether their packets still come, and how long leaving takes on this
 //! network.
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// So long layers may go on coming after they were left, when what is too much stays what it was
 /// within these bounds. IGMP version 2 takes two to three seconds (RFC 2236), version 3 two.
@@ -61,7 +61,7 @@ impl LeaveLatency {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     #[test]
     fn a_layer_that_was_left_explains_its_overload_for_four_seconds() {

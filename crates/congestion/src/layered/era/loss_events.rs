@@ -2,7 +2,7 @@
 //! rate is the inverse of a weighted mean of the packets between events.
 
 use alloc::collections::VecDeque;
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// RFC 5348 5.4: weights of the last eight intervals, newest first.
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
@@ -77,7 +77,7 @@ fn fraction_of(rate: f64, rtt: Duration, packet: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     const RTT: Duration = Duration::from_millis(100);
 

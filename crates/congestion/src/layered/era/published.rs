@@ -10,7 +10,7 @@ use crate::{
     layered::{Arrival, LayeredController, SessionParameters},
 };
 use alloc::vec::Vec;
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 /// Pairs that an estimate needs (table 6-1).
 const PAIRS_MIN: usize = 3;

@@ -2,7 +2,7 @@
 
 use crate::layered::Arrival;
 use alloc::vec::Vec;
-use fanfare_units::time::Time;
+use fanfare_wire::units::time::Time;
 
 /// Fewer packets tell neither a mean nor a slope.
 const PACKETS_MIN: f64 = 4.0;
@@ -126,7 +126,7 @@ pub(super) fn median(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_units::time::{Duration, at};
+    use fanfare_wire::units::time::{Duration, at};
 
     #[test]
     fn a_line_through_transit_times_gives_their_growth_and_end() {

@@ -2,7 +2,7 @@
 
 use super::queue::{TransitTrend, Waiting};
 use crate::layered::Arrival;
-use fanfare_units::time::Time;
+use fanfare_wire::units::time::Time;
 
 /// Less time than this tells no rate, seconds.
 const LEAST: f64 = 1e-3;
@@ -51,7 +51,7 @@ impl ShortSample {
 mod tests {
     use super::*;
     use crate::layered::tests::arrival;
-    use fanfare_units::time::at;
+    use fanfare_wire::units::time::at;
 
     #[test]
     fn a_sample_says_what_arrived_and_which_share_was_lost() {

@@ -1,6 +1,6 @@
 //! A WEBRC receiver (RFC 3738 3.2): once an epoch it may join the next wave.
 
-use fanfare_units::time::{Duration, Time};
+use fanfare_wire::units::time::{Duration, Time};
 
 use super::{
     super::{Arrival, Channel, LayeredController, SessionParameters, timing::EPOCH},
@@ -299,7 +299,7 @@ mod tests {
         super::super::{Header, Scheme, tests::header},
         *,
     };
-    use fanfare_units::{rate::Bitrate, time::at};
+    use fanfare_wire::units::{rate::Bitrate, time::at};
 
     /// 50 packets a second on the base channel, nine waves.
     fn terms() -> SessionParameters {

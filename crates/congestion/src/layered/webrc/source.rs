@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use fanfare_units::{
+use fanfare_wire::units::{
     rng::Rng,
     time::{Duration, Time},
 };

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, fs, io, path::PathBuf};
 
 use fanfare_command::{Exit, Failure, Output, give_up};
 use fanfare_node::monitor::link::{Election, KINDS, Rule, elect};
-use fanfare_units::Rng;
+use fanfare_wire::units::Rng;
 
 use super::options::ReproduceArgs;
 
