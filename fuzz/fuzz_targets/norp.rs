@@ -2,7 +2,7 @@
 #![no_main]
 
 use fanfare_proto::Time;
-use fanfare_proxy::norp::{
+use fanfare_link::proxy::norp::{
     message::Message,
     request,
     signalling::{Signalling, Step},

@@ -2,7 +2,7 @@
 //! client's handshake keeps no more than its limit.
 #![no_main]
 
-use fanfare_proxy::{
+use fanfare_link::proxy::{
     flows,
     frame::{Open, Reply},
     http_connect,

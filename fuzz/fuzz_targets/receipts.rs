@@ -8,8 +8,8 @@ use fanfare_content::{
     manifest::{Head, Manifest},
     receipt::Status,
 };
-use fanfare_policy::Policy;
-use fanfare_seal::{Key, Trusted};
+use fanfare_crypto::policy::Policy;
+use fanfare_crypto::{Key, Trusted};
 use libfuzzer_sys::fuzz_target;
 use std::hint::black_box;
 

@@ -2,7 +2,7 @@
 //! and a true packet still opens afterwards.
 #![no_main]
 
-use fanfare_seal::{Form, Key, Moment, Seal, Settings};
+use fanfare_crypto::{Form, Key, Moment, Seal, Settings};
 use libfuzzer_sys::fuzz_target;
 use std::net::SocketAddr;
 

@@ -60,7 +60,7 @@ struct CallPrograms {
 pub fn run(plan: CallsPlan) -> Result<Result<Differences, Skipped>, ToolError> {
     let scratch = Scratch::new()?;
     let Some(ours) = zeromq::private_folder(&scratch)? else {
-        return Ok(Err(Skipped("no libnorm.so of ours: build fanfare-capi".into())));
+        return Ok(Err(Skipped("no libnorm.so of ours: build fanfare-norm".into())));
     };
     let program = scratch.path().join("norm_calls");
     let out = program.display().to_string();

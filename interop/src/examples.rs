@@ -99,7 +99,7 @@ impl Programs {
         };
         let scratch = Scratch::new()?;
         let Some(ours) = zeromq::private_folder(&scratch)? else {
-            return Ok(Err(Skipped("no libnorm.so of ours: build fanfare-capi".into())));
+            return Ok(Err(Skipped("no libnorm.so of ours: build fanfare-norm".into())));
         };
         for example in ALL {
             for program in [example.sender, example.receiver] {

@@ -87,7 +87,7 @@ impl Programs {
             Err(_) => zeromq::private_folder(&scratch)?,
         };
         let Some(ours) = ours else {
-            return Ok(Err(Skipped("no libnorm.so of ours: build fanfare-capi".into())));
+            return Ok(Err(Skipped("no libnorm.so of ours: build fanfare-norm".into())));
         };
         let program = scratch.path().join("norm_rate");
         let out = program.display().to_string();

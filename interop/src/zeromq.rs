@@ -217,7 +217,7 @@ impl Peer {
             return Ok(Err(Skipped(what)));
         }
         let Some(ours) = private_folder(scratch)? else {
-            let what = format!("no libnorm.so of ours: build fanfare-capi, or set {LIBRARY}");
+            let what = format!("no libnorm.so of ours: build fanfare-norm, or set {LIBRARY}");
             return Ok(Err(Skipped(what)));
         };
         let program = scratch.path().join("zmq_peer");

@@ -3,7 +3,7 @@
 use crate::step::{self, Outcome};
 
 /// The crates of the program and of the library; cargo adds those that they stand on.
-const PROGRAMS: [&str; 3] = ["fanfare-cli", "fanfare", "fanfare-os"];
+const PROGRAMS: [&str; 3] = ["fanfare-cli", "fanfare", "fanfare-udp"];
 /// Each with its C compiler, for the cryptography, and how to get that.
 const TARGETS: [(&str, Compiler); 2] =
     [("x86_64-pc-windows-gnu", Compiler::Mingw), ("x86_64-apple-darwin", Compiler::Zig)];

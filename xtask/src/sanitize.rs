@@ -3,7 +3,7 @@
 use crate::step::{self, Outcome, Step};
 
 /// Who calls the C functions from several threads, and sends through them.
-const TESTS: [&str; 6] = ["-p", "fanfare-capi", "--test", "exchange", "--test", "refusals"];
+const TESTS: [&str; 6] = ["-p", "fanfare-norm", "--test", "exchange", "--test", "refusals"];
 const VALGRIND: &str = "valgrind --quiet --error-exitcode=9 --leak-check=full \
                         --errors-for-leak-kinds=definite --fair-sched=yes";
 

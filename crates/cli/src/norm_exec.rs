@@ -67,7 +67,7 @@ fn start(args: &NormExecArgs, folder: &Path) -> Failure {
     if let Some(options) = &args.options {
         program.env(OPTIONS, options);
     }
-    let error = fanfare_os::process::replace(&mut program);
+    let error = fanfare_udp::os::process::replace(&mut program);
     let name = args.program.to_string_lossy();
     let text = format!("program ({name}): cannot be started ({error}). Check its name and path");
     match error.kind() {

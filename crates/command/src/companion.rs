@@ -56,7 +56,7 @@ impl Companion {
 
     /// The program itself: does what `run` makes of the command line.
     pub fn main<Asked: Parser>(self, run: impl FnOnce(Asked) -> Exit) -> ExitCode {
-        fanfare_os::signal::survive_file_limit();
+        fanfare_udp::os::signal::survive_file_limit();
         let args: Vec<OsString> = std::env::args_os().collect();
         match Asked::try_parse_from(&args) {
             Ok(asked) => end(run(asked)).into(),
@@ -89,7 +89,7 @@ impl Companion {
             if let Some(own) = own.as_ref().filter(|_| std::env::var_os(VARIABLE).is_none()) {
                 started.env(VARIABLE, own);
             }
-            let error = fanfare_os::process::replace(&mut started);
+            let error = fanfare_udp::os::process::replace(&mut started);
             if error.kind() != ErrorKind::NotFound {
                 refused = Some(error);
                 break;

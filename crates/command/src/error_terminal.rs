@@ -32,7 +32,7 @@ impl ErrorTerminal {
     }
 
     fn size() -> (u16, u16) {
-        let size = fanfare_os::terminal::size(io::stderr());
+        let size = fanfare_udp::os::terminal::size(io::stderr());
         size.filter(|size| size.0 > 0 && size.1 > 0).unwrap_or(SIZE)
     }
 }

@@ -2,14 +2,14 @@
 
 use std::{io, time::Duration};
 
-pub use fanfare_os::input::took_enter;
+pub use fanfare_udp::os::input::took_enter;
 
 /// Whether there is something to be read, its end among it, within `most`.
 ///
 /// # Errors
 /// What the system says.
 pub fn is_readable(most: Duration) -> io::Result<bool> {
-    match fanfare_os::input::is_readable(io::stdin(), most) {
+    match fanfare_udp::os::input::is_readable(io::stdin(), most) {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
         looked => looked,
     }

@@ -33,10 +33,10 @@ static HANGUP: AtomicBool = AtomicBool::new(false);
 
 /// Takes over SIGINT, SIGTERM and SIGHUP. To be called before there is another thread.
 pub fn install(hangup_reloads: bool) {
-    fanfare_os::signal::survive_file_limit();
+    fanfare_udp::os::signal::survive_file_limit();
     if hangup_reloads {
         // No thread receives SIGHUP, so that no handler does; one waits for it.
-        fanfare_os::signal::on_hangup(|| HANGUP.store(true, Ordering::Relaxed));
+        fanfare_udp::os::signal::on_hangup(|| HANGUP.store(true, Ordering::Relaxed));
     }
     // Without a handler the signal ends the process, as it would without this.
     let _ = ctrlc::set_handler(|| {
@@ -66,12 +66,12 @@ static GO: AtomicBool = AtomicBool::new(false);
 
 /// Holds SIGUSR1 back until [`install_go`]. To be called before there is another thread.
 pub fn hold_go() {
-    fanfare_os::signal::hold_user_signal();
+    fanfare_udp::os::signal::hold_user_signal();
 }
 
 /// Takes over SIGUSR1, which [`hold_go`] has held back. To be called after [`install`], as this starts a thread.
 pub fn install_go() {
-    fanfare_os::signal::on_user_signal(|| GO.store(true, Ordering::Relaxed));
+    fanfare_udp::os::signal::on_user_signal(|| GO.store(true, Ordering::Relaxed));
 }
 
 /// Whether the user has wanted it to go on, by SIGUSR1, since this was asked last.

@@ -12,7 +12,7 @@ use std::{
 };
 
 use clap::Args;
-use fanfare_os::{io::Errno, terminal};
+use fanfare_udp::os::{io::Errno, terminal};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use serde::Serialize;

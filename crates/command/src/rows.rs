@@ -33,7 +33,8 @@ impl Rows {
         if self.bars.is_hidden() {
             return 0;
         }
-        let rows = fanfare_os::terminal::size(io::stderr()).map_or(TERMINAL_ROWS, |size| size.1);
+        let rows =
+            fanfare_udp::os::terminal::size(io::stderr()).map_or(TERMINAL_ROWS, |size| size.1);
         usize::from(rows).saturating_sub(OTHER_ROWS).min(ROWS_MAX)
     }
 

@@ -1,6 +1,6 @@
 //! A file that may be relied on, as text.
 
-use fanfare_os::file::MetadataExt;
+use fanfare_udp::os::file::MetadataExt;
 use std::{
     fs::{self, File, Metadata},
     io::{ErrorKind, Read},

@@ -34,12 +34,12 @@
 //! The name comes first and alone is enough, so that NRL's receivers name the file rightly and
 //! NRL's senders, which give only a name, are understood.
 
+use fanfare_crypto::{Identity, PublicKey, Purpose};
 use fanfare_disk::{
     Mtime,
     name::{shown, text_of},
 };
 use fanfare_proto::ObjectKey;
-use fanfare_seal::{Identity, PublicKey, Purpose};
 use minicbor::{Decode, Encode};
 
 use crate::receipt::proof::Nonce;

@@ -6,7 +6,7 @@ use fanfare_disk::{
     directory::How,
     name::{NameError, SafeName},
 };
-use fanfare_os::io::Errno;
+use fanfare_udp::os::io::Errno;
 
 use crate::receipt::Reason;
 

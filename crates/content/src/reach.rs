@@ -1,7 +1,7 @@
 //! What is at a path of any length. The system takes paths of 4096 bytes at most in one call; what is
 //! deeper is reached directory by directory.
 
-use fanfare_os::{
+use fanfare_udp::os::{
     fd::{AsFd, BorrowedFd, OwnedFd},
     text::{OsStrExt, OsStringExt},
 };
@@ -13,7 +13,7 @@ use std::{
 };
 
 use fanfare_disk::name::text_of;
-use fanfare_os::{
+use fanfare_udp::os::{
     fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, PATH, PATH_MAX, PATH_OF_LINK, kind_of},
     io::Errno,
 };
@@ -45,7 +45,7 @@ pub(crate) fn read_link(path: &Path) -> io::Result<PathBuf> {
         return std::fs::read_link(path);
     }
     let target =
-        at(path, |directory, rest| fanfare_os::fs::readlinkat(directory, rest, Vec::new()))?;
+        at(path, |directory, rest| fanfare_udp::os::fs::readlinkat(directory, rest, Vec::new()))?;
     Ok(PathBuf::from(std::ffi::OsString::from_vec(target.into_bytes())))
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn entries(directory: &File) -> io::Result<Vec<(Box<str>, FileType)>>
         let kind = match entry.file_type() {
             // Some file systems do not say it along with the name.
             FileType::Unknown => {
-                let stat = fanfare_os::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                let stat = fanfare_udp::os::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
                 kind_of(&stat)
             }
             known => known,
@@ -77,7 +77,7 @@ fn is_short(path: &Path) -> bool {
 
 fn open_with(path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let flags = flags | OFlags::CLOEXEC;
-    at(path, |directory, rest| fanfare_os::fs::openat(directory, rest, flags, Mode::empty()))
+    at(path, |directory, rest| fanfare_udp::os::fs::openat(directory, rest, flags, Mode::empty()))
 }
 
 /// Calls with a directory, and a rest of the path that is short enough.
@@ -94,7 +94,7 @@ fn at<T>(
         let flags = PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let from = reached.as_ref().map_or(CWD, AsFd::as_fd);
         let part = OsStr::from_bytes(&rest[..cut]);
-        reached = Some(fanfare_os::fs::openat(from, part, flags, Mode::empty())?);
+        reached = Some(fanfare_udp::os::fs::openat(from, part, flags, Mode::empty())?);
         rest = &rest[cut + 1..];
     }
     call(reached.as_ref().map_or(CWD, AsFd::as_fd), OsStr::from_bytes(rest))
@@ -113,13 +113,13 @@ mod tests {
         let mut path = scratch.path().to_owned();
         let mut directory = File::open(&path).unwrap();
         for _ in 0..40 {
-            fanfare_os::fs::mkdirat(&directory, part.as_str(), Mode::RWXU).unwrap();
+            fanfare_udp::os::fs::mkdirat(&directory, part.as_str(), Mode::RWXU).unwrap();
             path.push(&part);
             directory = open(&path).unwrap();
         }
-        fanfare_os::fs::symlinkat("f", &directory, "link").unwrap();
+        fanfare_udp::os::fs::symlinkat("f", &directory, "link").unwrap();
         let flags = OFlags::CREATE | OFlags::WRONLY;
-        drop(fanfare_os::fs::openat(&directory, "f", flags, Mode::RUSR).unwrap());
+        drop(fanfare_udp::os::fs::openat(&directory, "f", flags, Mode::RUSR).unwrap());
         assert!(open(&path.join("f")).is_ok() && metadata(&path.join("f")).unwrap().is_file());
         assert!(metadata(&path.join("link")).unwrap().is_file());
         assert!(symlink_metadata(&path.join("link")).unwrap().is_symlink());

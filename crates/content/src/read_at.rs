@@ -1,6 +1,6 @@
 //! What an object to be sent is read from: a file, the files of a pack, or memory.
 
-use fanfare_os::file::FileExt;
+use fanfare_udp::os::file::FileExt;
 use std::{fmt::Debug, fs::File, io};
 
 /// Bytes at offsets.

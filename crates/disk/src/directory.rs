@@ -15,7 +15,7 @@ use std::{
     },
 };
 
-use fanfare_os::{
+use fanfare_udp::os::{
     fs::{CWD, Mode, OFlags, mode_of},
     io::Errno,
 };
@@ -109,14 +109,13 @@ impl Directory {
             create_durably(path).map_err(not_writable)?;
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd =
-            fanfare_os::fs::openat(CWD, path, flags, Mode::empty()).map_err(
-                |errno| match errno {
-                    Errno::NOENT => DirectoryError::Missing(path.to_owned()),
-                    Errno::NOTDIR => DirectoryError::NotADirectory(path.to_owned()),
-                    other => not_writable(other.into()),
-                },
-            )?;
+        let fd = fanfare_udp::os::fs::openat(CWD, path, flags, Mode::empty()).map_err(|errno| {
+            match errno {
+                Errno::NOENT => DirectoryError::Missing(path.to_owned()),
+                Errno::NOTDIR => DirectoryError::NotADirectory(path.to_owned()),
+                other => not_writable(other.into()),
+            }
+        })?;
         let mut directory = Self::over(Box::new(fd));
         let probe = format!("{}probe-{}", PART_PREFIX, std::process::id());
         directory.create_own(&probe).map_err(not_writable)?;
@@ -392,7 +391,7 @@ fn create_durably(path: &Path) -> io::Result<()> {
         made => made?,
     }
     let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
-    fanfare_os::fs::sync_directory(above)
+    fanfare_udp::os::fs::sync_directory(above)
 }
 
 /// Permission bits for a received file: as announced; where nothing is, what this process's umask
@@ -404,7 +403,7 @@ pub fn permissions(announced: Option<u32>) -> Mode {
 
 /// Which permissions new files of this process do not get.
 pub fn umask() -> u32 {
-    fanfare_os::fs::umask_of_process()
+    fanfare_udp::os::fs::umask_of_process()
 }
 
 #[cfg(test)]
@@ -496,7 +495,7 @@ mod tests {
             assert_eq!(placed(&directory, "same", "f", conflict), "f");
         }
         let after = std::fs::metadata(scratch.path().join("f")).unwrap();
-        use fanfare_os::file::MetadataExt;
+        use fanfare_udp::os::file::MetadataExt;
         assert_eq!((before.ino(), before.mtime_nsec()), (after.ino(), after.mtime_nsec()));
         assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1);
     }

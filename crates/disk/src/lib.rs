@@ -28,7 +28,7 @@ pub mod scratch;
 pub mod simulated;
 mod unnamed_file;
 
-use fanfare_os::fd::BorrowedFd;
+use fanfare_udp::os::fd::BorrowedFd;
 use std::{
     fmt::Debug,
     fs::File,
@@ -36,7 +36,7 @@ use std::{
     sync::Arc,
 };
 
-use fanfare_os::{
+use fanfare_udp::os::{
     fs::{Mode, mode_of},
     io::Errno,
 };

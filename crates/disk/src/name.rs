@@ -9,7 +9,7 @@
 //! their four bytes. So every name has one text, and every text gives the name back:
 //! [`text_of`], [`bytes_of`]. For people there are [`escaped`] and [`shown`].
 
-use fanfare_os::text::OsStrExt;
+use fanfare_udp::os::text::OsStrExt;
 use std::{
     borrow::Cow,
     ffi::OsStr,
@@ -278,7 +278,7 @@ fn check_part(part: &[u8]) -> Result<(), NameError> {
     if part.starts_with(PART_PREFIX.as_bytes()) {
         return Err(NameError::Reserved);
     }
-    if !fanfare_os::text::can_be_a_name(part) {
+    if !fanfare_udp::os::text::can_be_a_name(part) {
         return Err(NameError::Foreign);
     }
     Ok(())

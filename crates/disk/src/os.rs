@@ -1,10 +1,10 @@
 //! The real file system, by descriptors: neither a name from the network nor a link planted
 //! meanwhile leads out of a directory.
 
-use fanfare_os::fd::{AsFd, BorrowedFd, OwnedFd};
+use fanfare_udp::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::{fmt::Debug, fs::File, sync::Arc};
 
-use fanfare_os::{
+use fanfare_udp::os::{
     fs::{
         AtFlags, Dir, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Stat, Timespec,
         Timestamps, is_in_memory, kind_of, mode_of,
@@ -45,45 +45,51 @@ impl<D: AsFd + Debug + Send + Sync> DirectoryHandle for D {
     }
 
     fn make_directory(&self, name: &str) -> Result<(), Errno> {
-        fanfare_os::fs::mkdirat(self, &*bytes_of(name), Mode::RWXU | Mode::RWXG | Mode::RWXO)
+        fanfare_udp::os::fs::mkdirat(self, &*bytes_of(name), Mode::RWXU | Mode::RWXG | Mode::RWXO)
     }
 
     fn make_own_directory(&self, name: &str) -> Result<(), Errno> {
-        fanfare_os::fs::mkdirat(self, &*bytes_of(name), Mode::RWXU)
+        fanfare_udp::os::fs::mkdirat(self, &*bytes_of(name), Mode::RWXU)
     }
 
     fn make_writable(&self) -> Result<(), Errno> {
-        let mode = fanfare_os::fs::fstat(self)?.st_mode;
+        let mode = fanfare_udp::os::fs::fstat(self)?.st_mode;
         if mode & 0o300 == 0o300 {
             return Err(Errno::ACCESS);
         }
-        fanfare_os::fs::fchmod(self, mode_of(mode & 0o7777 | 0o300))
+        fanfare_udp::os::fs::fchmod(self, mode_of(mode & 0o7777 | 0o300))
     }
 
     fn remove_directory(&self, name: &str) -> Result<(), Errno> {
-        fanfare_os::fs::unlinkat(self, &*bytes_of(name), AtFlags::REMOVEDIR)
+        fanfare_udp::os::fs::unlinkat(self, &*bytes_of(name), AtFlags::REMOVEDIR)
     }
 
     fn lock(&self) -> Result<(), Errno> {
-        fanfare_os::fs::flock(self, FlockOperation::NonBlockingLockExclusive)
+        fanfare_udp::os::fs::flock(self, FlockOperation::NonBlockingLockExclusive)
     }
 
     fn rename(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno> {
-        fanfare_os::fs::renameat(self, &*bytes_of(from), descriptor(to)?, &*bytes_of(name))
+        fanfare_udp::os::fs::renameat(self, &*bytes_of(from), descriptor(to)?, &*bytes_of(name))
     }
 
     fn rename_new(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno> {
         let (from, name) = (bytes_of(from), bytes_of(name));
-        fanfare_os::fs::renameat_with(self, &*from, descriptor(to)?, &*name, RenameFlags::NOREPLACE)
+        fanfare_udp::os::fs::renameat_with(
+            self,
+            &*from,
+            descriptor(to)?,
+            &*name,
+            RenameFlags::NOREPLACE,
+        )
     }
 
     fn link(&self, from: &str, to: &dyn DirectoryHandle, name: &str) -> Result<(), Errno> {
         let (from, name) = (bytes_of(from), bytes_of(name));
-        fanfare_os::fs::linkat(self, &*from, descriptor(to)?, &*name, AtFlags::empty())
+        fanfare_udp::os::fs::linkat(self, &*from, descriptor(to)?, &*name, AtFlags::empty())
     }
 
     fn unlink(&self, name: &str) -> Result<(), Errno> {
-        fanfare_os::fs::unlinkat(self, &*bytes_of(name), AtFlags::empty())
+        fanfare_udp::os::fs::unlinkat(self, &*bytes_of(name), AtFlags::empty())
     }
 
     fn list(&self) -> Result<Vec<String>, Errno> {
@@ -92,38 +98,38 @@ impl<D: AsFd + Debug + Send + Sync> DirectoryHandle for D {
     }
 
     fn metadata_of(&self, name: &str) -> Result<Metadata, Errno> {
-        let stat = fanfare_os::fs::statat(self, &*bytes_of(name), AtFlags::SYMLINK_NOFOLLOW)?;
+        let stat = fanfare_udp::os::fs::statat(self, &*bytes_of(name), AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(metadata(&stat))
     }
 
     fn free(&self) -> u64 {
-        fanfare_os::fs::fstatvfs(self).map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize))
+        fanfare_udp::os::fs::fstatvfs(self).map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize))
     }
 
     fn capacity(&self) -> u64 {
-        fanfare_os::fs::fstatvfs(self).map_or(0, |fs| fs.f_blocks.saturating_mul(fs.f_frsize))
+        fanfare_udp::os::fs::fstatvfs(self).map_or(0, |fs| fs.f_blocks.saturating_mul(fs.f_frsize))
     }
 
     fn sync(&self) -> Result<(), Errno> {
-        fanfare_os::fs::fsync(self)
+        fanfare_udp::os::fs::fsync(self)
     }
 
     fn sync_all(&self) -> Result<(), Errno> {
-        fanfare_os::fs::syncfs(self)
+        fanfare_udp::os::fs::syncfs(self)
     }
 }
 
 impl FileHandle for File {
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize, Errno> {
-        fanfare_os::io::pread(self, into, offset)
+        fanfare_udp::os::io::pread(self, into, offset)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<usize, Errno> {
-        fanfare_os::io::pwrite(self, bytes, offset)
+        fanfare_udp::os::io::pwrite(self, bytes, offset)
     }
 
     fn set_len(&self, len: u64) -> Result<(), Errno> {
-        fanfare_os::fs::ftruncate(self, len)
+        fanfare_udp::os::fs::ftruncate(self, len)
     }
 
     fn reserve(&self, len: u64) -> Result<(), Errno> {
@@ -132,15 +138,15 @@ impl FileHandle for File {
         if is_in_memory(self)? {
             return Err(Errno::OPNOTSUPP);
         }
-        fanfare_os::fs::allocate(self, len)
+        fanfare_udp::os::fs::allocate(self, len)
     }
 
     fn punch(&self, offset: u64, len: u64) -> Result<(), Errno> {
-        fanfare_os::fs::punch_hole(self, offset, len)
+        fanfare_udp::os::fs::punch_hole(self, offset, len)
     }
 
     fn hole_at(&self, offset: u64) -> u64 {
-        let end = match fanfare_os::fs::next_data(self, offset) {
+        let end = match fanfare_udp::os::fs::next_data(self, offset) {
             Ok(Some(data)) => data,
             // Behind the end there is none either.
             Ok(None) => FileHandle::metadata(self).map_or(0, |metadata| metadata.len),
@@ -150,25 +156,25 @@ impl FileHandle for File {
     }
 
     fn sync(&self) -> Result<(), Errno> {
-        fanfare_os::fs::fsync(self)
+        fanfare_udp::os::fs::fsync(self)
     }
 
     fn sync_data(&self) -> Result<(), Errno> {
-        fanfare_os::fs::fdatasync(self)
+        fanfare_udp::os::fs::fdatasync(self)
     }
 
     fn metadata(&self) -> Result<Metadata, Errno> {
-        Ok(metadata(&fanfare_os::fs::fstat(self)?))
+        Ok(metadata(&fanfare_udp::os::fs::fstat(self)?))
     }
 
     fn lock(&self) -> Result<(), Errno> {
-        fanfare_os::fs::flock(self, FlockOperation::NonBlockingLockExclusive)
+        fanfare_udp::os::fs::flock(self, FlockOperation::NonBlockingLockExclusive)
     }
 
     fn set_properties(&self, mode: Mode, mtime: Option<Mtime>) -> Result<bool, Errno> {
-        let kept = match fanfare_os::fs::fchmod(self, mode) {
+        let kept = match fanfare_udp::os::fs::fchmod(self, mode) {
             // Some take it and do nothing.
-            Ok(()) => metadata(&fanfare_os::fs::fstat(self)?)
+            Ok(()) => metadata(&fanfare_udp::os::fs::fstat(self)?)
                 .mode
                 .is_none_or(|has| mode_of(has & 0o777) == mode & mode_of(0o777)),
             // The content is worth more than who may read it.
@@ -183,7 +189,7 @@ impl FileHandle for File {
         let time = Timespec { tv_sec: mtime.seconds, tv_nsec: mtime.nanoseconds.into() };
         let times = Timestamps { last_access: time, last_modification: time };
         // A time that this file system cannot hold is no reason to lose the file.
-        let _ = fanfare_os::fs::futimens(self, &times);
+        let _ = fanfare_udp::os::fs::futimens(self, &times);
     }
 }
 
@@ -222,10 +228,12 @@ fn open_beneath(
     let name = &*bytes_of(name);
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    match fanfare_os::fs::openat2(directory, name, flags, mode, resolve) {
+    match fanfare_udp::os::fs::openat2(directory, name, flags, mode, resolve) {
         // Kernels before 5.6 and some sandboxes lack it. The name is one part without a slash, so
         // that O_NOFOLLOW alone says the same.
-        Err(Errno::NOSYS | Errno::PERM) => fanfare_os::fs::openat(directory, name, flags, mode),
+        Err(Errno::NOSYS | Errno::PERM) => {
+            fanfare_udp::os::fs::openat(directory, name, flags, mode)
+        }
         other => other,
     }
 }

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
-use fanfare_os::io::Errno;
+use fanfare_udp::os::io::Errno;
 
 use super::FileHandle;
 

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use fanfare_os::io::Errno;
+use fanfare_udp::os::io::Errno;
 
 use crate::{DirectoryHandle, directory::Directory, in_writable};
 

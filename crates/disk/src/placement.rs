@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use fanfare_os::io::Errno;
+use fanfare_udp::os::io::Errno;
 
 use crate::{
     AsDirectory, DirectoryHandle, FileHandle, Metadata, Mtime, Open, Reader, in_writable, mode_of,

@@ -11,7 +11,8 @@ const MEMORY: &str = "/dev/shm";
 const ROOM: u64 = 1 << 30;
 
 fn place() -> PathBuf {
-    let room = fanfare_os::fs::statvfs(MEMORY).is_ok_and(|at| at.f_bavail * at.f_frsize >= ROOM);
+    let room =
+        fanfare_udp::os::fs::statvfs(MEMORY).is_ok_and(|at| at.f_bavail * at.f_frsize >= ROOM);
     if room { PathBuf::from(MEMORY) } else { std::env::temp_dir() }
 }
 

@@ -102,7 +102,7 @@ pub(super) fn firewall(group: SocketAddr, interface: &Interface) -> FirewallFact
 }
 
 fn is_root() -> bool {
-    fanfare_os::process::is_root()
+    fanfare_udp::os::process::is_root()
 }
 
 fn output(program: &str, args: &[&str]) -> Option<String> {

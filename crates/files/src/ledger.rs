@@ -401,7 +401,7 @@ fn parse_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_os::file::MetadataExt;
+    use fanfare_udp::os::file::MetadataExt;
     use std::fs::File;
 
     use fanfare_disk::scratch::Scratch;

@@ -1,6 +1,6 @@
 //! Files that hold secrets: nobody else may read them, and they are never written over.
 
-use fanfare_os::file::{MetadataExt as _, OpenOptionsExt as _};
+use fanfare_udp::os::file::{MetadataExt as _, OpenOptionsExt as _};
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read as _, Write as _},
@@ -96,7 +96,7 @@ pub fn write_private(what: &str, path: &Path, text: &str) -> Result<(), Failure>
 
 #[cfg(test)]
 mod tests {
-    use fanfare_os::file::PermissionsExt;
+    use fanfare_udp::os::file::PermissionsExt;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Key files that change while a program runs: `fanfare group keep` writes the group's new key where the
 //! old one was.
 
-use fanfare_os::file::MetadataExt as _;
+use fanfare_udp::os::file::MetadataExt as _;
 use std::{
     fs,
     path::PathBuf,

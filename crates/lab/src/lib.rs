@@ -24,7 +24,7 @@
 //!   what a cable understands of frames; `tap`: where the cable ends; `clock`, `snapshot`, `lateness`:
 //!   what was counted, and whether it may be believed; `capture`: pcap.
 //! - `run`, `transfers`: the programs of a scenario. What starts and ends programs, and what the
-//!   operating system gives, is the crate `fanfare-programs`.
+//!   operating system gives, is the crate `fanfare-lab`.
 //! - `peer`: the systems that are compared; `reproduce`: the papers' tables, measured again;
 //!   `company`: messages between many, by systems that carry such; `tactical`: from one over a bad
 //!   link; `unicast`: between two hosts; `p3`: what a link says of its rate; `trials`, `name`: how
@@ -45,6 +45,7 @@ mod lab;
 mod name;
 mod p3;
 mod peer;
+pub mod programs;
 mod reproduce;
 mod run;
 mod super_packet;
@@ -53,7 +54,7 @@ mod transfers;
 mod trials;
 mod unicast;
 
-use fanfare_programs::{error, payload, process, stop, system, wait};
+use crate::programs::{error, payload, process, stop, system, wait};
 
 pub use bench::{
     Bench, BesideBench, BesideCase, BesideQueue, BesideRival, BesideRun, BesideTold, Buffer,

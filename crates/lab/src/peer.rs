@@ -27,15 +27,15 @@ mod udpcast;
 mod uftp;
 mod unicast_peer;
 
+use crate::programs::build;
+pub(crate) use crate::programs::{
+    program::{self, Sign},
+    tools::Tools,
+};
 use crate::{error::LabError, name};
 pub(crate) use fanfare::{
     GROUP as FANFARE_GROUP, parity as fanfare_parity, rate as fanfare_rate,
     version as fanfare_version,
-};
-use fanfare_programs::build;
-pub(crate) use fanfare_programs::{
-    program::{self, Sign},
-    tools::Tools,
 };
 pub(crate) use launch::{Launch, Peer};
 pub(crate) use norm_stream::StreamPeer;

@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_seal::PublicKey;
+use fanfare_crypto::PublicKey;
 use quinn::{Connection, RecvStream, SendStream, Side, VarInt};
 use tokio::{
     sync::{Mutex, Notify, broadcast, mpsc, watch},

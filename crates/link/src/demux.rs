@@ -39,8 +39,8 @@ pub fn content(datagram: &[u8]) -> Content {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fanfare_crypto::{Key, Moment, Seal, Settings};
     use fanfare_proto::Time;
-    use fanfare_seal::{Key, Moment, Seal, Settings};
 
     #[test]
     fn the_first_byte_tells_quic_from_sealed_and_clear_norm() {

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use fanfare_seal::{Identity, PublicKey};
+use fanfare_crypto::{Identity, PublicKey};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, PeerIncompatible,

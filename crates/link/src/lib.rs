@@ -7,7 +7,7 @@
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! use fanfare_link::{Class, Node, NodeOptions, Options, Peer, Peers};
-//! use fanfare_seal::Identity;
+//! use fanfare_crypto::Identity;
 //! let identity = std::sync::Arc::new(Identity::generate().ok_or("no randomness")?);
 //! let node = Node::start(NodeOptions::new(identity, "[::]:0".parse()?))?;
 //! let peer = Peer {
@@ -47,6 +47,7 @@ pub mod liveness;
 mod lock;
 pub mod messages;
 mod node;
+pub mod proxy;
 pub mod socket;
 pub mod trains;
 pub mod varint;
@@ -54,7 +55,7 @@ pub mod varint;
 pub use association::{Attached, ENDED};
 pub use early::EarlyCounts;
 pub use event::Event;
-pub use fanfare_seal as seal;
+pub use fanfare_crypto as seal;
 pub use hello::{Hello, Instance};
 pub use identity::Peers;
 pub use link::{Bulk, Link, Status};

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_seal::PublicKey;
+use fanfare_crypto::PublicKey;
 use quinn::{RecvStream, SendStream};
 use tokio::{
     sync::{broadcast, mpsc, watch},

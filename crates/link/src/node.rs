@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_seal::PublicKey;
+use fanfare_crypto::PublicKey;
 use quinn::{
     Connection, Endpoint, EndpointConfig, Incoming, ServerConfig, TransportConfig, VarInt,
 };
@@ -86,7 +86,7 @@ impl Node {
         let runtime = Arc::new(quinn::TokioRuntime);
         let endpoint =
             Endpoint::new_with_abstract_socket(config, Some(server), shared.clone(), runtime)?;
-        let instance = fanfare_seal::system_salt()
+        let instance = fanfare_crypto::system_salt()
             .ok_or_else(|| io::Error::other("it has no random bytes to give"))?;
         let (to_fresh, fresh) = mpsc::unbounded_channel();
         let node = Self(Arc::new(Inner {

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_os::local::UnixStream;
+use fanfare_udp::os::local::UnixStream;
 
 use fanfare_json::{Line, MessageLine, StreamLine};
 use fanfare_node::group::{Body, BodyError};

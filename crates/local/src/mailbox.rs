@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use fanfare_os::local::UnixStream;
+use fanfare_udp::os::local::UnixStream;
 
 use fanfare_json::{Dropped, Line, StreamLine, message_line};
 use fanfare_node::group::{Gap, Message};

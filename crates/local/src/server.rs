@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_os::local::{UnixListener, UnixStream, is_socket, restrict};
+use fanfare_udp::os::local::{UnixListener, UnixStream, is_socket, restrict};
 
 use fanfare_json::{
     Cancelled, GatewayLine, Line, Published, Subscribed, Unsubscribed, WayLine, tag_text,

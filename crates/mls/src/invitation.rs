@@ -2,7 +2,7 @@
 
 use std::{fmt, net::SocketAddr, str::FromStr};
 
-use fanfare_seal::Key;
+use fanfare_crypto::Key;
 
 /// How a code begins.
 const HEAD: &str = "fanfare-join-1";

@@ -1,6 +1,6 @@
 //! What a group's keys can do, whoever agrees on them.
 
-use fanfare_seal::Key;
+use fanfare_crypto::Key;
 
 use crate::{
     change::{Change, PublicId},

@@ -1,6 +1,6 @@
 //! One node's part in a group, by MLS.
 
-use fanfare_seal::Key;
+use fanfare_crypto::Key;
 use mls_rs::{
     CipherSuite, CipherSuiteProvider, Client, CryptoProvider, ExtensionList, Group, MlsMessage,
     client_builder::{

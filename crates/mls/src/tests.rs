@@ -4,7 +4,7 @@ mod partitions;
 
 use std::collections::BTreeMap;
 
-use fanfare_seal::{Key, Moment, Seal, Settings};
+use fanfare_crypto::{Key, Moment, Seal, Settings};
 use proptest::prelude::*;
 
 use crate::{Applied, Change, Fault, GroupKeying, Leaving, Member, PublicId};

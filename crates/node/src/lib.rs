@@ -56,12 +56,12 @@ pub use chance::random;
 pub use chance::random_id;
 pub use clock::Clock;
 pub use engine::Engine;
+pub use fanfare_crypto as seal;
+pub use fanfare_crypto::policy;
 pub use fanfare_disk::directory::DirectoryError;
 pub use fanfare_messaging as messaging;
 pub use fanfare_monitor as monitor;
-pub use fanfare_policy as policy;
 pub use fanfare_proto as proto;
-pub use fanfare_seal as seal;
 pub use fanfare_serve as serve;
 pub use fanfare_udp::{
     GroupSpec, GroupSpecError, Interface, OpenError, has_only_ipv6, interfaces, scoped_host,

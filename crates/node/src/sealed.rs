@@ -11,8 +11,8 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use fanfare_crypto::{Form, Key, Keyless, Moment, Notice, Seal, Settings, system_salt};
 use fanfare_proto::Time;
-use fanfare_seal::{Form, Key, Keyless, Moment, Notice, Seal, Settings, system_salt};
 use fanfare_serve::SessionName;
 use fanfare_udp::{Ecn, Endpoint};
 
@@ -386,7 +386,7 @@ fn is_too_long(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|raw| raw == if cfg!(windows) { 10_040 } else { number })
 }
 
-fn salt() -> Result<fanfare_seal::Salt, JoinError> {
+fn salt() -> Result<fanfare_crypto::Salt, JoinError> {
     let none = || io::Error::other("it has no random bytes to give");
     system_salt().ok_or_else(|| JoinError::System(none()))
 }

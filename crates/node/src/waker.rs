@@ -2,8 +2,8 @@
 
 use std::{io, sync::Arc};
 
-use fanfare_os::wake::Bell;
 use fanfare_udp::WaitFd;
+use fanfare_udp::os::wake::Bell;
 
 /// What becomes readable when somebody calls.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use std::{
 };
 
 use fanfare_command::{Exit, Failure};
-use fanfare_seal::Identity;
+use fanfare_crypto::Identity;
 
 /// Longer is no file of ours.
 const LONGEST: u64 = 64 * 1024;

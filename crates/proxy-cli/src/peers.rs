@@ -6,8 +6,8 @@ use std::{
 };
 
 use fanfare_command::{Exit, Failure};
+use fanfare_crypto::{PublicKey, Trusted};
 use fanfare_link::Peer;
-use fanfare_seal::{PublicKey, Trusted};
 
 fn wrong(what: &str, text: &str, why: &str) -> Failure {
     Failure::usage("peer.invalid", format!("{what} ({text}): {why}"))

@@ -13,7 +13,7 @@ use crate::{
 #[test]
 fn a_proxy_that_other_machines_could_use_is_refused_with_exit_2_and_says_what_to_give() {
     for (option, address) in [("--listen", "0.0.0.0:7000"), ("--http", "[::]:3128")] {
-        let key = fanfare_seal::Identity::from_seed([9; 32]).public();
+        let key = fanfare_crypto::Identity::from_seed([9; 32]).public();
         let peer = format!("far=127.0.0.1:9,{key}");
         let mut command = Command::new(crate::PROGRAM);
         command.args(["proxy", "client", "--peer", &peer, option, address]);

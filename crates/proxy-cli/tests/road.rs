@@ -130,7 +130,7 @@ impl Road {
     pub(crate) fn key(&self, name: &str) -> String {
         // The other end's refusal names the key; a key file needs no network.
         let seed = name.bytes().fold(7u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte));
-        let identity = fanfare_seal::Identity::from_seed([seed; 32]);
+        let identity = fanfare_crypto::Identity::from_seed([seed; 32]);
         let path = self.directory.join(name);
         if !path.exists() {
             use std::{io::Write as _, os::unix::fs::OpenOptionsExt as _};

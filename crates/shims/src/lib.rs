@@ -45,7 +45,7 @@ pub fn translate(words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     // By its own file, and so under its own name.
     let own = std::fs::canonicalize(&own).unwrap_or(own);
     let shell = shell.arg("-c").arg(around).arg(own).args(&shim.words);
-    let error = fanfare_os::process::replace(shell);
+    let error = fanfare_udp::os::process::replace(shell);
     let text = format!("sh ({error}): cannot be started. Install a shell");
     Err(Failure::new(Exit::Resource, "shim.shell", text))
 }

@@ -3,7 +3,7 @@
 use std::{ffi::OsString, io::Read as _};
 
 use fanfare_command::Failure;
-use fanfare_os::text::OsStringExt as _;
+use fanfare_udp::os::text::OsStringExt as _;
 
 use crate::chain::TransferSide;
 

@@ -38,6 +38,7 @@ mod local_bus;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod netlink;
 mod option;
+pub mod os;
 pub mod receive;
 mod scoped_host;
 mod settings;

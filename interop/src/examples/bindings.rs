@@ -68,7 +68,7 @@ impl Programs {
     pub fn find() -> Result<Result<Self, Skipped>, ToolError> {
         let scratch = Scratch::new()?;
         let Some(ours) = zeromq::private_folder(&scratch)? else {
-            return Ok(Err(Skipped("no libnorm.so of ours: build fanfare-capi".into())));
+            return Ok(Err(Skipped("no libnorm.so of ours: build fanfare-norm".into())));
         };
         let (link, beside) = (ours.join("libnorm.so"), "libnorm.so.1");
         std::os::unix::fs::symlink(beside, &link).map_err(tool::at(link.display()))?;

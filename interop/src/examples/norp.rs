@@ -92,7 +92,7 @@ impl Programs {
         };
         let scratch = Scratch::new()?;
         let Some(ours) = zeromq::private_folder(&scratch)? else {
-            return Ok(Err(Skipped("no libnorm.so of ours: build fanfare-capi".into())));
+            return Ok(Err(Skipped("no libnorm.so of ours: build fanfare-norm".into())));
         };
         compile(&scratch.path().join("norp"), &source, &protolib)?;
         let ends = scratch.path().join("norp_ends.py");

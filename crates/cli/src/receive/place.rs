@@ -1,6 +1,6 @@
 //! Where it goes, in words.
 
-use fanfare_os::text::OsStrExt;
+use fanfare_udp::os::text::OsStrExt;
 use std::{
     fmt,
     path::{Path, PathBuf},

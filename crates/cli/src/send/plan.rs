@@ -1,6 +1,6 @@
 //! What is to be sent, to whom, and how.
 
-use fanfare_os::file::FileTypeExt;
+use fanfare_udp::os::file::FileTypeExt;
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},

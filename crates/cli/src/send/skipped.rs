@@ -1,6 +1,6 @@
 //! What was left out of a directory: one warning for each kind, however many there are.
 
-use fanfare_os::text::OsStrExt;
+use fanfare_udp::os::text::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use fanfare_command::Output;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, ffi::CString, sync::atomic::AtomicBool};
 
-use fanfare_os::{fd::BorrowedFd, io::Errno};
+use fanfare_udp::os::{fd::BorrowedFd, io::Errno};
 
 use super::{
     extras::{Bounds, Count, Extras, Moment, Obstacle, Place, Remove, visit},

@@ -1,10 +1,10 @@
 //! A listing and the directories here, side by side.
 
-use fanfare_os::fd::{AsFd, BorrowedFd};
+use fanfare_udp::os::fd::{AsFd, BorrowedFd};
 use std::{cmp::Ordering, ffi::CString, io::Read};
 
 use fanfare_disk::{name::bytes_of, placement::numbered};
-use fanfare_os::io::Errno;
+use fanfare_udp::os::io::Errno;
 
 use super::{
     Kind,
@@ -478,10 +478,11 @@ mod tests {
         make(&scratch, &["t/a", "t/old/x"]);
         let mut at = fs::File::open(scratch.path().join("t/old")).unwrap();
         for _ in 0..300 {
-            fanfare_os::fs::mkdirat(&at, "d", fanfare_os::fs::Mode::RWXU).unwrap();
-            let flags = fanfare_os::fs::OFlags::DIRECTORY;
+            fanfare_udp::os::fs::mkdirat(&at, "d", fanfare_udp::os::fs::Mode::RWXU).unwrap();
+            let flags = fanfare_udp::os::fs::OFlags::DIRECTORY;
             let next =
-                fanfare_os::fs::openat(&at, "d", flags, fanfare_os::fs::Mode::empty()).unwrap();
+                fanfare_udp::os::fs::openat(&at, "d", flags, fanfare_udp::os::fs::Mode::empty())
+                    .unwrap();
             at = fs::File::from(next);
         }
         let refused = run(&scratch, &list(&[("t/a", F)]), NEVER, false);

@@ -1,13 +1,13 @@
 //! What stands here and is not listed: counted, or removed.
 
-use fanfare_os::fd::{AsFd, BorrowedFd};
+use fanfare_udp::os::fd::{AsFd, BorrowedFd};
 use std::{
     collections::BTreeSet,
     ffi::CStr,
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use fanfare_os::{
+use fanfare_udp::os::{
     fs::{AtFlags, Stat, kind_of},
     io::Errno,
 };
@@ -188,7 +188,7 @@ pub(super) struct Remove<'a> {
 
 impl Remove<'_> {
     fn unlink(&mut self, place: Place<'_>, flags: AtFlags) -> Result<bool, Obstacle> {
-        match fanfare_os::fs::unlinkat(place.parent, place.name, flags) {
+        match fanfare_udp::os::fs::unlinkat(place.parent, place.name, flags) {
             // Somebody was faster.
             Err(Errno::NOENT) => return Ok(true),
             // Something has come into it, or what stays is in it.
@@ -216,7 +216,7 @@ impl Extras for Remove<'_> {
 
     /// So that nothing comes back with the power.
     fn leave(&mut self, directory: BorrowedFd<'_>, path: &str) -> Result<(), Obstacle> {
-        let synced = fanfare_os::fs::fsync(directory);
+        let synced = fanfare_udp::os::fs::fsync(directory);
         synced.map_err(|errno| Obstacle::Disk(path.to_owned(), errno))
     }
 }

@@ -1,6 +1,6 @@
 //! From a received listing to what came of it: checked, counted, perhaps removed.
 
-use fanfare_os::fd::BorrowedFd;
+use fanfare_udp::os::fd::BorrowedFd;
 use std::{
     collections::BTreeSet,
     io::{self, BufReader, Read},
@@ -8,7 +8,7 @@ use std::{
 };
 
 use fanfare_disk::{FileHandle, Reader, directory::Directory, name::shown};
-use fanfare_os::{fs::Mode, io::Errno};
+use fanfare_udp::os::{fs::Mode, io::Errno};
 
 use super::{
     LISTING_MAX,

@@ -1,11 +1,11 @@
 //! Directories here, by descriptors. Nothing follows a link, and nothing crosses into another file
 //! system: what somebody has mounted beneath a root is not its sender's.
 
-use fanfare_os::fd::{AsFd, BorrowedFd, OwnedFd};
+use fanfare_udp::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ffi::{CStr, CString};
 
 use fanfare_disk::name::{PART_PREFIX, text_of};
-use fanfare_os::{
+use fanfare_udp::os::{
     fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, kind_of},
     io::Errno,
 };
@@ -37,12 +37,12 @@ impl Name {
 
 /// What has that name, itself and not what it may link to.
 pub(super) fn stat(parent: BorrowedFd<'_>, name: &CStr) -> Result<Stat, Errno> {
-    fanfare_os::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
+    fanfare_udp::os::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// Which file system an open directory is on.
 pub(super) fn device(directory: BorrowedFd<'_>) -> Result<u64, Errno> {
-    Ok(fanfare_os::fs::fstat(directory)?.st_dev)
+    Ok(fanfare_udp::os::fs::fstat(directory)?.st_dev)
 }
 
 /// Opens a directory that is on `device`. XDEV: it is on another.
@@ -53,10 +53,10 @@ pub(super) fn open(parent: BorrowedFd<'_>, name: &CStr, device: u64) -> Result<O
         | ResolveFlags::NO_MAGICLINKS
         // A directory of this very file system may be mounted here a second time.
         | ResolveFlags::NO_XDEV;
-    let opened = match fanfare_os::fs::openat2(parent, name, flags, Mode::empty(), resolve) {
+    let opened = match fanfare_udp::os::fs::openat2(parent, name, flags, Mode::empty(), resolve) {
         // Kernels before 5.6 and some sandboxes lack it.
         Err(Errno::NOSYS | Errno::PERM) => {
-            fanfare_os::fs::openat(parent, name, flags, Mode::empty())
+            fanfare_udp::os::fs::openat(parent, name, flags, Mode::empty())
         }
         other => other,
     }?;

@@ -26,7 +26,7 @@ use blake3::{
     Hasher,
     hazmat::{ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root},
 };
-use fanfare_seal::{Identity, PublicKey, Purpose};
+use fanfare_crypto::{Identity, PublicKey, Purpose};
 use minicbor::{Decode, Encode};
 
 use crate::{

@@ -1,7 +1,7 @@
 //! A file whose name is too long for an announcement, in a pack of its own, whose index has room. It
 //! may be large: it is read twice, and never kept in memory.
 
-use fanfare_os::file::{FileExt, MetadataExt};
+use fanfare_udp::os::file::{FileExt, MetadataExt};
 use std::{fs::File, io, path::Path, sync::Arc};
 
 use super::{

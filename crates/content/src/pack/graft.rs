@@ -9,7 +9,7 @@ use std::{
 };
 
 use fanfare_disk::{directory::Directory, in_writable, name::SafeName, parents::Parents};
-use fanfare_os::io::Errno;
+use fanfare_udp::os::io::Errno;
 
 use super::staging::Staging;
 

@@ -1,6 +1,6 @@
 //! A pack to be sent: its index in memory, its content where it always was, in the files.
 
-use fanfare_os::text::OsStrExt;
+use fanfare_udp::os::text::OsStrExt;
 use std::{
     io,
     path::{Path, PathBuf},

@@ -3,7 +3,7 @@
 //! A file is read once, here, into the content of the pack that is being filled; when the pack is
 //! full it is hashed as one stream and the content let go. To send it, the files are read again.
 
-use fanfare_os::file::{FileExt, MetadataExt};
+use fanfare_udp::os::file::{FileExt, MetadataExt};
 use std::{io, path::Path, sync::Arc};
 
 use fanfare_disk::Mtime;

@@ -7,8 +7,8 @@ use fanfare_disk::{
     name::PART_PREFIX,
     {DirectoryHandle, FileHandle, Open},
 };
-use fanfare_os::{fs::mode_of, io::Errno};
 use fanfare_proto::ObjectKey;
+use fanfare_udp::os::{fs::mode_of, io::Errno};
 
 /// Ends the name of such a directory.
 const ENDING: &str = ".pack";

@@ -9,8 +9,8 @@ pub mod proof;
 
 use std::io;
 
+use fanfare_crypto::{PublicKey, Purpose, Signature};
 use fanfare_proto::{InstanceId, NodeId, StorageError};
-use fanfare_seal::{PublicKey, Purpose, Signature};
 use minicbor::{Decode, Encode};
 
 use crate::root_set;

@@ -5,7 +5,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use fanfare_os::text::OsStringExt;
+use fanfare_udp::os::text::OsStringExt;
 
 use super::BYTE_ORDER_MARK;
 

@@ -18,7 +18,7 @@ use std::{
     sync::Arc,
 };
 
-use fanfare_os::text::OsStrExt;
+use fanfare_udp::os::text::OsStrExt;
 
 pub use list::parse_list;
 use pattern::ChoicePattern;

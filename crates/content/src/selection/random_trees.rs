@@ -9,7 +9,7 @@ use std::{
 };
 
 use fanfare_disk::{name::bytes_of, scratch::Scratch};
-use fanfare_os::text::OsStrExt;
+use fanfare_udp::os::text::OsStrExt;
 
 use super::Selection;
 use crate::source::{GatherOptions, NamedPath, Sources};

@@ -1,6 +1,6 @@
 //! Why something cannot be sent, in words.
 
-use fanfare_os::text::OsStrExt;
+use fanfare_udp::os::text::OsStrExt;
 use std::{
     fmt, io,
     path::{Path, PathBuf},

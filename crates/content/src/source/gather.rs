@@ -133,11 +133,11 @@ mod tests {
             std::fs::write(root.join(file), file).unwrap();
         }
         std::os::unix::fs::symlink("b", root.join("link")).unwrap();
-        fanfare_os::fs::mknodat(
-            fanfare_os::fs::CWD,
+        fanfare_udp::os::fs::mknodat(
+            fanfare_udp::os::fs::CWD,
             root.join("pipe"),
-            fanfare_os::fs::FileType::Fifo,
-            fanfare_os::fs::Mode::RUSR,
+            fanfare_udp::os::fs::FileType::Fifo,
+            fanfare_udp::os::fs::Mode::RUSR,
             0,
         )
         .unwrap();

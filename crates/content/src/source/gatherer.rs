@@ -1,7 +1,7 @@
 //! From what a user names to objects: trees walked, small files packed, the others taken one by one.
 //! What the directories are beside their files is noted on the way.
 
-use fanfare_os::{file::MetadataExt, text::OsStrExt};
+use fanfare_udp::os::{file::MetadataExt, text::OsStrExt};
 use std::{
     io::{self, Read},
     path::{Path, PathBuf},

@@ -1,6 +1,6 @@
 //! What receivers call what is sent, and that no two things have one name.
 
-use fanfare_os::text::{OsStrExt, OsStringExt};
+use fanfare_udp::os::text::{OsStrExt, OsStringExt};
 use std::{
     collections::BTreeSet,
     ffi::OsStr,

@@ -1,6 +1,6 @@
 //! Objects to be sent, in order, and how each is added.
 
-use fanfare_os::file::MetadataExt;
+use fanfare_udp::os::file::MetadataExt;
 use std::{
     collections::VecDeque,
     fs::File,

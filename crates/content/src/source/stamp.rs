@@ -1,6 +1,6 @@
 //! By what it shows that somebody has written to a file.
 
-use fanfare_os::file::{FileExt, MetadataExt};
+use fanfare_udp::os::file::{FileExt, MetadataExt};
 use std::{
     fs::{File, Metadata},
     io,

@@ -1,6 +1,6 @@
 //! What is sent as it is read.
 
-use fanfare_os::{
+use fanfare_udp::os::{
     device::{self, DeviceMount},
     fd::AsFd,
     file::FileTypeExt as _,

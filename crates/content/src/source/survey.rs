@@ -1,6 +1,6 @@
 //! What would be sent, without reading it.
 
-use fanfare_os::{file::MetadataExt, text::OsStrExt};
+use fanfare_udp::os::{file::MetadataExt, text::OsStrExt};
 use std::{collections::BTreeSet, path::Path};
 
 use super::{

@@ -8,7 +8,7 @@ use std::{
 };
 
 use fanfare_disk::name::{PART_PREFIX, path_of};
-use fanfare_os::fs::FileType;
+use fanfare_udp::os::fs::FileType;
 
 use super::SourceError;
 use crate::{reach, selection::Selection};

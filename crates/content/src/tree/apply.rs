@@ -1,7 +1,7 @@
 //! A tree, entry by entry. Directories come last and from the bottom up: what is put into one changes
 //! its time, and one that nobody may write to takes nothing any more.
 
-use fanfare_os::fd::BorrowedFd;
+use fanfare_udp::os::fd::BorrowedFd;
 use std::{
     io::{self, Read},
     sync::atomic::{AtomicBool, Ordering},
@@ -13,7 +13,7 @@ use fanfare_disk::{
     name::{SafeName, bytes_of},
     parents::Parents,
 };
-use fanfare_os::{
+use fanfare_udp::os::{
     fs::{AtFlags, Mode, OFlags, ResolveFlags, Stat, kind_of},
     io::Errno,
 };
@@ -154,7 +154,7 @@ impl<'a> Applier<'a> {
         let of_parent = self.existing.get(of_parts).map_err(missing)?;
         let of_parent = descriptor(of_parent).map_err(disk)?;
         let stat =
-            fanfare_os::fs::statat(of_parent, &*bytes_of(of_last), AtFlags::SYMLINK_NOFOLLOW);
+            fanfare_udp::os::fs::statat(of_parent, &*bytes_of(of_last), AtFlags::SYMLINK_NOFOLLOW);
         if !is_first(&stat.map_err(|_| Reason::Aborted)?, first) {
             return Err(Reason::Conflict);
         }
@@ -185,11 +185,12 @@ impl<'a> Applier<'a> {
             Errno::NOENT => Reason::Aborted,
             other => disk(other),
         })?;
-        let stat = fanfare_os::fs::fstat(&file).map_err(disk)?;
+        let stat = fanfare_udp::os::fs::fstat(&file).map_err(disk)?;
         if !kind_of(&stat).is_file() {
             return Err(Reason::InTheWay);
         }
-        let set = properties::set(fanfare_os::fd::AsFd::as_fd(&file), self.carried, properties);
+        let set =
+            properties::set(fanfare_udp::os::fd::AsFd::as_fd(&file), self.carried, properties);
         judge(last, last, set)
     }
 
@@ -230,14 +231,14 @@ fn reason_of(error: &io::Error) -> Reason {
 }
 
 /// A file itself, not what it may link to; and what is no file must not hold us up.
-fn open(parent: BorrowedFd<'_>, name: &str) -> Result<fanfare_os::fd::OwnedFd, Errno> {
+fn open(parent: BorrowedFd<'_>, name: &str) -> Result<fanfare_udp::os::fd::OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let name = &*bytes_of(name);
-    match fanfare_os::fs::openat2(parent, name, flags, Mode::empty(), resolve) {
+    match fanfare_udp::os::fs::openat2(parent, name, flags, Mode::empty(), resolve) {
         // Kernels before 5.6 and some sandboxes lack it; the name is one part.
         Err(Errno::NOSYS | Errno::PERM) => {
-            fanfare_os::fs::openat(parent, name, flags, Mode::empty())
+            fanfare_udp::os::fs::openat(parent, name, flags, Mode::empty())
         }
         other => other,
     }

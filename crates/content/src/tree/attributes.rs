@@ -1,9 +1,9 @@
 //! Extended attributes of an open file or directory. ACLs and capabilities are attributes, too.
 
-use fanfare_os::fd::BorrowedFd;
+use fanfare_udp::os::fd::BorrowedFd;
 use std::ffi::CString;
 
-use fanfare_os::{
+use fanfare_udp::os::{
     fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr},
     io::Errno,
 };
@@ -101,7 +101,7 @@ fn grown(call: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Er
 
 #[cfg(test)]
 mod tests {
-    use fanfare_os::fd::AsFd;
+    use fanfare_udp::os::fd::AsFd;
     use std::fs::File;
 
     use fanfare_disk::scratch::Scratch;

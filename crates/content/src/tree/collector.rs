@@ -1,6 +1,6 @@
 //! What the sender finds beside its files, noted while the directories are walked.
 
-use fanfare_os::{
+use fanfare_udp::os::{
     fd::AsFd,
     file::{HAS_OWNERS, MetadataExt},
 };

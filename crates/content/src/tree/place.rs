@@ -1,6 +1,6 @@
 //! Links get their names, in one step each, and whatever else has such a name is never followed.
 
-use fanfare_os::fd::BorrowedFd;
+use fanfare_udp::os::fd::BorrowedFd;
 
 use fanfare_disk::{
     DirectoryHandle, FileHandle, Mtime, Open, Reader, descriptor,
@@ -9,7 +9,7 @@ use fanfare_disk::{
     name::bytes_of,
     placement::{Conflict, open_sized},
 };
-use fanfare_os::{
+use fanfare_udp::os::{
     fs::{AtFlags, RenameFlags, kind_of, mode_of},
     io::Errno,
 };
@@ -31,10 +31,10 @@ pub(super) enum New<'a> {
 impl New<'_> {
     fn make(&self, parent: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
         match self {
-            Self::Link(target) => fanfare_os::fs::symlinkat(*target, parent, name),
+            Self::Link(target) => fanfare_udp::os::fs::symlinkat(*target, parent, name),
             Self::HardLink(directory, file) => {
                 let flags = AtFlags::empty();
-                fanfare_os::fs::linkat(directory, &*bytes_of(file), parent, name, flags)
+                fanfare_udp::os::fs::linkat(directory, &*bytes_of(file), parent, name, flags)
             }
         }
     }
@@ -62,19 +62,22 @@ impl New<'_> {
         let Ok(own) = descriptor(top.handle()) else { return false };
         let name = top.own_name("link", ".try");
         let made = self.make(own, name.as_bytes());
-        let _ = fanfare_os::fs::unlinkat(own, name.as_str(), AtFlags::empty());
+        let _ = fanfare_udp::os::fs::unlinkat(own, name.as_str(), AtFlags::empty());
         made.is_ok()
     }
 
     /// Whether it has this name already.
     fn is(&self, parent: BorrowedFd<'_>, name: &[u8]) -> bool {
         match self {
-            Self::Link(target) => fanfare_os::fs::readlinkat(parent, name, Vec::new())
+            Self::Link(target) => fanfare_udp::os::fs::readlinkat(parent, name, Vec::new())
                 .is_ok_and(|here| here.as_bytes() == *target),
             Self::HardLink(directory, file) => {
-                let of =
-                    fanfare_os::fs::statat(directory, &*bytes_of(file), AtFlags::SYMLINK_NOFOLLOW);
-                let here = fanfare_os::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW);
+                let of = fanfare_udp::os::fs::statat(
+                    directory,
+                    &*bytes_of(file),
+                    AtFlags::SYMLINK_NOFOLLOW,
+                );
+                let here = fanfare_udp::os::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW);
                 matches!((of, here), (Ok(a), Ok(b)) if (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
             }
         }
@@ -156,7 +159,7 @@ fn replace(
     name: &[u8],
     new: &New<'_>,
 ) -> Result<(), Errno> {
-    let here = fanfare_os::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let here = fanfare_udp::os::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if kind_of(&here).is_dir() {
         return Err(Errno::EXIST);
     }
@@ -172,7 +175,7 @@ struct TemporaryLink<'a> {
 impl<'a> TemporaryLink<'a> {
     fn make(top: &'a Directory, new: &New<'_>) -> Result<Self, Errno> {
         let (own, name) = (descriptor(top.handle())?, top.own_name("link", ".new"));
-        let _ = fanfare_os::fs::unlinkat(own, name.as_str(), AtFlags::empty());
+        let _ = fanfare_udp::os::fs::unlinkat(own, name.as_str(), AtFlags::empty());
         let link = Self { own, name };
         match (new.make(own, link.name.as_bytes()), new) {
             (Err(errno), New::HardLink(directory, file))
@@ -187,13 +190,13 @@ impl<'a> TemporaryLink<'a> {
 
     fn rename(&self, parent: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
         let flags = RenameFlags::empty();
-        fanfare_os::fs::renameat_with(self.own, self.name.as_str(), parent, name, flags)
+        fanfare_udp::os::fs::renameat_with(self.own, self.name.as_str(), parent, name, flags)
     }
 }
 
 impl Drop for TemporaryLink<'_> {
     fn drop(&mut self) {
-        let _ = fanfare_os::fs::unlinkat(self.own, self.name.as_str(), AtFlags::empty());
+        let _ = fanfare_udp::os::fs::unlinkat(self.own, self.name.as_str(), AtFlags::empty());
     }
 }
 

@@ -1,8 +1,8 @@
 //! Permissions, owners, attributes and times of what is open.
 
-use fanfare_os::fd::BorrowedFd;
+use fanfare_udp::os::fd::BorrowedFd;
 
-use fanfare_os::{
+use fanfare_udp::os::{
     fs::{AtFlags, Gid, Stat, Timespec, Timestamps, Uid, mode_of},
     io::Errno,
 };
@@ -19,12 +19,12 @@ pub(super) fn set(
     carried: Carried,
     properties: &Properties,
 ) -> Result<bool, Errno> {
-    let before = fanfare_os::fs::fstat(file)?;
+    let before = fanfare_udp::os::fs::fstat(file)?;
     // The owner first: a change of owner takes away the set-user-ID bits, and capabilities.
     let owned = match properties.owner.filter(|_| carried.owner) {
-        Some(owner) => {
-            set_owner(&before, owner, &|user, group| fanfare_os::fs::fchown(file, user, group))?
-        }
+        Some(owner) => set_owner(&before, owner, &|user, group| {
+            fanfare_udp::os::fs::fchown(file, user, group)
+        })?,
         None => true,
     };
     let kept = match properties.mode {
@@ -33,7 +33,7 @@ pub(super) fn set(
     };
     let attributed = attributes::set(file, carried, &properties.attributes)?;
     if let Some(mtime) = properties.mtime {
-        set_time(&before, mtime, &|times| fanfare_os::fs::futimens(file, times));
+        set_time(&before, mtime, &|times| fanfare_udp::os::fs::futimens(file, times));
     }
     // Who asked for nothing special has the content, which is what was sent.
     Ok(owned && attributed && (kept || !carried.any()))
@@ -47,15 +47,17 @@ pub(super) fn set_link(
     properties: &Properties,
 ) -> Result<bool, Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW;
-    let before = fanfare_os::fs::statat(parent, name, flags)?;
+    let before = fanfare_udp::os::fs::statat(parent, name, flags)?;
     let owned = match properties.owner.filter(|_| carried.owner) {
         Some(owner) => set_owner(&before, owner, &|user, group| {
-            fanfare_os::fs::chownat(parent, name, user, group, flags)
+            fanfare_udp::os::fs::chownat(parent, name, user, group, flags)
         })?,
         None => true,
     };
     if let Some(mtime) = properties.mtime {
-        set_time(&before, mtime, &|times| fanfare_os::fs::utimensat(parent, name, times, flags));
+        set_time(&before, mtime, &|times| {
+            fanfare_udp::os::fs::utimensat(parent, name, times, flags)
+        });
     }
     Ok(owned)
 }
@@ -82,12 +84,12 @@ fn set_owner(before: &Stat, owner: Owner, set: SetOwner<'_>) -> Result<bool, Err
 /// False: this file system has no such permissions.
 fn set_mode(file: BorrowedFd<'_>, mode: u32, mask: u32) -> Result<bool, Errno> {
     // Not as it was before: the owner's change may have taken bits away.
-    let has = fanfare_os::fs::fstat(file)?.st_mode & 0o7777;
+    let has = fanfare_udp::os::fs::fstat(file)?.st_mode & 0o7777;
     let wanted = (mode & mask) | (has & !mask);
     if has == wanted {
         return Ok(true);
     }
-    match fanfare_os::fs::fchmod(file, mode_of(wanted)) {
+    match fanfare_udp::os::fs::fchmod(file, mode_of(wanted)) {
         Ok(()) => Ok(true),
         Err(errno) if is_beyond(errno) => Ok(false),
         Err(errno) => Err(errno),

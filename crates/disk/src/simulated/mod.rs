@@ -23,7 +23,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use fanfare_os::{fs::Mode, io::Errno};
+use fanfare_udp::os::{fs::Mode, io::Errno};
 pub use state::{Faults, Report, State};
 use tree::{Change, ROOT};
 

@@ -5,8 +5,8 @@ use std::{
     sync::Arc,
 };
 
-use fanfare_os::io::Errno;
 use fanfare_proto::rng::Rng;
+use fanfare_udp::os::io::Errno;
 
 use super::tree::{Change, ROOT, Tree};
 use crate::Metadata;

@@ -6,8 +6,8 @@ use fanfare_content::{
     pack::PackedFiles,
     receipt::{About, Reason, State, proof::Nonce},
 };
+use fanfare_crypto::{PublicKey, Signature};
 use fanfare_proto::{Bitrate, NodeId};
-use fanfare_seal::{PublicKey, Signature};
 
 use super::{Limit, verdict::SlowVerdict};
 

@@ -4,8 +4,8 @@ use std::{io, sync::Arc};
 
 use fanfare_content::received::Received;
 use fanfare_disk::{OwnFile, directory::Directory};
-use fanfare_os::io::Errno;
 use fanfare_proto::{DataBatch, ObjectKey, StorageError};
+use fanfare_udp::os::io::Errno;
 
 use super::{error::storage_error, syncer::Task, units::Units};
 

@@ -484,7 +484,7 @@ mod tests {
         let scratch = Scratch::new();
         let mut store = store(&scratch);
         let taken = || {
-            use fanfare_os::file::MetadataExt as _;
+            use fanfare_udp::os::file::MetadataExt as _;
             let entries = std::fs::read_dir(scratch.path()).unwrap();
             entries.map(|entry| entry.unwrap().metadata().unwrap().blocks() * 512).sum::<u64>()
         };

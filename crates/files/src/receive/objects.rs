@@ -6,7 +6,7 @@ use fanfare_content::{
     manifest::{Head, Manifest},
     receipt::Reason,
 };
-use fanfare_policy::Refused;
+use fanfare_crypto::policy::Refused;
 use fanfare_proto::{AbortReason, ObjectKey, ObjectTransportId, Session, StorageError, Time};
 
 use super::{

@@ -6,9 +6,9 @@ use std::{
 };
 
 use fanfare_content::{announcement::Announcement, manifest::Head};
-use fanfare_policy::{Account, Policy, Refused, Who};
+use fanfare_crypto::PublicKey;
+use fanfare_crypto::policy::{Account, Policy, Refused, Who};
 use fanfare_proto::ObjectKey;
-use fanfare_seal::PublicKey;
 
 use super::ReceiveJob;
 

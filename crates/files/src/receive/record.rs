@@ -14,8 +14,8 @@ use fanfare_content::{
         proof::{Nonce, prove, signed},
     },
 };
+use fanfare_crypto::{Identity, Purpose};
 use fanfare_proto::{NodeId, ObjectKey, ObjectTransportId, Time};
-use fanfare_seal::{Identity, Purpose};
 
 use super::{layered_progress::LayeredProgress, mended::Mended};
 use crate::verify::{Held, Origin};

@@ -7,8 +7,8 @@ use fanfare_content::{
     invitation::ChainPlace,
     source::{SourceFile, Sources},
 };
+use fanfare_crypto::{Identity, Trusted};
 use fanfare_proto::EnqueueError;
-use fanfare_seal::{Identity, Trusted};
 
 use super::{Expect, StartWait, slow::Slow};
 

@@ -26,8 +26,8 @@ use fanfare_content::{
     source::{SourceFile, Sources},
     stream::piece::PIECE_MAX,
 };
+use fanfare_crypto::Identity;
 use fanfare_proto::{EnqueueError, ObjectKey, ObjectTransportId, Session};
-use fanfare_seal::Identity;
 
 use super::carousel::Carousel;
 use again::Again;

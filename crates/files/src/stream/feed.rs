@@ -15,7 +15,7 @@ use fanfare_content::stream::{
     piece::{End, PIECE_MAX, Piece, without_zeros},
 };
 use fanfare_node::Waker;
-use fanfare_os::input::is_readable;
+use fanfare_udp::os::input::is_readable;
 
 /// Pieces read before there is room for them: enough to bridge a pause of the reader.
 const AHEAD: usize = 8;

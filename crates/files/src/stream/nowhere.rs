@@ -1,12 +1,12 @@
 //! The directory of a receiver that takes a stream and no files: nothing can be put into it.
 
-use fanfare_os::fd::AsFd as _;
+use fanfare_udp::os::fd::AsFd as _;
 use std::{fs::File, sync::Arc};
 
 use fanfare_disk::{
     DirectoryHandle, DirectoryId, FileHandle, Metadata, Open, directory::Directory,
 };
-use fanfare_os::{file::NOTHING, io::Errno};
+use fanfare_udp::os::{file::NOTHING, io::Errno};
 
 #[derive(Debug)]
 struct Nowhere {

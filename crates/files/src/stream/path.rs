@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fanfare_os::{device, file::FileTypeExt as _};
+use fanfare_udp::os::{device, file::FileTypeExt as _};
 
 use super::target::TargetError;
 
@@ -49,7 +49,7 @@ impl TargetKind {
                 let above = path.parent()?;
                 let above = if above == Path::new("") { Path::new(".") } else { above };
                 let volume = if self == Self::New { above } else { path };
-                let room = fanfare_os::fs::statvfs(volume).ok()?;
+                let room = fanfare_udp::os::fs::statvfs(volume).ok()?;
                 let taken = fs::metadata(path).map_or(0, |meta| taken(&meta));
                 Some(room.f_bavail.saturating_mul(room.f_frsize).saturating_add(taken))
             }
@@ -97,9 +97,9 @@ impl ResolvedPath {
         }
         let found = if kind.is_file() {
             PathKind::File
-        } else if is(fanfare_os::file::FileTypeExt::is_block_device) {
+        } else if is(fanfare_udp::os::file::FileTypeExt::is_block_device) {
             PathKind::Device
-        } else if is(fanfare_os::file::FileTypeExt::is_fifo) {
+        } else if is(fanfare_udp::os::file::FileTypeExt::is_fifo) {
             PathKind::Fifo
         } else {
             PathKind::Other

@@ -1,6 +1,6 @@
 //! Where a receiver puts a stream: a file in its directory, or what its user named.
 
-use fanfare_os::{
+use fanfare_udp::os::{
     device,
     fd::AsFd,
     file::{FileExt, FileTypeExt},
@@ -23,11 +23,11 @@ use fanfare_disk::{
     name::{NameError, SafeName},
     placement::Conflict,
 };
-use fanfare_os::{
+use fanfare_proto::ObjectKey;
+use fanfare_udp::os::{
     fs::{CWD, Mode, OFlags, mode_of},
     io::Errno,
 };
-use fanfare_proto::ObjectKey;
 
 use super::path::{PathKind, ResolvedPath, TargetKind};
 
@@ -162,7 +162,7 @@ impl StreamTarget {
         };
         let flags = OFlags::CLOEXEC | more;
         let mode = mode_of(0o666);
-        let open = |access: OFlags| fanfare_os::fs::openat(CWD, &real, flags | access, mode);
+        let open = |access: OFlags| fanfare_udp::os::fs::openat(CWD, &real, flags | access, mode);
         // What an earlier attempt has left is read, where that is allowed.
         let readable = if is_fifo { None } else { open(OFlags::RDWR).ok() };
         let is_readable = readable.is_some();
@@ -173,7 +173,7 @@ impl StreamTarget {
                 other => TargetError::Open(path.clone(), other.into()),
             })?;
         if is_fifo {
-            let blocking = fanfare_os::fs::fcntl_setfl(&fd, OFlags::empty());
+            let blocking = fanfare_udp::os::fs::fcntl_setfl(&fd, OFlags::empty());
             blocking.map_err(|errno| TargetError::Open(path.clone(), errno.into()))?;
         }
         let file = File::from(fd);
@@ -389,7 +389,7 @@ impl Raw {
             self.unsynced = 0;
             self.file.sync_data()?;
             // Nobody reads it soon: other programs need the memory.
-            fanfare_os::fs::advise_done(&self.file);
+            fanfare_udp::os::fs::advise_done(&self.file);
         }
         Ok(())
     }
@@ -399,7 +399,7 @@ impl Raw {
         if self.sparse && self.is_device || !self.is_kept {
             return Ok(());
         }
-        if fanfare_os::fs::zero_range(&self.file, offset, len).is_ok() {
+        if fanfare_udp::os::fs::zero_range(&self.file, offset, len).is_ok() {
             return Ok(());
         }
         zeros(len, |at, bytes| self.write(offset + at, bytes))
@@ -412,7 +412,7 @@ impl Raw {
         self.file.sync_all()?;
         if let Some(directory) = self.path.parent().filter(|_| !self.is_device) {
             // Its name, too: whoever made it may not have synced it.
-            fanfare_os::fs::sync_directory(directory)?;
+            fanfare_udp::os::fs::sync_directory(directory)?;
         }
         if self.verify && read_back(&self.path, self.is_device, whole.size)? != whole.hash {
             return Err(Unfinished::Differs);
@@ -478,13 +478,13 @@ fn zeros(len: u64, mut write: impl FnMut(u64, &[u8]) -> io::Result<()>) -> io::R
 /// The hash of what is on the device, or as near to that as the system lets us look.
 fn read_back(path: &Path, is_device: bool, size: u64) -> io::Result<[u8; 32]> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let direct = fanfare_os::fs::go_around_cache(path);
+    let direct = fanfare_udp::os::fs::go_around_cache(path);
     let direct = direct.ok().filter(|_| is_device).map(File::from);
     let mut file = match direct {
         Some(file) => file,
         None => {
-            let file = File::from(fanfare_os::fs::openat(CWD, path, flags, Mode::empty())?);
-            fanfare_os::fs::advise_done(&file);
+            let file = File::from(fanfare_udp::os::fs::openat(CWD, path, flags, Mode::empty())?);
+            fanfare_udp::os::fs::advise_done(&file);
             file
         }
     };
@@ -566,7 +566,14 @@ mod tests {
     fn a_pipe_without_a_reader_and_a_directory_are_refused() {
         let scratch = Scratch::new();
         let fifo = scratch.path().join("pipe");
-        fanfare_os::fs::mknodat(CWD, &fifo, fanfare_os::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+        fanfare_udp::os::fs::mknodat(
+            CWD,
+            &fifo,
+            fanfare_udp::os::fs::FileType::Fifo,
+            Mode::RWXU,
+            0,
+        )
+        .unwrap();
         let target = StreamTarget { path: Some(fifo), ..StreamTarget::default() };
         assert!(matches!(target.open(), Err(TargetError::NoReader(_))));
         let directory = StreamTarget { path: Some(scratch.path().into()), ..target };

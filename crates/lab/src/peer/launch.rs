@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use fanfare_programs::program::Sign;
+use crate::programs::program::Sign;
 
 use super::task::Task;
 use crate::host::Host;

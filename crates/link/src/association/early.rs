@@ -44,7 +44,7 @@ impl Association {
         }
         let (now, wall) = (self.clock.now(), wall());
         if let Some(to) = self.dialling.with(|to| *to)
-            && let Some(salt) = fanfare_seal::system_salt()
+            && let Some(salt) = fanfare_crypto::system_salt()
         {
             // Without a ticket it goes with the connection.
             self.early.with(|early| early.ask(wall, (self.key, to), self.hello(), salt));

@@ -1,6 +1,6 @@
 //! What comes with the first packet, and how much that may be.
 
-use fanfare_seal::PublicKey;
+use fanfare_crypto::PublicKey;
 
 use crate::hello::Hello;
 

@@ -5,7 +5,7 @@ use ring::{
     hkdf::{HKDF_SHA256, Salt as Extract},
 };
 
-use fanfare_seal::Salt;
+use fanfare_crypto::Salt;
 
 use super::{
     came::DATAGRAMS_MAX,

@@ -37,8 +37,8 @@ pub mod tickets;
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
+use fanfare_crypto::{PublicKey, Salt};
 use fanfare_proto::Time;
-use fanfare_seal::{PublicKey, Salt};
 
 use crate::hello::Hello;
 pub use came::{Came, Origin, PART_SIZE};

@@ -3,8 +3,8 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
+use fanfare_crypto::PublicKey;
 use fanfare_proto::Time;
-use fanfare_seal::PublicKey;
 
 use super::{
     came::{Came, Origin},

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
+use fanfare_crypto::{Identity, PublicKey};
 use fanfare_proto::{Time, rng::Rng};
-use fanfare_seal::{Identity, PublicKey};
 
 use super::{
     Came, Early, Origin,

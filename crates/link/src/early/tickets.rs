@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_seal::{
+use fanfare_crypto::{
     PublicKey,
     hex::{from_hex, to_hex},
 };

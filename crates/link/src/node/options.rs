@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use fanfare_seal::{Identity, PublicKey};
+use fanfare_crypto::{Identity, PublicKey};
 
 use crate::{congestion::Control, identity::Peers, liveness::Patience};
 

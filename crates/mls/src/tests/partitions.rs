@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fanfare_seal::Key;
+use fanfare_crypto::Key;
 use proptest::prelude::*;
 
 use super::{group, member, number, opens};

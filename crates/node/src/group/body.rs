@@ -1,6 +1,6 @@
 //! What a message holds: short ones in memory, long ones in a file that vanishes with them.
 
-use fanfare_os::file::FileExt;
+use fanfare_udp::os::file::FileExt;
 use std::{
     fmt,
     fs::File,

@@ -6,8 +6,8 @@ use std::{
     sync::{Arc, mpsc::sync_channel},
 };
 
+use fanfare_crypto::policy::Policy;
 use fanfare_messaging::{GroupConfig, GroupNode, OBJECTS_IN_VIEW, SENDERS_IN_VIEW};
-use fanfare_policy::Policy;
 use fanfare_proto::{AckPolicy, InstanceId, ReceiverConfig, SessionConfig};
 use fanfare_udp::{Awaited, Endpoint};
 

@@ -7,8 +7,8 @@ use std::{
     sync::Arc,
 };
 
+use fanfare_crypto::policy::{Account, Policy, Refused, Who};
 use fanfare_messaging::Description;
-use fanfare_policy::{Account, Policy, Refused, Who};
 use fanfare_proto::{InstanceId, NodeId, ObjectKey, Time};
 use fanfare_wire::Message;
 

@@ -1,6 +1,6 @@
 //! Messages' bytes while the group's node needs them: others' as they come, and this node's own.
 
-use fanfare_os::file::FileExt;
+use fanfare_udp::os::file::FileExt;
 use std::{collections::BTreeMap, fs::File, io, sync::Arc};
 
 use fanfare_disk::unnamed_file;

@@ -24,7 +24,7 @@ pub(crate) struct AcceptArgs {
 
 impl AcceptArgs {
     /// All of them, as they stand now.
-    pub(crate) fn all(&self) -> Result<Vec<(fanfare_seal::PublicKey, String)>, Failure> {
+    pub(crate) fn all(&self) -> Result<Vec<(fanfare_crypto::PublicKey, String)>, Failure> {
         let mut all = Vec::new();
         for text in &self.accept {
             all.push(peers::accepted(text)?);

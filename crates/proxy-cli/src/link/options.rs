@@ -4,8 +4,8 @@ use std::{io::ErrorKind, net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, units};
+use fanfare_crypto::PublicKey;
 use fanfare_link::{Node, NodeOptions, Peers, liveness::Patience};
-use fanfare_seal::PublicKey;
 
 use crate::identity;
 

@@ -4,7 +4,9 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use clap::{Args, ValueEnum};
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
-use fanfare_proxy::{Destination, Fallback, Front, Near, NearOptions, Peering, Via, users::Users};
+use fanfare_link::proxy::{
+    Destination, Fallback, Front, Near, NearOptions, Peering, Via, users::Users,
+};
 
 use super::{
     compat::{self, CompatArgs},

@@ -7,7 +7,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use fanfare_command::{Exit, Failure, Output};
-use fanfare_proxy::{
+use fanfare_link::proxy::{
     CongestionControl, Norp, NorpOptions, Rule, Sending,
     norp::{self},
 };

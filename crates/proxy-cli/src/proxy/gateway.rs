@@ -8,7 +8,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, print_line, units};
-use fanfare_proxy::{
+use fanfare_link::proxy::{
     Code, Destination, Event, Fallback, GatewayListen, Listener, Near, NearOptions, Peering, Via,
     destination::Host,
     gateway::{Redirect, Rules, rules, sockets},

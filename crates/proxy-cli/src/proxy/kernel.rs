@@ -7,7 +7,7 @@ use std::{
 };
 
 use fanfare_command::{Exit, Failure};
-use fanfare_proxy::gateway::Rules;
+use fanfare_link::proxy::gateway::Rules;
 
 /// The rules as long as this is there. A shell of its own waits for the end of this process, also when
 /// that was killed, and takes them back.

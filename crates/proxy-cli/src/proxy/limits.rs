@@ -1,7 +1,7 @@
 //! What a proxy needs of this machine, and lets through.
 
 use fanfare_command::Failure;
-use fanfare_proxy::Rule;
+use fanfare_link::proxy::Rule;
 
 /// A rule, as an option gives it.
 pub(super) fn rule(option: &str, text: &str) -> Result<Rule, Failure> {

@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, Notice, Output, OutputArgs, give_up};
-use fanfare_proxy::users::Users;
+use fanfare_link::proxy::users::Users;
 
 const HELP: Help = Help::new(&[
     ("fanfare proxy password anna < secret >> users", "one more user"),
@@ -52,7 +52,7 @@ fn line(user: &str) -> Result<String, Failure> {
         return Err(wrong("password: it has 1 to 255 bytes; give it on standard input"));
     }
     let salt =
-        fanfare_seal::system_salt().and_then(|salt| Users::line(user, password.as_bytes(), salt));
+        fanfare_crypto::system_salt().and_then(|salt| Users::line(user, password.as_bytes(), salt));
     salt.ok_or_else(|| {
         let text = "password: this system has no random bytes or memory to give";
         Failure::new(Exit::Resource, "key.random", text)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use fanfare_command::{Failure, units};
-use fanfare_proxy::{CongestionControl, Peering, Sending, WARM_UP};
+use fanfare_link::proxy::{CongestionControl, Peering, Sending, WARM_UP};
 use serde_json::{Value, json};
 
 /// How connections are sent to the other side.

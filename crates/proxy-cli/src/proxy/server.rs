@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, units};
-use fanfare_proxy::{Far, FarOptions, Peering, Policy};
+use fanfare_link::proxy::{Far, FarOptions, Peering, Policy};
 
 use super::{
     compat::{self, CompatArgs},

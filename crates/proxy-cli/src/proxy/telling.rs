@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fanfare_command::Output;
-use fanfare_proxy::{Event, Listener};
+use fanfare_link::proxy::{Event, Listener};
 
 use crate::lines::Line;
 

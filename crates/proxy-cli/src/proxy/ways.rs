@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use fanfare_command::Failure;
-use fanfare_proxy::{Carrier, Optimism, Routes, Via};
+use fanfare_link::proxy::{Carrier, Optimism, Routes, Via};
 
 use super::limits::rule;
 

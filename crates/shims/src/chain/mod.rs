@@ -21,7 +21,7 @@ use std::{
 };
 
 use fanfare_command::{Exit, Failure};
-use fanfare_os::file::{DirBuilderExt, FileTypeExt, MetadataExt};
+use fanfare_udp::os::file::{DirBuilderExt, FileTypeExt, MetadataExt};
 use owner::ScriptOwner;
 use process::ProcessInfo;
 use runs::{ChainRun, NextStream};

@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fanfare_os::local::{UnixListener, UnixStream, restrict};
+use fanfare_udp::os::local::{UnixListener, UnixStream, restrict};
 
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_os::{
+use fanfare_udp::os::{
     input::is_readable,
     terminal::{self, Raw},
 };

@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn files_and_empty_directories_come_out_with_their_permissions_and_times() {
-        use fanfare_os::file::MetadataExt;
+        use fanfare_udp::os::file::MetadataExt;
         let scratch = Scratch::new();
         let files = [("t/a", "one"), ("t/d/b", ""), ("t/e/", ""), ("z", "two")];
         let unpacked = run(&scratch, &files, Conflict::KeepBoth);
@@ -212,7 +212,7 @@ mod tests {
             let scratch = Scratch::new();
             std::fs::write(scratch.path().join("other"), "old").unwrap();
             std::fs::write(scratch.path().join("same"), "same").unwrap();
-            use fanfare_os::file::MetadataExt;
+            use fanfare_udp::os::file::MetadataExt;
             let before = std::fs::metadata(scratch.path().join("same")).unwrap();
             let unpacked = run(&scratch, &files, conflict);
             assert_eq!(
@@ -321,7 +321,8 @@ mod tests {
             std::fs::write(left.join("d0/e/f"), "old").unwrap();
         }
         let busy = File::open(&left[1]).unwrap();
-        fanfare_os::fs::flock(&busy, fanfare_os::fs::FlockOperation::LockExclusive).unwrap();
+        fanfare_udp::os::fs::flock(&busy, fanfare_udp::os::fs::FlockOperation::LockExclusive)
+            .unwrap();
         let directory = Directory::open(scratch.path(), false).unwrap();
         crate::pack::recover(&directory);
         assert_eq!(entries(scratch.path()), [".fanfare-1-2-4.pack"]);

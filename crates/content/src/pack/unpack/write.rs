@@ -8,8 +8,8 @@ use fanfare_disk::{
     name::SafeName,
     parents::Parents,
 };
-use fanfare_os::fs::mode_of;
 use fanfare_proto::ObjectKey;
+use fanfare_udp::os::fs::mode_of;
 
 use super::{At, Staged, StagedFile};
 use crate::{

@@ -43,7 +43,7 @@ impl Others {
         let ours = MessageSystem::ZeromqFanfare;
         if wanted(ours) && made.zeromq.is_some() && own_library().is_none() {
             let why =
-                format!("there is no libnorm.so of ours: build fanfare-capi, or set {LIBRARY}");
+                format!("there is no libnorm.so of ours: build fanfare-norm, or set {LIBRARY}");
             missing.push((ours, why));
         }
         if wanted(MessageSystem::Jgroups) {

@@ -1,6 +1,6 @@
 //! The tables of a durable cache: records of messages, this node's numbers, and who it is.
 
-use fanfare_os::file::{OpenOptionsExt, set_mode};
+use fanfare_udp::os::file::{OpenOptionsExt, set_mode};
 use std::{
     cell::Cell,
     collections::BTreeMap,

@@ -1,6 +1,6 @@
 //! Long messages of a durable cache, each in a file of its own: a database is no place for them.
 
-use fanfare_os::file::{DirBuilderExt, OpenOptionsExt};
+use fanfare_udp::os::file::{DirBuilderExt, OpenOptionsExt};
 use std::{
     collections::BTreeSet,
     fs::{DirBuilder, File, OpenOptions},
@@ -67,7 +67,7 @@ impl Files {
 
     /// Makes the names of new files durable.
     pub(super) fn sync_names(&self) -> Result<(), Fault> {
-        let synced = fanfare_os::fs::sync_directory(&self.directory);
+        let synced = fanfare_udp::os::fs::sync_directory(&self.directory);
         synced.map_err(|error| Fault::from(&error))
     }
 

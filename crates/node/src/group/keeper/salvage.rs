@@ -9,7 +9,7 @@
 //! ```
 //! Numbers are little-endian, ends are counted from the leaf's first byte.
 
-use fanfare_os::file::FileExt;
+use fanfare_udp::os::file::FileExt;
 use std::{collections::BTreeMap, fs::File, io, path::Path};
 
 use fanfare_proto::ObjectKey;

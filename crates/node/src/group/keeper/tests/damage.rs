@@ -153,7 +153,7 @@ fn an_empty_database_and_one_that_is_gone_are_told_when_something_was_there() {
 
 #[test]
 fn a_database_is_readable_by_its_user_alone_also_one_of_an_earlier_version() {
-    use fanfare_os::file::PermissionsExt;
+    use fanfare_udp::os::file::PermissionsExt;
     let scratch = Scratch::new();
     let path = scratch.path().join("cache");
     let mode = || std::fs::metadata(path.join(DATABASE)).unwrap().permissions().mode() & 0o777;
