@@ -3,15 +3,15 @@
 use std::ffi::OsString;
 
 use clap::{CommandFactory as _, Parser, Subcommand, error::ErrorKind};
+use fanfare_command::config::{
+    ConfigArgs, Found, GatewayPlan, Grammar, Loaded, Named, Refusal, Reload, StreamWords, Table,
+};
+use fanfare_command::keys::{
+    identity::IdArgs, key::KeyCommandArgs, receipts::ReceiptsArgs, trust::TrustArgs,
+};
 use fanfare_command::{
     Companion, CompanionArgs, Exit, Failure, Help, OutputArgs,
     generate::{CompletionsArgs, ManArgs},
-};
-use fanfare_config::{
-    ConfigArgs, Found, GatewayPlan, Grammar, Loaded, Named, Refusal, Reload, StreamWords, Table,
-};
-use fanfare_keys::{
-    identity::IdArgs, key::KeyCommandArgs, receipts::ReceiptsArgs, trust::TrustArgs,
 };
 
 use crate::{
@@ -251,7 +251,7 @@ impl From<Refusal> for Refused {
 /// Understands the command line and the file that it may name.
 pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
     let (mut loaded, mut groups, mut gateways, mut streams) = (None, vec![], vec![], vec![]);
-    let cli = match fanfare_config::load(words, &GRAMMAR)? {
+    let cli = match fanfare_command::config::load(words, &GRAMMAR)? {
         Found::Nothing => Cli::try_parse_from(words)?,
         Found::Config(file, of_node, between) => {
             let cli = Cli::try_parse_from(file.words())?;
@@ -356,7 +356,7 @@ fn examinations(args: &DoctorArgs) -> Result<DoctorPlan, Vec<Failure>> {
     let one = |failure| vec![failure];
     let Some(path) = &args.node else { return args.plan().map_err(one) };
     let mut subjects = Vec::new();
-    for (name, words) in fanfare_config::node_groups(path, &GRAMMAR)? {
+    for (name, words) in fanfare_command::config::node_groups(path, &GRAMMAR)? {
         let node = node_args(&words).map_err(|error| one(Failure::from(&error)))?;
         subjects.push(args.subject(name, node.place().map_err(one)?).map_err(one)?);
     }

@@ -1,6 +1,6 @@
 //! What a file may set is what the commands take.
 
-use fanfare_config::{Live, find, key_of, options_of};
+use fanfare_command::config::{Live, find, key_of, options_of};
 
 use crate::{command_line::GRAMMAR, receive::ReceivePlan, send::SendPlan};
 

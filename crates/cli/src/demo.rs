@@ -152,15 +152,16 @@ fn watch(sender: &Transfer, output: &Output) {
     loop {
         match sender.next_event(POLL) {
             Ok(TransferEvent::Send(SendEvent::Receiver(view))) => {
-                output.event(&fanfare_json::Line::receiver(&view));
+                output.event(&fanfare_command::json::Line::receiver(&view));
             }
             Ok(TransferEvent::Send(SendEvent::Progress(p))) => {
-                output.event(&fanfare_json::Line::send_progress(&p));
+                output.event(&fanfare_command::json::Line::send_progress(&p));
                 let done = format!("{} of {} receivers done", p.complete, p.receivers);
                 output.progress(p.sent_bytes, p.total_bytes, done);
             }
             Ok(TransferEvent::Send(SendEvent::Receipt(receipt))) => {
-                fanfare_json::Line::receipts(&receipt).for_each(|line| output.event(&line));
+                fanfare_command::json::Line::receipts(&receipt)
+                    .for_each(|line| output.event(&line));
             }
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
@@ -198,7 +199,11 @@ fn conclude(output: &Output, sent: &Finished, shown: &[Shown]) -> Exit {
         output.data(&row(receiver, report));
     }
     output.data(&sums(report, sent.stats.bytes_sent, shown));
-    output.event(&fanfare_json::Line::send_result(report, sent.stats.bytes_sent, exit as u8));
+    output.event(&fanfare_command::json::Line::send_result(
+        report,
+        sent.stats.bytes_sent,
+        exit as u8,
+    ));
     exit
 }
 

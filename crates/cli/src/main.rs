@@ -45,7 +45,7 @@ use fanfare_watch::transfer::Kind;
 use watching::watched;
 
 fn main() -> ExitCode {
-    let words = match fanfare_shims::translate(std::env::args_os().collect()) {
+    let words = match fanfare_command::shims::translate(std::env::args_os().collect()) {
         Ok(words) => words,
         Err(failure) => {
             say(&failure);
@@ -110,12 +110,12 @@ fn run(task: Task) -> Exit {
         Task::Watch(args) => watch::run(&args),
         Task::Monitor(args) => monitor::run(&args),
         Task::Companion(program, command, args) => program.run(command, &args),
-        Task::Key(args) => fanfare_keys::key::run(&args),
-        Task::Id(args) => fanfare_keys::identity::show(&args),
-        Task::Trust(args) => fanfare_keys::trust::run(&args),
-        Task::Receipts(args) => fanfare_keys::receipts::run(&args),
+        Task::Key(args) => fanfare_command::keys::key::run(&args),
+        Task::Id(args) => fanfare_command::keys::identity::show(&args),
+        Task::Trust(args) => fanfare_command::keys::trust::run(&args),
+        Task::Receipts(args) => fanfare_command::keys::receipts::run(&args),
         Task::Parts(args) => parts::run(&args),
-        Task::Config(args) => fanfare_config::run(&args, &GRAMMAR),
+        Task::Config(args) => fanfare_command::config::run(&args, &GRAMMAR),
         Task::Completions(args) => generate::completions(&args, program()),
         Task::Man(args) => generate::man(&args, program()),
     }

@@ -7,12 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fanfare_code::{
+use fanfare_command::code_exchange::{
     Code, Grant, Guest, GuestEvent, Host, HostEvent, Terms,
     meeting::{Meeting, free_code},
 };
+use fanfare_command::json::{CodeLine, Line, MetLine};
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
-use fanfare_json::{CodeLine, Line, MetLine};
 use fanfare_node::{
     GroupSpec, Keys, Network,
     seal::{Form, Key, system_salt},

@@ -5,9 +5,9 @@
 pub(crate) mod ask;
 
 use clap::{Args, Subcommand};
+use fanfare_command::json::Line;
+use fanfare_command::view::{ExportArgs, ReportArgs};
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, give_up, interrupt};
-use fanfare_json::Line;
-use fanfare_view::{ExportArgs, ReportArgs};
 
 use crate::{
     args::{
@@ -71,8 +71,8 @@ enum Action {
 pub(crate) fn run(args: &MonitorCommandArgs) -> Exit {
     match &args.action {
         Some(Action::Ask(args)) => return ask::run(args),
-        Some(Action::Export(args)) => return fanfare_view::export(args),
-        Some(Action::Report(args)) => return fanfare_view::report(args),
+        Some(Action::Export(args)) => return fanfare_command::view::export(args),
+        Some(Action::Report(args)) => return fanfare_command::view::report(args),
         None => {}
     }
     let output = Output::new(args.output);

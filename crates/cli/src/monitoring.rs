@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use fanfare_command::json::WayLine;
 use fanfare_command::{Exit, Failure, Output};
-use fanfare_json::WayLine;
 use fanfare_node::{
     group::{Group, GroupHandle, Losses, Monitored},
     monitor::Config,

@@ -2,9 +2,9 @@
 
 use std::time::SystemTime;
 
+use fanfare_command::json::{Line, PartLine};
 use fanfare_command::{Exit, Failure, Output, directory_failure, give_up, units};
 use fanfare_files::{KeptPart, clean_parts, list_parts};
-use fanfare_json::{Line, PartLine};
 
 use crate::args::parts::{CleanArgs, ListArgs, PartsArgs, PartsCommand};
 

@@ -14,7 +14,9 @@
 //!   `interrupt`: Ctrl-C and SIGHUP; `units`: rates, times and sizes
 
 mod causes;
+pub mod code_exchange;
 mod companion;
+pub mod config;
 mod ending;
 mod error_terminal;
 mod exit;
@@ -22,14 +24,19 @@ pub mod generate;
 mod help;
 pub mod input;
 pub mod interrupt;
+pub mod json;
+pub mod keys;
+pub mod local;
 mod notice;
 mod output;
 pub mod pages;
 mod printable;
 mod rows;
+pub mod shims;
 pub mod text_file;
 pub mod units;
 mod usage;
+pub mod view;
 
 pub use causes::directory_failure;
 pub use companion::{Companion, CompanionArgs};

@@ -6,8 +6,8 @@ use std::{
 };
 
 use clap::Args;
+use fanfare_command::keys::follow;
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
-use fanfare_keys::follow;
 use fanfare_node::{GroupSpec, Keys, Network, random_id, seal::Form};
 use fanfare_relay::Config;
 

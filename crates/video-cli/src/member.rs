@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use fanfare_command::keys::follow;
 use fanfare_command::{Failure, units};
-use fanfare_keys::follow;
 use fanfare_node::{
     GroupSpec, Network,
     group::{Group, GroupOptions},

@@ -3,8 +3,8 @@
 use std::{net::SocketAddr, path::Path};
 
 use fanfare_command::Failure;
+use fanfare_command::keys::trust;
 use fanfare_files::Expect;
-use fanfare_keys::trust;
 use fanfare_node::seal::Trusted;
 
 /// Who is expected, and whose keys they have.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fanfare_command::Failure;
-use fanfare_keys::{file, follow};
+use fanfare_command::keys::{file, follow};
 use fanfare_node::{Keys, seal::Form};
 
 /// Options of keys.

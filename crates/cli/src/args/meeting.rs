@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::Args;
-use fanfare_code::{Code, CodeError, MEETING_PLACE, Terms};
+use fanfare_command::code_exchange::{Code, CodeError, MEETING_PLACE, Terms};
 use fanfare_command::{Failure, units};
 use fanfare_files::Expect;
 use fanfare_node::{Network, scoped_host};

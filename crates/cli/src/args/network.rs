@@ -3,7 +3,7 @@
 use std::{io::IsTerminal as _, net::IpAddr};
 
 use clap::Args;
-use fanfare_code::MEETING_PLACE;
+use fanfare_command::code_exchange::MEETING_PLACE;
 use fanfare_node::{
     GroupSpec, GroupSpecError, Network, has_only_ipv6,
     proto::{InstanceId, Matrix, NodeId},

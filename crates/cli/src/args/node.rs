@@ -1,9 +1,9 @@
 //! Options of `fanfare node`.
 
 use clap::{Args, Subcommand};
+use fanfare_command::config::FileArgs;
+use fanfare_command::local::topics::filter;
 use fanfare_command::{Exit, Failure, Help, OutputArgs};
-use fanfare_config::FileArgs;
-use fanfare_local::topics::filter;
 use fanfare_node::GroupSpec;
 
 use super::{

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use fanfare_command::config::FileArgs;
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
-use fanfare_config::FileArgs;
 use fanfare_files::{Conflict, PartLimits, ReceiveOptions, SenderFilter, StreamTarget, Until};
 use fanfare_node::proto::{FeedbackPath, JoinPolicy, ReceiverConfig};
 

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
-use fanfare_config::FileArgs;
+use fanfare_command::config::FileArgs;
 use fanfare_files::{Expect, GatherOptions, NamedPath, Packing, SendOptions, Slow, Transfer};
 use fanfare_node::proto::{Bitrate, CongestionControl, SenderConfig};
 
@@ -23,8 +23,8 @@ use super::{
     watch::WatchArgs,
 };
 use crate::send::{SendPlan, Streaming};
+use fanfare_command::view::AdaptArgs;
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
-use fanfare_view::AdaptArgs;
 
 /// Repetitions of the last flush when nobody is asked: the GRTT is not known then, and the cautious
 /// first guess of it makes twenty of them take ten seconds.

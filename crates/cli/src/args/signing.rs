@@ -4,8 +4,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use clap::Args;
 use fanfare_command::Failure;
+use fanfare_command::keys::identity;
 use fanfare_files::SendOptions;
-use fanfare_keys::identity;
 use fanfare_node::seal::Identity;
 
 /// Options of a sender that signs.

@@ -3,9 +3,9 @@
 use std::{path::PathBuf, sync::mpsc::RecvTimeoutError};
 
 use clap::Args;
-use fanfare_config::gateway_options;
-use fanfare_json::{Line, Way};
-use fanfare_local::topics;
+use fanfare_command::config::gateway_options;
+use fanfare_command::json::{Line, Way};
+use fanfare_command::local::topics;
 use fanfare_node::{
     QueueLimit,
     gateway::{Gateway, GatewayEvent},

@@ -3,8 +3,8 @@
 use std::sync::mpsc::RecvTimeoutError;
 
 use clap::Args;
-use fanfare_json::{Broker, CrossingWay, Line, ResultLine};
-use fanfare_local::topics;
+use fanfare_command::json::{Broker, CrossingWay, Line, ResultLine};
+use fanfare_command::local::topics;
 use fanfare_nats::{
     Bridge, BridgeEvent, BridgeOptions, NatsCounts, NatsError, Pattern, Refusal, StreamOptions,
     SubjectError, Subjects,

@@ -1,9 +1,9 @@
 //! Bounds of what may wait in a bridge, and the words for what does not fit.
 
 use clap::Args;
+use fanfare_command::config::gateway_options;
+use fanfare_command::json::{CrossingLine, CrossingWay, Line};
 use fanfare_command::{Failure, Output};
-use fanfare_config::gateway_options;
-use fanfare_json::{CrossingLine, CrossingWay, Line};
 use fanfare_node::QueueLimit;
 
 use super::metrics::CrossingMetrics;

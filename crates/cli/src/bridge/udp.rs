@@ -3,8 +3,8 @@
 use std::{net::SocketAddr, sync::mpsc::RecvTimeoutError};
 
 use clap::{Args, ValueEnum};
-use fanfare_json::{CrossingWay, Line};
-use fanfare_local::topics;
+use fanfare_command::json::{CrossingWay, Line};
+use fanfare_command::local::topics;
 use fanfare_node::{
     bridge::{Bridge, BridgeCounts, BridgeEvent, BridgeOptions},
     group::GroupEvent,

@@ -1,7 +1,7 @@
 //! What members of a group are told of: joined, left, lost, dropped.
 
 use fanfare_command::Output;
-use fanfare_json::{Dropped, Line, Lost, Member, Start};
+use fanfare_command::json::{Dropped, Line, Lost, Member, Start};
 use fanfare_node::{
     group::{Damage, Gap, Group, GroupEvent, TooLong},
     proto::{ObjectKey, StorageError},

@@ -1,6 +1,6 @@
 //! What is said of gateways, those of `bridge group` and those of `node`.
 
-use fanfare_json::{GatewayLine, Line, Way, WayLine};
+use fanfare_command::json::{GatewayLine, Line, Way, WayLine};
 use fanfare_node::{
     gateway::{Gateway, GatewayEvent, GatewayStats},
     group::GroupEvent,

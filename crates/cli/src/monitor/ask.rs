@@ -7,8 +7,8 @@ use std::{
 };
 
 use clap::Args;
+use fanfare_command::json::Line;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, give_up, interrupt, units};
-use fanfare_json::Line;
 use fanfare_node::{
     group::{Body, GroupEvent, GroupHandle, Message, Watch},
     messaging::{Filter, History, Options, Subscription, SubscriptionId, Topic},

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use fanfare_command::config::GatewayPlan;
 use fanfare_command::{Failure, OutputArgs};
-use fanfare_config::GatewayPlan;
 use fanfare_node::{GroupSpec, Network, group::GroupOptions, messaging::Filter};
 
 use crate::{args::socket::SocketArgs, monitoring::MonitorPlan};

@@ -7,9 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fanfare_config::{GatewayPlan, gateway_options};
-use fanfare_json::{GatewayLine, Line, Sent};
-use fanfare_local::server::{self, Served, Server};
+use fanfare_command::config::{GatewayPlan, gateway_options};
+use fanfare_command::json::{GatewayLine, Line, Sent};
+use fanfare_command::local::server::{self, Served, Server};
 use fanfare_node::{
     gateway::{Ear, Gateway, GatewayEvent},
     group::{Group, GroupEvent, GroupEvents, GroupHandle},

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use fanfare_command::json::{GatewayLine, Line, MemberLine, StatusLine, WayLine};
+use fanfare_command::local::{client::Client, request::Request};
 use fanfare_command::{Exit, Failure, Output, units};
-use fanfare_json::{GatewayLine, Line, MemberLine, StatusLine, WayLine};
-use fanfare_local::{client::Client, request::Request};
 
 /// Asks the node at this socket, and shows what it says.
 pub(crate) fn status(path: &Path, output: &Output) -> Result<Exit, Failure> {

@@ -5,8 +5,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+use fanfare_command::json::{PipeLine, hex};
 use fanfare_command::{Exit, Failure, Output, give_up, interrupt};
-use fanfare_json::{PipeLine, hex};
 use fanfare_node::stream::{ReceiveReport, Start, StreamEvent, StreamGap, StreamReceiver};
 
 use super::{Gaps, PipeReceivePlan, sending::warn};

@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
+use fanfare_command::json::{PipeLine, PipeReceiver, hex};
 use fanfare_command::{Exit, Failure, Output, give_up, input, interrupt};
-use fanfare_json::{PipeLine, PipeReceiver, hex};
 use fanfare_node::{
     engine::Trouble,
     proto::StreamFlush,

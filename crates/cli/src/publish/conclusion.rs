@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fanfare_json::Line;
+use fanfare_command::json::Line;
 use fanfare_node::{
     group::{GroupReport, Watch, tally::Tally},
     proto::NodeId,

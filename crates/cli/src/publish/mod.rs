@@ -9,12 +9,12 @@ mod sending;
 
 use std::{io::Read, path::Path};
 
-use fanfare_command::{Exit, Failure, Output, interrupt};
-use fanfare_json::{Line, hex};
-use fanfare_local::{
+use fanfare_command::json::{Line, hex};
+use fanfare_command::local::{
     client::Client,
     request::{INLINE_MAX, Request},
 };
+use fanfare_command::{Exit, Failure, Output, interrupt};
 use fanfare_node::group::{Body, BodyError};
 
 pub(crate) use options::PubArgs;

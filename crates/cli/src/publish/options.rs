@@ -8,8 +8,8 @@ use std::{
 };
 
 use clap::Args;
+use fanfare_command::local::topics::topic;
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
-use fanfare_local::topics::topic;
 use fanfare_node::{
     group::Watch,
     messaging::{Options, Topic, description::PRIORITY_MAX},

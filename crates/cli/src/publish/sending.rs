@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fanfare_json::{Held, Line, Published, Sent};
+use fanfare_command::json::{Held, Line, Published, Sent};
 use fanfare_node::{
     group::{
         Body, BodyError, Group, GroupError, GroupStatus, Watch,

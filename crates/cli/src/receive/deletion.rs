@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use fanfare_command::json::{Deleted, Deletion, Line};
 use fanfare_files::{ReceiveEvent, receipt::Reason};
-use fanfare_json::{Deleted, Deletion, Line};
 use fanfare_node::proto::ObjectKey;
 
 use fanfare_command::{Output, Printable};

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use fanfare_command::config::Live;
 use fanfare_command::{Failure, Output, OutputArgs};
-use fanfare_config::Live;
 use fanfare_files::{ReceiveOptions, Transfer};
 use fanfare_node::Network;
 

@@ -5,18 +5,18 @@ use std::{
     time::{Duration, Instant},
 };
 
+use fanfare_command::config::Reload;
+use fanfare_command::json::{
+    Bound, Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start, Tree,
+};
+use fanfare_command::shims::chain;
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
-use fanfare_config::Reload;
 use fanfare_files::{
     How, Placed, ReceiveEvent, SenderFilter, StreamTarget, TargetKind, Transfer, TransferEvent,
     event::{Finished, ReceiveEnd, ReceiveProgress, ReceiveReport},
     receipt::Reason,
 };
-use fanfare_json::{
-    Bound, Evicted, Failed, Gone, LayersLine, Line, Mending, Object, Resumed, Sender, Start, Tree,
-};
 use fanfare_node::proto::ObjectKey;
-use fanfare_shims::chain;
 
 use super::{
     deletion,

@@ -2,9 +2,9 @@
 
 use std::{borrow::Cow, io::Read, path::Path};
 
+use fanfare_command::json::Line;
 use fanfare_command::{Exit, Failure, Output, units};
 use fanfare_files::{NamedPath, Sources, parse_list};
-use fanfare_json::Line;
 
 use super::plan::SendPlan;
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use fanfare_command::json::Line;
 use fanfare_command::{Exit, Failure, Output, units};
 use fanfare_files::{
     Expect,
     event::{Finished, Limit, Outcome, ReceiverResult, SendEnd, SendReport},
 };
-use fanfare_json::Line;
 use fanfare_node::proto::congestion::Reason;
 
 /// Transfers of this length and longer are told what limited their rate.

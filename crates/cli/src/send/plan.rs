@@ -6,14 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use fanfare_command::config::Live;
 use fanfare_command::{Failure, Output, OutputArgs};
-use fanfare_config::Live;
 use fanfare_files::{
     GatherOptions, LayeredOptions, NamedPath, SendOptions, Transfer, TransferBuilder,
 };
 use fanfare_node::proto::{Bitrate, CongestionControl};
 
-use fanfare_view::AdaptPlan;
+use fanfare_command::view::AdaptPlan;
 
 use crate::{args::signing::Signing, meeting::Hosting, watching::WatchPlan};
 

@@ -7,10 +7,10 @@ use std::{
     thread,
 };
 
+use fanfare_command::config::Reload;
+use fanfare_command::json::Line;
 use fanfare_command::{Exit, Failure, Output, OutputArgs, units};
-use fanfare_config::Reload;
 use fanfare_files::{MemoryShort, Sources, Streams};
-use fanfare_json::Line;
 
 use super::{
     plan::{SendPlan, StreamPlan, Streaming, StreamsPlan},

@@ -6,15 +6,15 @@ use std::{
     time::{Duration, Instant},
 };
 
+use fanfare_command::config::Reload;
+use fanfare_command::json::{Line, Resuming, Sending, SignedLine, Start, Waiting};
+use fanfare_command::shims::chain;
 use fanfare_command::{Exit, Failure, Output, input, interrupt, units};
-use fanfare_config::Reload;
 use fanfare_files::{
     Gathering, LayeredError, SendEvent, SlowVerdict, Sources, Transfer, TransferError,
     TransferEvent, event::Receipt,
 };
-use fanfare_json::{Line, Resuming, Sending, SignedLine, Start, Waiting};
 use fanfare_node::proto::{Bitrate, CongestionControl};
-use fanfare_shims::chain;
 
 use super::{
     choice,
@@ -122,7 +122,7 @@ pub(super) fn send(
     let adapting = adapt.map(|plan| {
         let set = node.rate_setter();
         let within = move |most: Option<Bitrate>| set(most.map_or(rate, |most| rate.min(most)));
-        fanfare_view::follow(plan, Output::new(shown), within)
+        fanfare_command::view::follow(plan, Output::new(shown), within)
     });
     watch(&node, output, &mut watched, reload);
     drop(adapting);

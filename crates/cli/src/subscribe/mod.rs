@@ -8,8 +8,8 @@ mod taking;
 use std::path::Path;
 
 use clap::ValueEnum as _;
+use fanfare_command::local::{client::Client, request::Request};
 use fanfare_command::{Exit, Failure, Output, interrupt, units};
-use fanfare_local::{client::Client, request::Request};
 
 pub(crate) use options::SubArgs;
 

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
-use fanfare_local::{
+use fanfare_command::local::{
     topics::filter,
     wanted::{Order, history},
 };
+use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
 use fanfare_node::messaging::{Subscription, description::PRIORITY_MAX};
 
 use crate::args::{

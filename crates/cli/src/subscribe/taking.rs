@@ -8,8 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fanfare_json::{Line, MessageLine, Taken, message_line};
-use fanfare_local::{
+use fanfare_command::json::{Line, MessageLine, Taken, message_line};
+use fanfare_command::local::{
     client::{Client, Silence},
     request::unhex,
 };
