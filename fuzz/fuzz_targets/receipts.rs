@@ -2,7 +2,7 @@
 //! lists of trust and policies as files. Nothing panics, and what was read is written the same again.
 #![no_main]
 
-use fanfare_content::{
+use fanfare_files::content::{
     announcement::Announcement,
     invitation::Invitation,
     manifest::{Head, Manifest},

@@ -5,12 +5,12 @@ use std::{
     sync::{Arc, mpsc::sync_channel},
 };
 
-use fanfare_content::{
+use crate::content::{
     pack,
     receipt::{About, proof::Nonce},
     source::Sources,
 };
-use fanfare_disk::directory::Directory;
+use fanfare_node::disk::directory::Directory;
 use fanfare_node::{Clock, Network, Outbox, Waker, driver::Setup, segment};
 use fanfare_proto::{AckPolicy, NodeId, Session, rng::Rng};
 use fanfare_udp::{Awaited, Endpoint};

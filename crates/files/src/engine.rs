@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_disk::placement::Conflict;
+use fanfare_node::disk::placement::Conflict;
 use fanfare_node::{
     engine::{Engine, SocketReport, Wrong},
     random_id,

@@ -9,8 +9,8 @@ mod verdict;
 
 use std::net::SocketAddr;
 
-pub use fanfare_content::listing::Deleted;
-pub use fanfare_content::pack::{PackedFile, PackedFiles};
+pub use crate::content::listing::Deleted;
+pub use crate::content::pack::{PackedFile, PackedFiles};
 use fanfare_node::engine::Trouble;
 use fanfare_proto::{NodeId, Stats};
 pub use limit::Limit;

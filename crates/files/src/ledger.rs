@@ -19,11 +19,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use fanfare_content::{
+use crate::content::{
     placed::Placed,
     root_set::{ROOTS_MAX, RootStart, start},
 };
-use fanfare_disk::{
+use fanfare_node::disk::{
     directory::{Directory, How},
     name::{PART_PREFIX, SafeName},
     parents::Parents,
@@ -404,7 +404,7 @@ mod tests {
     use fanfare_udp::os::file::MetadataExt;
     use std::fs::File;
 
-    use fanfare_disk::scratch::Scratch;
+    use fanfare_node::disk::scratch::Scratch;
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
     use super::*;

@@ -37,11 +37,12 @@
 //! - `layered`: a file over layers, each receiver at its own rate.
 //! - `engine`: what the driver of `fanfare-node` drives; `file_storage`: objects in files.
 //!
-//! What is sent, and how it is described, is in `fanfare-content`: sources, packs, trees, listings,
-//! announcements, receipts. What receiving asks of a file system is in `fanfare-disk`, and with it a simulated disk that loses
+//! What is sent, and how it is described, is in `fanfare-files`: sources, packs, trees, listings,
+//! announcements, receipts. What receiving asks of a file system is in `fanfare-node`, and with it a simulated disk that loses
 //! power: `crash_safety` receives on it.
 
 mod builder;
+pub mod content;
 #[cfg(test)]
 mod crash_safety;
 mod engine;
@@ -57,9 +58,7 @@ mod transfer;
 mod transfer_error;
 mod verify;
 
-pub use builder::TransferBuilder;
-pub use event::{Finished, ReceiveEvent, SendEvent, SlowVerdict, TransferEvent};
-pub use fanfare_content::{
+pub use crate::content::{
     announcement, invitation,
     listing::ListingError,
     manifest,
@@ -73,7 +72,9 @@ pub use fanfare_content::{
     },
     tree::Carried,
 };
-pub use fanfare_disk::{
+pub use builder::TransferBuilder;
+pub use event::{Finished, ReceiveEvent, SendEvent, SlowVerdict, TransferEvent};
+pub use fanfare_node::disk::{
     directory::{DirectoryError, How},
     name,
     placement::Conflict,

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_disk::placement::Conflict;
+use fanfare_node::disk::placement::Conflict;
 use fanfare_node::{Network, Stopper};
 use fanfare_proto::{Bitrate, NodeId};
 use fanfare_udp::Interface;

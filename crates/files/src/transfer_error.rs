@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use fanfare_disk::directory::DirectoryError;
+use fanfare_node::disk::directory::DirectoryError;
 use fanfare_node::{JoinError, OpenError};
 
 use crate::{layered::LayeredError, send::EnqueueFailed, stream::TargetError};

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fanfare_disk::scratch::Scratch;
+use fanfare_node::disk::scratch::Scratch;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_fanfare-group");
 /// A busy machine may take its time.

@@ -7,8 +7,8 @@ mod setup;
 
 use std::{io, sync::mpsc::Receiver, time::Duration};
 
+use crate::serve::{AdmittedPath, SocketDoor, peek::mark};
 use fanfare_proto::{Destination, RecvMeta, Time};
-use fanfare_serve::{AdmittedPath, SocketDoor, peek::mark};
 use fanfare_udp::{Change, Endpoint, Ready, Via};
 
 use crate::{

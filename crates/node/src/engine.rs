@@ -5,8 +5,8 @@ use std::{
     time::Duration,
 };
 
+use crate::serve::Chunk;
 use fanfare_proto::{ObjectKey, RecvMeta, Time, Transmit};
-use fanfare_serve::Chunk;
 use fanfare_udp::Endpoint;
 
 use crate::outbox::Outbox;

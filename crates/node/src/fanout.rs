@@ -9,10 +9,10 @@ use std::{
     time::Duration,
 };
 
-use fanfare_proto::{Bitrate, Time};
-use fanfare_serve::{
+use crate::serve::{
     AdmittedPath, Caller, FoundHost, Message, News, SocketDoor, Source, peek::peek,
 };
+use fanfare_proto::{Bitrate, Time};
 use fanfare_wire::Report;
 
 use crate::{chance::random, reach::Reach};

@@ -27,12 +27,16 @@
 pub mod bridge;
 mod chance;
 mod clock;
+pub mod disk;
 pub mod driver;
 pub mod engine;
 mod fanout;
 pub mod gateway;
 pub mod group;
 mod group_writer;
+#[cfg(feature = "nats")]
+pub mod nats;
+pub mod serve;
 
 mod join_error;
 mod moderation;
@@ -52,17 +56,16 @@ mod test_drop;
 mod waker;
 mod way_counts;
 
+pub use crate::disk::directory::DirectoryError;
 pub use chance::random;
 pub use chance::random_id;
 pub use clock::Clock;
 pub use engine::Engine;
 pub use fanfare_crypto as seal;
 pub use fanfare_crypto::policy;
-pub use fanfare_disk::directory::DirectoryError;
 pub use fanfare_messaging as messaging;
 pub use fanfare_monitor as monitor;
 pub use fanfare_proto as proto;
-pub use fanfare_serve as serve;
 pub use fanfare_udp::{
     GroupSpec, GroupSpecError, Interface, OpenError, has_only_ipv6, interfaces, scoped_host,
 };

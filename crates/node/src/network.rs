@@ -6,11 +6,11 @@ mod opening;
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::serve::{JoinedSession, SessionName, Settings};
 use fanfare_proto::{
     CongestionControl, FeedbackPath, InstanceId, NodeId, ReceiverConfig, SenderConfig,
     SessionConfig,
 };
-use fanfare_serve::{JoinedSession, SessionName, Settings};
 use fanfare_udp::{EndpointConfig, GroupSpec};
 
 use super::chance::{random, random_id};

@@ -11,9 +11,9 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use crate::serve::SessionName;
 use fanfare_crypto::{Form, Key, Keyless, Moment, Notice, Seal, Settings, system_salt};
 use fanfare_proto::Time;
-use fanfare_serve::SessionName;
 use fanfare_udp::{Ecn, Endpoint};
 
 use crate::join_error::JoinError;

@@ -6,8 +6,8 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
+use crate::serve::{AdmittedPath, IncomingRun, JoinedSession, Member, Settings, SocketDoor, Way};
 use fanfare_proto::{RecvMeta, Time};
-use fanfare_serve::{AdmittedPath, IncomingRun, JoinedSession, Member, Settings, SocketDoor, Way};
 use fanfare_udp::{ChosenInterface, Endpoint, Via};
 
 use crate::{chance::random, engine::Engine, sealed::Sealed};

@@ -5,7 +5,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use clap::Args;
 use fanfare_command::json::{Broker, CrossingWay, Line, ResultLine};
 use fanfare_command::local::topics;
-use fanfare_nats::{
+use fanfare_node::nats::{
     Bridge, BridgeEvent, BridgeOptions, NatsCounts, NatsError, Pattern, Refusal, StreamOptions,
     SubjectError, Subjects,
 };

@@ -4,7 +4,7 @@
 use std::{io::ErrorKind, path::PathBuf};
 
 use clap::Args;
-use fanfare_nats::{Identity, Login, Secret, Servers, Tls};
+use fanfare_node::nats::{Identity, Login, Secret, Servers, Tls};
 
 use fanfare_command::{Exit, Failure, units};
 

@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use fanfare_disk::placement::Conflict;
+use fanfare_node::disk::placement::Conflict;
 
 use super::{
     case::{Sent, content},

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use fanfare_content::{
+use crate::content::{
     announcement::{Announcement, Details},
     manifest::{GroupHasher, Manifest},
     pack,
 };
-use fanfare_disk::{
+use fanfare_node::disk::{
     placement::Conflict,
     simulated::{Faults, State},
 };

@@ -1,7 +1,7 @@
 //! Disks that fail, fill up or lie.
 
-use fanfare_content::receipt::Reason;
-use fanfare_disk::{
+use crate::content::receipt::Reason;
+use fanfare_node::disk::{
     placement::Conflict,
     simulated::{SimFs, State},
 };

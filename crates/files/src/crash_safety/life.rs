@@ -3,8 +3,8 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
-use fanfare_content::{pack, receipt::Reason};
-use fanfare_disk::{
+use crate::content::{pack, receipt::Reason};
+use fanfare_node::disk::{
     directory::Directory,
     simulated::{Report, SimFs},
 };

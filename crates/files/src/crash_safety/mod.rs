@@ -13,7 +13,7 @@ mod faults;
 mod life;
 
 use case::{CALM, Case};
-use fanfare_disk::{
+use fanfare_node::disk::{
     name::PART_PREFIX,
     simulated::{SimFs, State},
 };

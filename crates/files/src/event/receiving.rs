@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use fanfare_content::{invitation::ChainPlace, listing::Deleted, placed::Placed, receipt::Reason};
+use crate::content::{invitation::ChainPlace, listing::Deleted, placed::Placed, receipt::Reason};
 use fanfare_proto::{Bitrate, NodeId, ObjectKey};
 
 /// What happens while receiving.

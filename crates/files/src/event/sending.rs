@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
 
-use fanfare_content::{
+use crate::content::{
     pack::PackedFiles,
     receipt::{About, Reason, State, proof::Nonce},
 };
@@ -201,7 +201,7 @@ pub struct Signed {
     pub receiver: ReceiverView,
     /// Its public key.
     pub key: PublicKey,
-    /// Its signature of [`fanfare_content::receipt::proof::signed`].
+    /// Its signature of [`crate::content::receipt::proof::signed`].
     pub signature: Signature,
     /// Which sending it was.
     pub nonce: Nonce,

@@ -8,8 +8,8 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use fanfare_content::pack::PACK_PART;
-use fanfare_disk::{
+use crate::content::pack::PACK_PART;
+use fanfare_node::disk::{
     directory::{Directory, DirectoryError},
     name::PART_PREFIX,
 };

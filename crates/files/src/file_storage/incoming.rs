@@ -2,8 +2,8 @@
 
 use std::{io, sync::Arc};
 
-use fanfare_content::received::Received;
-use fanfare_disk::{OwnFile, directory::Directory};
+use crate::content::received::Received;
+use fanfare_node::disk::{OwnFile, directory::Directory};
 use fanfare_proto::{DataBatch, ObjectKey, StorageError};
 use fanfare_udp::os::io::Errno;
 
@@ -175,7 +175,7 @@ impl Incoming {
             return Ok(());
         }
         self.reserved = wanted;
-        fanfare_disk::reserve(self.file.handle(), wanted)
+        fanfare_node::disk::reserve(self.file.handle(), wanted)
     }
 
     /// Gives it its whole length: what has not been written is zeros.

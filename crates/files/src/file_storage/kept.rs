@@ -8,11 +8,11 @@ use std::{
     sync::Arc,
 };
 
-use fanfare_content::{
+use crate::content::{
     manifest::{MANIFEST_MAX, Manifest},
     pack::PACK_PART,
 };
-use fanfare_disk::{Reader, directory::Directory, name::PART_PREFIX};
+use fanfare_node::disk::{Reader, directory::Directory, name::PART_PREFIX};
 
 pub(super) const PART: &str = ".part";
 pub(super) const MANIFEST: &str = ".manifest";
@@ -202,8 +202,8 @@ pub(super) fn parse_hex(hex: &str) -> Option<[u8; 8]> {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_content::manifest::GroupHasher;
-    use fanfare_disk::scratch::Scratch;
+    use crate::content::manifest::GroupHasher;
+    use fanfare_node::disk::scratch::Scratch;
 
     use super::*;
 

@@ -17,14 +17,14 @@ mod units;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use fanfare_content::{
+use crate::content::{
     manifest::{MANIFEST_MAX, Manifest},
     read_at::ReadAt,
 };
 use fanfare_proto::{DataBatch, NodeId, ObjectKey, ObjectKind, Storage, StorageError, Time};
 
 pub use budget::{KeptPart, PartLimits, clean_parts, list_parts};
-use fanfare_disk::directory::Directory;
+use fanfare_node::disk::directory::Directory;
 pub(crate) use incoming::PartFile;
 pub(crate) use kept::discard_parts;
 use outgoing::Outgoing;
@@ -350,7 +350,7 @@ impl Small {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_disk::{
+    use fanfare_node::disk::{
         scratch::Scratch,
         {
             Open,
@@ -389,8 +389,8 @@ mod tests {
         store.close(key(1), true);
         let part = store.finished(key(1)).unwrap();
         assert!(part.failed.is_none());
-        let mut reader = fanfare_disk::Reader::new(part.file.handle());
-        let hashed = fanfare_content::source::hash(&mut reader, &mut |_| {}).unwrap();
+        let mut reader = fanfare_node::disk::Reader::new(part.file.handle());
+        let hashed = crate::content::source::hash(&mut reader, &mut |_| {}).unwrap();
         assert_eq!((hashed.root, hashed.size), (*blake3::hash(&content).as_bytes(), 300_000));
     }
 
@@ -433,7 +433,7 @@ mod tests {
     /// A store on a disk with room for 5 MiB, which knows the manifest of a file whose first so many of 8
     /// MiB are zeros; and its root.
     fn store_that_knows(zeros: usize) -> (FileStorage, [u8; 32]) {
-        let mut hasher = fanfare_content::manifest::GroupHasher::default();
+        let mut hasher = crate::content::manifest::GroupHasher::default();
         hasher.update(&vec![0; zeros * MIB]);
         hasher.update(&vec![5; (8 - zeros) * MIB]);
         let (root, _, manifest) = hasher.finish();
@@ -515,7 +515,7 @@ mod tests {
     fn a_part_that_is_a_second_name_of_a_finished_file_is_not_written_to() {
         // What a crash leaves where files are renamed by a link and an unlink.
         let content = vec![5; 2 << 20];
-        let mut hasher = fanfare_content::manifest::GroupHasher::default();
+        let mut hasher = crate::content::manifest::GroupHasher::default();
         hasher.update(&content);
         let (root, size, manifest) = hasher.finish();
         let fs = SimFs::new(State::new(1));

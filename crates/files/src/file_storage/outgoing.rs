@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use fanfare_content::read_at::ReadAt;
+use crate::content::read_at::ReadAt;
 use fanfare_proto::{ObjectKey, StorageError};
 
 use crate::streams::Room;

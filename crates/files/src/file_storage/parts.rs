@@ -18,7 +18,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use fanfare_content::{
+use crate::content::{
     manifest::{Manifest, WITHOUT_MAX},
     pack::pack_part_name,
 };
@@ -31,7 +31,7 @@ use super::{
     kept::{Kept, part_name, remove_unless_in_use},
     syncer::{Syncer, Task},
 };
-use fanfare_disk::directory::Directory;
+use fanfare_node::disk::directory::Directory;
 
 /// So much of time may be lost with the power.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);

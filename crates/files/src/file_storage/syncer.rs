@@ -9,7 +9,7 @@ use std::{
     thread::JoinHandle,
 };
 
-use fanfare_disk::{OwnFile, directory::Directory};
+use fanfare_node::disk::{OwnFile, directory::Directory};
 
 /// Tasks that wait. When there are more, the disk is slower than the bound asks for.
 const QUEUE: usize = 64;

@@ -4,7 +4,7 @@
 //! several is read and hashed when it has all its bytes, so that of a file that lost packets everywhere
 //! not all is left to the end. What was written to again, or was there before, is read by whoever verifies.
 
-use fanfare_content::manifest::unit::{UNIT, Unit};
+use crate::content::manifest::unit::{UNIT, Unit};
 
 /// Of larger files the rest is read again: 36 MB of hashes are enough.
 pub(crate) const UNITS_MAX: u64 = 1 << 20;

@@ -2,7 +2,7 @@
 
 use std::{io, net::SocketAddr, sync::mpsc::sync_channel, time::Duration};
 
-use fanfare_content::source::SourceFile;
+use crate::content::source::SourceFile;
 use fanfare_fec::fountain::Shape;
 use fanfare_node::{Clock, Stopper, Waker};
 use fanfare_proto::congestion::layered::{Scheme, SendPattern, SourceConfig};

@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc};
 
-use fanfare_content::read_at::ReadAt;
+use crate::content::read_at::ReadAt;
 use fanfare_fec::fountain::{BlockEncoder, Shape};
 use fanfare_proto::congestion::layered::Symbol;
 

@@ -287,7 +287,7 @@ fn why(refusal: Refusal) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use fanfare_disk::{directory::Directory, scratch::Scratch};
+    use fanfare_node::disk::{directory::Directory, scratch::Scratch};
     use fanfare_proto::{
         Bitrate,
         congestion::layered::{Announcement, Channel, Header, Scheme, SendPattern, Shape},

@@ -2,7 +2,7 @@
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use fanfare_content::read_at::ReadAt;
+use crate::content::read_at::ReadAt;
 use fanfare_fec::fountain::Shape;
 use fanfare_node::{Clock, Sealed, Stopper};
 use fanfare_proto::{

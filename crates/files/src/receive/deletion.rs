@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use fanfare_content::{
+use crate::content::{
     announcement::Details,
     listing::{DisplacedFiles, Limits, Outcome, Removal, Step},
     receipt::Reason,
 };
-use fanfare_disk::placement::Conflict;
+use fanfare_node::disk::placement::Conflict;
 use fanfare_proto::{ObjectKey, Session, Time};
 
 use super::{
@@ -170,7 +170,7 @@ impl ReceiveJob {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_content::announcement::{Announcement, Follows};
+    use crate::content::announcement::{Announcement, Follows};
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
     use super::*;
@@ -183,7 +183,7 @@ mod tests {
 
     /// A listing that follows two objects, of which so many are held.
     fn waiting(held: u16) -> (Record, Details) {
-        let mut all = fanfare_content::receipt::Holdings::default();
+        let mut all = crate::content::receipt::Holdings::default();
         (0..2).for_each(|n| all.insert(ObjectTransportId(n), [n as u8; 32]));
         let follows = Follows { objects: all.len(), digest: all.digest() };
         let details = Details::of_listing(100, [9; 32], Some(follows));

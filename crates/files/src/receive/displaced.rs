@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-use fanfare_content::{placed::Placed, receipt::Reason};
-use fanfare_disk::name::SafeName;
+use crate::content::{placed::Placed, receipt::Reason};
+use fanfare_node::disk::name::SafeName;
 use fanfare_proto::{ObjectKey, Session};
 
 use super::{

@@ -1,6 +1,6 @@
 //! Whether it is time for an object that is about all others, and what becomes of it then.
 
-use fanfare_content::announcement::{Details, Turn};
+use crate::content::announcement::{Details, Turn};
 use fanfare_proto::{ObjectKey, Session};
 
 use super::ReceiveJob;

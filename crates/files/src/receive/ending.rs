@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fanfare_content::receipt::{State, Status};
+use crate::content::receipt::{State, Status};
 use fanfare_proto::{NodeId, Session, Time};
 
 use super::{

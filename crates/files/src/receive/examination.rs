@@ -8,8 +8,8 @@
 
 use std::time::Duration;
 
-use fanfare_content::{announcement::Details, manifest, receipt::Reason};
-use fanfare_disk::name::SafeName;
+use crate::content::{announcement::Details, manifest, receipt::Reason};
+use fanfare_node::disk::name::SafeName;
 use fanfare_proto::{ObjectKey, Session, StorageError, Time};
 
 use super::{ReceiveJob, record::OpenObject};

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_content::{
+use crate::content::{
     listing::{Removal, Step},
     tree::{Restoration, Restored},
 };

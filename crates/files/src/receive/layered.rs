@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use fanfare_content::{announcement::Announcement, receipt::Reason};
+use crate::content::{announcement::Announcement, receipt::Reason};
 use fanfare_proto::{Bitrate, NodeId, ObjectKey, Session, StorageError, Time};
 
 use super::{LayeredProgress, ReceiveJob, record::OpenObject};

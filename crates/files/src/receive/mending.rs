@@ -1,6 +1,6 @@
 //! What proves wrong is asked for again, manifests too; of a pack that was only claimed, its head.
 
-use fanfare_content::{manifest::Head, receipt::Reason};
+use crate::content::{manifest::Head, receipt::Reason};
 use fanfare_proto::{ObjectKey, Session, Time};
 
 use super::{

@@ -47,10 +47,10 @@ use std::{
     time::Duration,
 };
 
+use crate::content::receipt::Reason;
 use crate::event::Outbox;
 use binding::Binding;
-use fanfare_content::receipt::Reason;
-use fanfare_disk::{directory::Directory, placement::Conflict};
+use fanfare_node::disk::{directory::Directory, placement::Conflict};
 use fanfare_node::{Waker, engine::Wrong};
 use fanfare_proto::{Event, InstanceId, NodeId, ObjectKey, Session, Time};
 use follow_up::{Deletions, Trees};

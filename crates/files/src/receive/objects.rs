@@ -1,6 +1,6 @@
 //! What becomes of each object: announced, examined, received, verified.
 
-use fanfare_content::{
+use crate::content::{
     announcement::{Announcement, Details, ObjectMark, Turn, is_changed},
     invitation::Invitation,
     manifest::{Head, Manifest},

@@ -2,10 +2,10 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
-use fanfare_content::tree::Carried;
+use crate::content::tree::Carried;
 use fanfare_crypto::policy::Policy;
 use fanfare_crypto::{Identity, PublicKey};
-use fanfare_disk::placement::Conflict;
+use fanfare_node::disk::placement::Conflict;
 use fanfare_proto::NodeId;
 
 use crate::{file_storage::PartLimits, stream::StreamTarget};

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use fanfare_content::{
+use crate::content::{
     announcement::Announcement, manifest, placed::Placed, receipt::Reason, root_set,
 };
-use fanfare_disk::directory::How;
+use fanfare_node::disk::directory::How;
 use fanfare_proto::{ObjectKey, ObjectTransportId, Session, Time};
 
 use super::{ReceiveJob, record::OpenObject};

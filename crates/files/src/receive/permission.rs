@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use fanfare_content::{announcement::Announcement, manifest::Head};
+use crate::content::{announcement::Announcement, manifest::Head};
 use fanfare_crypto::PublicKey;
 use fanfare_crypto::policy::{Account, Policy, Refused, Who};
 use fanfare_proto::ObjectKey;

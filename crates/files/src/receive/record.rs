@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_content::{
+use crate::content::{
     announcement::{Announcement, Details, Piece, Turn},
     manifest::Head,
     placed::Placed,

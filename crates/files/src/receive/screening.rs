@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use fanfare_content::invitation::{ChainPlace, Invitation, stream_label};
+use crate::content::invitation::{ChainPlace, Invitation, stream_label};
 use fanfare_proto::{InstanceId, NodeId, OnlyFrom, Session};
 
 use super::{ChainWanted, ReceiveJob, ReceiveOptions, SenderFilter, Until};

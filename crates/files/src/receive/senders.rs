@@ -3,7 +3,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use fanfare_content::invitation::Invitation;
+use crate::content::invitation::Invitation;
 use fanfare_proto::{InstanceId, NodeId, ObjectKey, OnlyFrom, Session, Time};
 
 use super::{ReceiveJob, SenderFilter, Until, record::Record, screening::ScreeningResult};

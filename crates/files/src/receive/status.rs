@@ -1,6 +1,6 @@
 //! What senders are told of this receiver: what it holds, lacks and has received so far.
 
-use fanfare_content::{
+use crate::content::{
     receipt::{About, Status},
     root_set,
 };

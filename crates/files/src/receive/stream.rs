@@ -1,6 +1,6 @@
 //! Pieces of a stream: each is handed to the thread that writes, and confirmed when it is written.
 
-use fanfare_content::{
+use crate::content::{
     announcement::Piece, placed::Placed, receipt::Reason, stream::piece::PIECE_MAX,
 };
 use fanfare_node::Waker;

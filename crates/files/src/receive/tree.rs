@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use fanfare_content::{
+use crate::content::{
     announcement::Details,
     receipt::Reason,
     tree::{Restoration, Restored, Rules},
 };
-use fanfare_disk::placement::Conflict;
+use fanfare_node::disk::placement::Conflict;
 use fanfare_proto::{ObjectKey, Session, Time};
 
 use super::{ReceiveJob, due::Due, follow_up::PATIENCE, record::Record};
@@ -143,7 +143,7 @@ impl ReceiveJob {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_content::announcement::{Announcement, Follows};
+    use crate::content::announcement::{Announcement, Follows};
     use fanfare_proto::{InstanceId, NodeId, ObjectTransportId};
 
     use super::{super::record::OpenObject, *};

@@ -1,6 +1,6 @@
 //! What receivers say: how it stands with them, and in the end that they hold everything.
 
-use fanfare_content::receipt::{Failure, State, Status};
+use crate::content::receipt::{Failure, State, Status};
 use fanfare_proto::{NodeId, Session, Time, WatermarkOutcome};
 
 use super::{Expect, SendJob, peers::News};

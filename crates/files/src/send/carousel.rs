@@ -4,7 +4,7 @@
 //! has more, every object is enqueued anew from its source, under another id. Its announcement says
 //! which object of the round it is, and who has that lets it be.
 
-use fanfare_content::announcement::Turn;
+use crate::content::announcement::Turn;
 
 /// The rounds of one sending.
 #[derive(Debug)]

@@ -30,12 +30,12 @@ mod unproved;
 
 use std::{net::IpAddr, time::Duration};
 
-use crate::event::Outbox;
-use fanfare_content::{
+use crate::content::{
     invitation::Invitation,
     receipt::{About, proof::Nonce},
     source::Sources,
 };
+use crate::event::Outbox;
 use fanfare_node::Waker;
 use fanfare_proto::{Event, NodeId, RollCalls, Session, Time, congestion::Reason};
 use gathering::{Decision, Gathering};

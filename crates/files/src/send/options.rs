@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use fanfare_content::{
+use crate::content::{
     announcement::{Details, Follows, ObjectMark, Turn},
     invitation::ChainPlace,
     source::{SourceFile, Sources},

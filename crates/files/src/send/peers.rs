@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_content::receipt::{About, Failure, Reason, State, Status};
+use crate::content::receipt::{About, Failure, Reason, State, Status};
 use fanfare_proto::{NodeId, ReceiverReport, Time};
 
 use super::{losses::TransferLosses, pace::Pace};
@@ -416,7 +416,7 @@ pub(super) fn loss_of(report: &ReceiverReport) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_content::root_set;
+    use crate::content::root_set;
     use fanfare_proto::InstanceId;
 
     use super::*;

@@ -20,7 +20,7 @@ use std::{
     sync::Arc,
 };
 
-use fanfare_content::{
+use crate::content::{
     announcement::Follows,
     receipt::{Holdings, proof::Nonce},
     source::{SourceFile, Sources},
@@ -381,8 +381,8 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_content::source::Packing;
-    use fanfare_disk::scratch::Scratch;
+    use crate::content::source::Packing;
+    use fanfare_node::disk::scratch::Scratch;
     use fanfare_proto::{NodeId, SenderConfig, SessionConfig, Time};
 
     use super::*;

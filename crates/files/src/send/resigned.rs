@@ -8,7 +8,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use fanfare_content::receipt::{State, Status};
+use crate::content::receipt::{State, Status};
 use fanfare_proto::{NodeId, Time};
 
 /// It has said the same for so long, with everything sent: an answer to each of fifteen roll calls. What

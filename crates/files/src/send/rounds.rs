@@ -9,7 +9,7 @@ mod world;
 
 use std::{net::SocketAddr, time::Duration};
 
-use fanfare_content::receipt::Reason;
+use crate::content::receipt::Reason;
 use fanfare_proto::{Bitrate, InstanceId, NodeId, RecvMeta, Time};
 
 use super::{Expect, SendOptions};
@@ -204,18 +204,18 @@ fn a_manifest_and_a_file_that_come_with_wrong_bytes_are_asked_for_once_more() {
 
 /// What an invented receiver says: it is ready, or it has this point and everything before.
 fn invented(world: &World, flush: Option<&fanfare_wire::cmd::Flush<'_>>) -> Vec<u8> {
-    invented_as(NodeId(66), fanfare_content::receipt::State::Done, world, flush)
+    invented_as(NodeId(66), crate::content::receipt::State::Done, world, flush)
 }
 
 /// The same in this name, which is so far.
 fn invented_as(
     name: NodeId,
-    state: fanfare_content::receipt::State,
+    state: crate::content::receipt::State,
     world: &World,
     flush: Option<&fanfare_wire::cmd::Flush<'_>>,
 ) -> Vec<u8> {
     use fanfare_wire::{Ack, AckKind, FlushAck, Sequence, ext::Extensions, header::FeedbackFields};
-    let mut status = fanfare_content::receipt::Status::ready("invented", 1 << 40);
+    let mut status = crate::content::receipt::Status::ready("invented", 1 << 40);
     status.state = state;
     status.about = Some(world.sender.job.about);
     status.held = world.files as u64;
@@ -245,7 +245,7 @@ fn invented_as(
 #[test]
 fn invented_receivers_that_say_without_end_that_they_are_at_work_are_waited_for_no_longer_than_told()
  {
-    use fanfare_content::receipt::State;
+    use crate::content::receipt::State;
     // 20 small files, no loss; eight names, one, or ever new ones, a message each round, seed 1
     for (names, state) in [
         (8, State::Receiving),

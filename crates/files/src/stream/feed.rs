@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_content::stream::{
+use crate::content::stream::{
     Fed, StreamSource,
     piece::{End, PIECE_MAX, Piece, without_zeros},
 };
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     fn cut(bytes: &[u8]) -> Vec<Fed> {
-        let mut file = fanfare_disk::unnamed_file().unwrap();
+        let mut file = fanfare_node::disk::unnamed_file().unwrap();
         file.write_all(bytes).unwrap();
         file.rewind().unwrap();
         let mut all = Vec::new();

@@ -3,7 +3,7 @@
 use fanfare_udp::os::fd::AsFd as _;
 use std::{fs::File, sync::Arc};
 
-use fanfare_disk::{
+use fanfare_node::disk::{
     DirectoryHandle, DirectoryId, FileHandle, Metadata, Open, directory::Directory,
 };
 use fanfare_udp::os::{file::NOTHING, io::Errno};

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use fanfare_content::{
+use crate::content::{
     placed::Placed,
     receipt::Reason,
     stream::piece::{End, Piece},
 };
-use fanfare_disk::placement::Conflict;
+use fanfare_node::disk::placement::Conflict;
 use fanfare_proto::ObjectKey;
 
 use super::target::{Sink, Unfinished, Whole};

@@ -13,11 +13,11 @@ use std::{
     sync::Arc,
 };
 
-use fanfare_content::{
+use crate::content::{
     placed::{Placed, unnamed},
     stream::piece::PIECE_MAX,
 };
-use fanfare_disk::{
+use fanfare_node::disk::{
     OwnFile,
     directory::{Directory, How, Settled, permissions},
     name::{NameError, SafeName},
@@ -507,7 +507,7 @@ fn read_back(path: &Path, is_device: bool, size: u64) -> io::Result<[u8; 32]> {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_disk::scratch::Scratch;
+    use fanfare_node::disk::scratch::Scratch;
 
     use super::*;
 

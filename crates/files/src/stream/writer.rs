@@ -10,9 +10,9 @@ use std::{
     thread::JoinHandle,
 };
 
-use fanfare_content::{receipt::Reason, stream::piece::Piece};
-use fanfare_disk::directory::Directory;
+use crate::content::{receipt::Reason, stream::piece::Piece};
 use fanfare_node::Waker;
+use fanfare_node::disk::directory::Directory;
 use fanfare_proto::{InstanceId, NodeId, ObjectKey};
 
 pub(crate) use super::progress::{Arrived, SpaceShortage, Written};
@@ -174,7 +174,7 @@ impl Streams {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_disk::{placement::Conflict, scratch::Scratch};
+    use fanfare_node::disk::{placement::Conflict, scratch::Scratch};
     use fanfare_proto::ObjectTransportId;
 
     use super::*;

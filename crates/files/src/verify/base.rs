@@ -2,8 +2,8 @@
 
 use std::io;
 
-use fanfare_content::manifest::Manifest;
-use fanfare_disk::{FileHandle, directory::Directory, name::SafeName};
+use crate::content::manifest::Manifest;
+use fanfare_node::disk::{FileHandle, directory::Directory, name::SafeName};
 
 use super::Job;
 
@@ -45,8 +45,8 @@ fn copy(
 mod tests {
     use std::fs::File;
 
-    use fanfare_content::manifest::GroupHasher;
-    use fanfare_disk::scratch::Scratch;
+    use crate::content::manifest::GroupHasher;
+    use fanfare_node::disk::scratch::Scratch;
 
     use super::*;
 

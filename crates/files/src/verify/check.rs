@@ -1,13 +1,13 @@
 //! What is in its place already, what is right, and which bytes are wrong.
 
-use fanfare_content::{
+use crate::content::{
     announcement::Details,
     pack,
     placed::Placed,
     receipt::Reason,
     source::{Hashed, hash},
 };
-use fanfare_disk::{
+use fanfare_node::disk::{
     Reader,
     directory::{Directory, How, permissions},
     name::SafeName,
@@ -209,8 +209,8 @@ fn wrong(job: &Job, found: &Hashed) -> Fault {
 mod tests {
     use std::{io, sync::Arc};
 
-    use fanfare_content::announcement::Announcement;
-    use fanfare_disk::{placement::Conflict, scratch::Scratch};
+    use crate::content::announcement::Announcement;
+    use fanfare_node::disk::{placement::Conflict, scratch::Scratch};
     use fanfare_proto::{InstanceId, NodeId, ObjectKey, ObjectTransportId};
 
     use super::*;

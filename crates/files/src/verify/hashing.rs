@@ -2,11 +2,11 @@
 
 use std::io;
 
-use fanfare_content::{
+use crate::content::{
     manifest::unit::{self, UNIT, Unit},
     source::{Hashed, hash},
 };
-use fanfare_disk::{FileHandle, Reader};
+use fanfare_node::disk::{FileHandle, Reader};
 
 use crate::file_storage::{UNITS_MAX, Units};
 

@@ -9,8 +9,8 @@ use std::{
     thread::JoinHandle,
 };
 
-use fanfare_disk::directory::Directory;
 use fanfare_node::Waker;
+use fanfare_node::disk::directory::Directory;
 
 #[cfg(test)]
 use super::unpacker::inline::InlineUnpacker;

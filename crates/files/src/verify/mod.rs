@@ -18,13 +18,13 @@ mod unpacker;
 
 use std::{io, sync::Arc};
 
-use fanfare_content::{
+use crate::content::{
     announcement::{Announcement, PackHead},
     manifest::Manifest,
     placed::Placed,
     receipt::Reason,
 };
-use fanfare_disk::placement::Conflict;
+use fanfare_node::disk::placement::Conflict;
 use fanfare_proto::ObjectKey;
 pub(crate) use lane::Verifier;
 

@@ -1,12 +1,12 @@
 //! What is right gets its name: synced before, its directory after.
 
-use fanfare_content::{
+use crate::content::{
     announcement::{Announcement, Details},
     placed::{Placed, displaced, is_in_the_way, unnamed},
     receipt::Reason,
     source::Hashed,
 };
-use fanfare_disk::{
+use fanfare_node::disk::{
     FileHandle,
     directory::{Directory, Settled, permissions},
     name::{NameError, SafeName},

@@ -17,12 +17,12 @@ use std::{
     thread::JoinHandle,
 };
 
-use fanfare_content::{
+use crate::content::{
     pack::{Staged, Staging, Unpacked, stage},
     receipt::Reason,
 };
-use fanfare_disk::{directory::Directory, placement::Conflict};
 use fanfare_node::Waker;
+use fanfare_node::disk::{directory::Directory, placement::Conflict};
 use fanfare_proto::ObjectKey;
 
 use super::{Fault, Held, PackJob, Verdict};

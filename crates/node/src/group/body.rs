@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use fanfare_disk::unnamed_file;
+use crate::disk::unnamed_file;
 use fanfare_messaging::ContentHash;
 
 use super::keeper::Files;

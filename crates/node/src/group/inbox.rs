@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, io, io::Write, path::Path};
 
-use fanfare_disk::{
+use crate::disk::{
     OwnFile,
     directory::{Directory, DirectoryError, How, Settled},
     name::SafeName,
@@ -96,7 +96,7 @@ fn name_of(message: &Identity) -> SafeName {
 
 #[cfg(test)]
 mod tests {
-    use fanfare_disk::scratch::Scratch;
+    use crate::disk::scratch::Scratch;
     use fanfare_messaging::Topic;
     use fanfare_proto::{InstanceId, NodeId};
 

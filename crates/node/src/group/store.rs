@@ -3,7 +3,7 @@
 use fanfare_udp::os::file::FileExt;
 use std::{collections::BTreeMap, fs::File, io, sync::Arc};
 
-use fanfare_disk::unnamed_file;
+use crate::disk::unnamed_file;
 use fanfare_messaging::ContentHash;
 use fanfare_proto::{NodeId, ObjectKey, ObjectKind, Storage, StorageError};
 

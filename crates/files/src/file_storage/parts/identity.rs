@@ -2,7 +2,7 @@
 
 use std::io;
 
-use fanfare_content::pack::pack_part_name;
+use crate::content::pack::pack_part_name;
 use fanfare_proto::{ObjectKey, StorageError};
 
 use super::{

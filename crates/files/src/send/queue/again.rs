@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use fanfare_content::source::{SourceFile, Stamp};
+use crate::content::source::{SourceFile, Stamp};
 
 /// Most objects that are sent again: more are a directory at work, of which nothing whole can be had.
 pub(super) const AGAIN_MAX: usize = 1000;

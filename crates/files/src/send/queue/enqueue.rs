@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fanfare_content::{
+use crate::content::{
     announcement::{Announcement, Details, Follows, ObjectMark, Turn},
     manifest::{Manifest, ManifestContext},
     read_at::ReadAt,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use fanfare_content::stream::StreamSource;
+use crate::content::stream::StreamSource;
 
 use crate::stream::feed::Feed;
 

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use fanfare_content::source::SourceFile;
+use crate::content::source::SourceFile;
 use fanfare_node::Waker;
 use fanfare_proto::Session;
 

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-use fanfare_content::source::SourceFile;
+use crate::content::source::SourceFile;
 use fanfare_proto::ObjectKey;
 
 use super::{Queue, SentObject, again::AGAIN_MAX};

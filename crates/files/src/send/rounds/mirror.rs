@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
-use fanfare_content::source::{GatherOptions, NamedPath, Sources};
-use fanfare_disk::scratch::Scratch;
+use crate::content::source::{GatherOptions, NamedPath, Sources};
+use fanfare_node::disk::scratch::Scratch;
 use fanfare_proto::rng::Rng;
 
 use super::{Expect, SendOptions, World};

@@ -2,11 +2,11 @@
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use fanfare_content::{
+use crate::content::{
     receipt::About,
     source::{Packing, Sources},
 };
-use fanfare_disk::{directory::Directory, scratch::Scratch};
+use fanfare_node::disk::{directory::Directory, scratch::Scratch};
 use fanfare_proto::{
     AckPolicy, Event, InstanceId, NodeId, ReceiverConfig, RecvMeta, SenderConfig, Session,
     SessionConfig, Time, rng::Rng,

@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use fanfare_disk::scratch::Scratch;
+use crate::disk::scratch::Scratch;
 use fanfare_proto::{InstanceId, NodeId, ObjectTransportId, rng::Rng};
 use fanfare_wire::{
     FecId, GroupSize, Info, ObjectFlags, QuantizedRtt, Sequence, ext::Extensions,
