@@ -2,8 +2,8 @@
 //! end, nothing panics, and what observers keep has bounds.
 #![no_main]
 
-use fanfare_monitor::{Time, observe::Observer};
-use fanfare_sensor::{
+use fanfare_messaging::monitor::{Time, observe::Observer};
+use fanfare_monitor::sensor::{
     dissect::{Frame, LinkType, dissect},
     replay, snmp,
 };

@@ -2,14 +2,8 @@
 
 use crate::step::{self, Outcome};
 
-const CORE: [&str; 6] = [
-    "fanfare-wire",
-    "fanfare-fec",
-    "fanfare-congestion",
-    "fanfare-proto",
-    "fanfare-messaging",
-    "fanfare-monitor",
-];
+const CORE: [&str; 5] =
+    ["fanfare-wire", "fanfare-fec", "fanfare-congestion", "fanfare-proto", "fanfare-messaging"];
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The core crates are `no_std` (so that clock, sockets, files and threads do not even exist for

@@ -1,4 +1,4 @@
-//! The page of `fanfare-watch`: built by npm, and committed, so that a build of Fanfare needs no npm.
+//! The page of `fanfare-monitor`: built by npm, and committed, so that a build of Fanfare needs no npm.
 //!
 //! `cargo xtask web` builds it anew; with `--check` it only compares. What is built in `target/web` does
 //! not disturb the tree.
@@ -13,8 +13,8 @@ use flate2::{Compression, GzBuilder};
 
 use crate::step::{self, Outcome};
 
-const SOURCES: &str = "crates/watch/web";
-const BUILT: &str = "crates/watch/web/dist";
+const SOURCES: &str = "crates/monitor/web";
+const BUILT: &str = "crates/monitor/web/dist";
 /// Most of its bytes.
 const SCRIPT: &str = "page.js";
 /// What is not copied for the build.

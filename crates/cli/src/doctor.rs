@@ -1,6 +1,6 @@
 //! `fanfare doctor`: why multicast does or does not work here.
 
-use fanfare_doctor::{Diagnosis, Examination, Finding, Level, PeerReport, examine};
+use fanfare_monitor::doctor::{Diagnosis, Examination, Finding, Level, PeerReport, examine};
 use fanfare_node::JoinError;
 use serde::Serialize;
 

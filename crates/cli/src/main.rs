@@ -41,7 +41,7 @@ use command_line::{GRAMMAR, Refused, Task, program, understand};
 use fanfare_command::{
     Exit, Output, end, generate, give_up, give_up_all, interrupt, misunderstood, say,
 };
-use fanfare_watch::transfer::Kind;
+use fanfare_monitor::transfer::Kind;
 use watching::watched;
 
 fn main() -> ExitCode {

@@ -4,16 +4,16 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use fanfare_command::json::WayLine;
 use fanfare_command::{Exit, Failure, Output};
+use fanfare_monitor::sensor::host::HostFacts;
+use fanfare_monitor::{
+    evidence::{Adapt, Capacities, Evidence, Sensors},
+    group::{DropCounts, GroupPage, GroupView, Heard, More, Node, Placed, Seen},
+    history::History,
+};
 use fanfare_node::{
     group::{Group, GroupHandle, Losses, Monitored},
     monitor::Config,
     proto::Bitrate,
-};
-use fanfare_sensor::host::HostFacts;
-use fanfare_watch::{
-    evidence::{Adapt, Capacities, Evidence, Sensors},
-    group::{DropCounts, GroupPage, GroupView, Heard, More, Node, Placed, Seen},
-    history::History,
 };
 
 use crate::watching::{WatchPlan, open_page};

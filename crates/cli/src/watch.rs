@@ -10,7 +10,7 @@ use std::{
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, give_up, print_line};
-use fanfare_watch::{
+use fanfare_monitor::{
     client::Client,
     terminal::{Screen, lines},
 };

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use fanfare_command::{Exit, Failure, Output, give_up};
-use fanfare_watch::{Access, ListenError, TransferPage, transfer::Kind};
+use fanfare_monitor::{Access, ListenError, TransferPage, transfer::Kind};
 
 /// Where a page is wanted, and for whom.
 #[derive(Debug, Clone)]

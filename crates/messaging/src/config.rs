@@ -54,7 +54,7 @@ pub struct GroupConfig {
     pub verifies: bool,
     /// It has a monitor: it tells others of itself in a share of the channel, and keeps what they tell.
     /// Default none.
-    pub monitor: Option<fanfare_monitor::Config>,
+    pub monitor: Option<crate::monitor::Config>,
 }
 
 impl Default for GroupConfig {

@@ -22,7 +22,7 @@
 //! - `fnv`: a short hash
 //! - `occupancy`: how full the limited tables are
 //! - [`node`]: dispatches to all of these, and has the few rules that concern several of them
-//! - `monitoring`: a [`fanfare_monitor::Monitor`] in the node, if its configuration says so
+//! - `monitoring`: a [`crate::monitor::Monitor`] in the node, if its configuration says so
 //! - `origin`: a message's identity in every group; [`gateway`]: forwarding between groups
 //!
 //! # The guide
@@ -43,6 +43,7 @@ mod forwarding;
 pub mod gateway;
 mod membership;
 pub mod message;
+pub mod monitor;
 mod monitoring;
 pub mod node;
 mod occupancy;

@@ -1,7 +1,7 @@
 //! A monitor in the hands of a node: when it looks at what the node knows, and what it makes of it.
 
+use crate::monitor::{Config, Facts, Monitor};
 use alloc::boxed::Box;
-use fanfare_monitor::{Config, Facts, Monitor};
 use fanfare_proto::{Duration, NodeId, Time};
 
 /// What the node knows of itself is looked at so often.

@@ -1,42 +1,38 @@
-//! A monitor for networks too thin to be monitored: nodes tell their neighbours what they know, in a
-//! bounded share of the channel. No I/O: time and chance are arguments, as in all core crates.
+//! A live page for one transfer or one group, and the same for programs and terminals.
 //!
-//! [`Monitor`] is told what its node measures and what notes of others say; it is asked for the note
-//! that may go now, and for what has changed. What it knows is the [`World`].
+//! Whoever has something to show keeps a [`Board`] up to date: one JSON document, published about twice a
+//! second. The server hands it out on loopback as a page, as a stream of changes, as JSON and as metrics.
 //!
-//! - `monitor`: the machine; `note`: what it says, as bytes
-//! - `world`: what is known of every node, and how old it is; `facts`: what a node says of itself;
-//!   `scale`: numbers in one byte; `expiry`: when silence means that a node has gone
-//! - `share`: `interval`: how often a node may speak; `rank`: what it says first; `hearing`: who hears
-//!   whom, and so who must pass on
-//! - `master`: who speaks for a group in another
-//! - `link`: `kind`: which kind of link this is, by how it behaves; `kinds`: those that are known
-//! - `observe`: what packets tell that pass by: flows, round trips, loss, gateways
-//! - `alert`: rules over measured numbers; `advice`: ceilings that lapse by themselves
-#![no_std]
-#![forbid(unsafe_code)]
-extern crate alloc;
-#[cfg(test)]
-extern crate std;
+//! - `board`: the document that is shown, and who waits for news of it; `patch`: what differs between two
+//! - `transfer`: one transfer, made of the lines of `--json`: how far each receiver is, and why it is late
+//! - `group`: one group, as its monitor knows it
+//! - `page`: the server with a transfer behind it, as `fanfare send --watch` uses it
+//! - `crossing_page`: what bridges have carried, as metrics
+//! - `http`: the server: requests, who may ask, streams; `assets`: the page's files
+//! - `evidence`: what sensors tell, and advice made of it
+//! - `past`: documents of the last minutes, for replay; `history`: numbers of the last thirty days
+//! - `exposition`: the same as metrics, in the text format of Prometheus
+//! - `client`: reads such a stream; `terminal`: shows it as lines of text
 
-pub mod advice;
-pub mod alert;
-mod expiry;
-mod facts;
-pub mod link;
-mod master;
-mod monitor;
-mod note;
-pub mod observe;
-pub mod scale;
-mod share;
-mod world;
+mod assets;
+mod board;
+pub mod client;
+mod crossing_page;
+pub mod doctor;
+pub mod evidence;
+mod exposition;
+pub mod group;
+pub mod history;
+pub mod http;
+mod page;
+mod past;
+mod patch;
+pub mod sensor;
+pub mod terminal;
+pub mod transfer;
 
-pub use facts::{Block, Facts};
-pub use fanfare_wire::NodeId;
-pub use fanfare_wire::units::{Bitrate, Duration, Time};
-pub use master::{Candidate, elect};
-pub use monitor::{Config, Event, Monitor, Stats};
-pub use note::{Note, Told};
-pub use share::hearing::Hearing;
-pub use world::{Known, World};
+pub use board::Board;
+pub use crossing_page::CrossingPage;
+pub use http::{Access, ListenError, PageFile, Pages, Server};
+pub use page::TransferPage;
+pub use patch::{apply, patch};

@@ -64,7 +64,7 @@ pub use engine::Engine;
 pub use fanfare_crypto as seal;
 pub use fanfare_crypto::policy;
 pub use fanfare_messaging as messaging;
-pub use fanfare_monitor as monitor;
+pub use fanfare_messaging::monitor;
 pub use fanfare_proto as proto;
 pub use fanfare_udp::{
     GroupSpec, GroupSpecError, Interface, OpenError, has_only_ipv6, interfaces, scoped_host,

@@ -11,7 +11,7 @@ use std::{
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Notice, Output, OutputArgs, give_up};
-use fanfare_watch::{Access, Board, Server};
+use fanfare_monitor::{Access, Board, Server};
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt as _, net::UnixListener};
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use fanfare_command::{Exit, Failure};
-use fanfare_sensor::snmp::{Agent, AgentReport};
+use fanfare_monitor::sensor::snmp::{Agent, AgentReport};
 
 /// What is known of each agent: what it told last, or why it told nothing.
 type Known = BTreeMap<String, Result<AgentReport, String>>;

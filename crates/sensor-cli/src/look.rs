@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use fanfare_monitor::observe::Observer;
-use fanfare_sensor::{
+use fanfare_messaging::monitor::observe::Observer;
+use fanfare_monitor::sensor::{
     Addresses,
     capture::Capture,
     copies::{Copies, Place},
@@ -67,7 +67,7 @@ impl Seen {
         }
     }
 
-    pub(crate) fn told(&mut self, seconds: f64) -> fanfare_sensor::report::Packets {
+    pub(crate) fn told(&mut self, seconds: f64) -> fanfare_monitor::sensor::report::Packets {
         self.reporter.packets(&self.observer, seconds)
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use fanfare_command::{Exit, Failure, Output, to_text};
-use fanfare_sensor::report::Report;
+use fanfare_monitor::sensor::report::Report;
 
 /// A monitor that takes nothing for so long is left.
 const PATIENCE: Duration = Duration::from_secs(1);

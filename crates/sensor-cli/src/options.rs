@@ -4,7 +4,7 @@ use std::{net::SocketAddr, net::ToSocketAddrs as _, path::PathBuf, time::Duratio
 
 use clap::{Args, ValueEnum};
 use fanfare_command::{Exit, Failure, Help, OutputArgs, units};
-use fanfare_sensor::Addresses;
+use fanfare_monitor::sensor::Addresses;
 
 const HELP: Help = Help::new(&[
     ("sudo fanfare sensor", "on all interfaces that are up"),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use fanfare_sensor::report::{Path, Report};
+use fanfare_monitor::sensor::report::{Path, Report};
 
 /// Pairs that are shown.
 const PATHS_MAX: usize = 5;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use fanfare_command::{Exit, Failure, Notice, Output, give_up, interrupt};
-use fanfare_sensor::{
+use fanfare_monitor::sensor::{
     capture::{Capture, CaptureError, ETHERNET, give_up_rights, is_tunnel},
     dissect::LinkType,
     replay,

@@ -1,7 +1,7 @@
 //! What a node's monitor has come to.
 
 use fanfare_messaging::GroupNode;
-use fanfare_monitor::{Block, Stats};
+use fanfare_messaging::monitor::{Block, Stats};
 use fanfare_proto::Duration;
 
 /// What a node's monitor has come to.

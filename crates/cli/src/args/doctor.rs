@@ -8,7 +8,7 @@ use std::{
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, units};
-use fanfare_doctor::Examination;
+use fanfare_monitor::doctor::Examination;
 use fanfare_node::{GroupSpec, GroupSpecError};
 
 use super::network::{DEFAULT_GROUP, for_this_machine};

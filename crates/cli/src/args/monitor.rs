@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use fanfare_command::{Failure, units};
 use fanfare_node::{monitor::Config, proto::Bitrate};
 
-use fanfare_watch::{
+use fanfare_monitor::{
     evidence::{Adapt, Capacities},
     group::Placed,
 };

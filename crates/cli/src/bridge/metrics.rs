@@ -2,7 +2,7 @@
 
 use clap::Args;
 use fanfare_command::{Failure, Output};
-use fanfare_watch::CrossingPage;
+use fanfare_monitor::CrossingPage;
 use serde::Serialize;
 
 use crate::{

@@ -9,11 +9,11 @@ use std::{
 use clap::Args;
 use fanfare_command::json::Line;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, give_up, interrupt, units};
+use fanfare_monitor::sensor::{host::HostFacts, interfaces::Interfaces};
 use fanfare_node::{
     group::{Body, GroupEvent, GroupHandle, Message, Watch},
     messaging::{Filter, History, Options, Subscription, SubscriptionId, Topic},
 };
-use fanfare_sensor::{host::HostFacts, interfaces::Interfaces};
 use serde_json::{Value, json};
 
 use crate::args::{

@@ -29,7 +29,7 @@ use crate::{
     monitoring::{self, MonitorPlan},
 };
 use fanfare_command::{Exit, Failure, Output, OutputArgs, interrupt};
-use fanfare_watch::group::GroupPage;
+use fanfare_monitor::group::GroupPage;
 
 /// How often a gateway says how far it is; all else comes at once.
 const POLL: Duration = Duration::from_millis(500);

@@ -10,8 +10,8 @@ use std::{
 };
 
 use crate::Output;
+use fanfare_monitor::{client::Client, evidence::Advised};
 use fanfare_node::proto::Bitrate;
-use fanfare_watch::{client::Client, evidence::Advised};
 use serde_json::json;
 
 use crate::view::AdaptPlan;

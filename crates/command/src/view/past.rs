@@ -10,7 +10,7 @@ use std::{
 use crate::json::Line;
 use crate::{Exit, Failure, Help, Output, OutputArgs, give_up, print_line, units};
 use clap::Args;
-use fanfare_watch::{
+use fanfare_monitor::{
     client,
     history::{History, Point},
 };

@@ -2,13 +2,13 @@
 //! as frames. Without one nothing is measured and nothing is sent.
 
 use super::GroupNode;
+use crate::monitor::{Facts, Hearing, Monitor};
 use crate::{
     frames::frame::Kind,
     membership::delivery_ratio::DeliveryRatio,
     monitoring::{HEARING_EACH, LOOKS},
 };
 use alloc::vec::Vec;
-use fanfare_monitor::{Facts, Hearing, Monitor};
 use fanfare_proto::{NodeId, Time};
 use fanfare_wire::ext::Extensions;
 
@@ -97,7 +97,7 @@ impl GroupNode {
     }
 
     /// What is new of the nodes that are known.
-    pub fn poll_monitor(&mut self) -> Option<fanfare_monitor::Event> {
+    pub fn poll_monitor(&mut self) -> Option<crate::monitor::Event> {
         self.monitoring.as_mut()?.monitor.poll_event()
     }
 }

@@ -51,7 +51,7 @@ pub(crate) enum Command {
     AskStandings,
     Status(SyncSender<GroupStatus>),
     Monitored(SyncSender<Option<Box<Monitored>>>),
-    SetHostFacts(fanfare_monitor::Facts),
+    SetHostFacts(fanfare_messaging::monitor::Facts),
     SetCeiling(Option<Bitrate>),
     Flush(SyncSender<()>),
     /// Messages will come fast.

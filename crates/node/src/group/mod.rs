@@ -242,7 +242,10 @@ impl GroupHandle {
     ///
     /// # Errors
     /// The member has ended.
-    pub fn set_host_facts(&self, facts: fanfare_monitor::Facts) -> Result<(), GroupError> {
+    pub fn set_host_facts(
+        &self,
+        facts: fanfare_messaging::monitor::Facts,
+    ) -> Result<(), GroupError> {
         self.commands.send(Command::SetHostFacts(facts)).map_err(|_| GroupError::Ended)?;
         self.stopper.wake();
         Ok(())

@@ -1,7 +1,7 @@
 //! What a member's monitor knows, for applications.
 
+use fanfare_messaging::monitor::{Block, Facts, Stats};
 use fanfare_messaging::{GroupNode, GroupStats};
-use fanfare_monitor::{Block, Facts, Stats};
 use fanfare_proto::{Duration, NodeId};
 
 /// What is known of one node.

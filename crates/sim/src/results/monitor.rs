@@ -1,6 +1,6 @@
 //! Figures of monitors: what their notes cost, and what they know.
 
-use fanfare_monitor::Stats;
+use fanfare_messaging::monitor::Stats;
 use fanfare_proto::Time;
 
 use crate::{

@@ -58,13 +58,13 @@ impl Group {
 }
 
 /// With a monitor it tells of itself in a share of a channel that carries so much.
-fn monitor(fields: &Fields<'_>) -> Option<fanfare_monitor::Config> {
+fn monitor(fields: &Fields<'_>) -> Option<fanfare_messaging::monitor::Config> {
     let capacity = fields.read("monitor", units::rate)?;
-    let defaults = fanfare_monitor::Config::default();
+    let defaults = fanfare_messaging::monitor::Config::default();
     let share = fields.count("monitor_per_mille", 1..=500);
     let per_mille = share.map_or(defaults.per_mille, |share| share as u16);
     let relays = fields.flag("monitor_relays").unwrap_or(defaults.relays);
-    Some(fanfare_monitor::Config { capacity, per_mille, relays, ..defaults })
+    Some(fanfare_messaging::monitor::Config { capacity, per_mille, relays, ..defaults })
 }
 
 /// With a topic it publishes: messages of `size`, one after the other or `every` so often, `count` or

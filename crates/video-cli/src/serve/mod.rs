@@ -12,7 +12,7 @@ use std::{net::SocketAddr, sync::Arc};
 
 use clap::Args;
 use fanfare_command::{Exit, Failure, Help, Output, OutputArgs, give_up, interrupt, units};
-use fanfare_watch::{Access, ListenError, Server};
+use fanfare_monitor::{Access, ListenError, Server};
 
 use crate::{EXITS, lines::Line, member::MemberArgs};
 use library::Library;

@@ -2,12 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
+use fanfare_monitor::{PageFile, Pages};
 use fanfare_video::{
     dash, hls,
     hls::Part,
     track::{self, Kind},
 };
-use fanfare_watch::{PageFile, Pages};
 
 use super::library::Library;
 

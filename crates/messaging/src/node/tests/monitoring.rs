@@ -1,7 +1,7 @@
 //! Nodes with monitors tell each other of themselves.
 
 use super::*;
-use fanfare_monitor::{Config, Facts, Monitor};
+use crate::monitor::{Config, Facts, Monitor};
 
 impl Bus {
     /// Of these nodes each has a monitor from now on.
@@ -43,7 +43,7 @@ fn who_does_not_hear_a_node_learns_of_it_from_who_does() {
     let mut bus = Bus::new(3);
     bus.monitor(0..3);
     bus.run(120, &mut |from, to, _| from.abs_diff(to) == 2);
-    let far = bus.monitor_of(2).world().get(NodeId(1), fanfare_monitor::Block::Node).unwrap();
+    let far = bus.monitor_of(2).world().get(NodeId(1), crate::monitor::Block::Node).unwrap();
     assert_eq!(far.hop, 1);
     assert_eq!(bus.monitor_of(2).label(NodeId(1)), "n0");
 }
