@@ -41,7 +41,7 @@ type Row = (&'static str, &'static str, &'static str);
 impl Companion {
     const fn row(self) -> Row {
         match self {
-            Self::Lab => ("fanfare-lab", "crates/lab-cli", "laboratory.missing"),
+            Self::Lab => ("fanfare-lab", "crates/lab", "laboratory.missing"),
             Self::Proxy => ("fanfare-proxy", "crates/proxy-cli", "proxy.missing"),
             Self::Group => ("fanfare-group", "crates/mls-cli", "group.missing"),
             Self::Sensor => ("fanfare-sensor", "crates/sensor-cli", "sensor.missing"),

@@ -82,7 +82,7 @@ pub fn check_reference(program: Command, head: &str, path: &Path) {
     assert!(
         page == found,
         "{shown} is not what the program says: {differs:?}. Make it again: FANFARE_UPDATE=1 cargo test \
-         -p fanfare-cli -p fanfare-lab-cli --features fanfare-cli/nats page_of_reference"
+         -p fanfare-cli -p fanfare-lab --features fanfare-cli/nats page_of_reference"
     );
 }
 

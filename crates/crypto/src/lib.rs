@@ -65,6 +65,7 @@ mod refusal;
 mod schedule;
 mod seal;
 mod sealer;
+pub mod toml;
 pub mod trust;
 #[cfg(test)]
 mod vectors;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::local::topics::filter;
 use crate::{Failure, units};
+use fanfare_crypto::toml::{nearest, scalar};
 use fanfare_node::{
     QueueLimit,
     messaging::{Filter, GatewayConfig},
 };
-use fanfare_toml::{nearest, scalar};
 use toml::de::{DeTable, DeValue};
 
 use super::{

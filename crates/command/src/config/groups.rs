@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 
-use fanfare_toml::{scalar, shown};
+use fanfare_crypto::toml::{scalar, shown};
 use toml::de::DeTable;
 
 use super::{

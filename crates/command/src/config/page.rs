@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::Failure;
-use fanfare_toml::{Mistakes, nearest};
+use fanfare_crypto::toml::{Mistakes, nearest};
 use toml::{
     Spanned,
     de::{DeString, DeTable, DeValue},

@@ -3,7 +3,7 @@
 use std::any::TypeId;
 
 use clap::{Arg, ArgAction, Command};
-use fanfare_toml::{scalar, shown};
+use fanfare_crypto::toml::{scalar, shown};
 use toml::de::{DeTable, DeValue};
 
 use super::{

@@ -4,7 +4,7 @@
 use std::{ffi::OsString, path::Path};
 
 use crate::Failure;
-use fanfare_toml::shown;
+use fanfare_crypto::toml::shown;
 use toml::de::{DeTable, DeValue};
 
 use super::{

@@ -1,6 +1,6 @@
 //! The policy file: all its mistakes at once.
 
-use fanfare_toml::{Mistake, Mistakes, scalar, shown, suggest};
+use crate::toml::{Mistake, Mistakes, scalar, shown, suggest};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},

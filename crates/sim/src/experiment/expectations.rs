@@ -6,7 +6,7 @@ use super::{
     references::Reference,
 };
 use crate::scenario::{fields::Fields, units};
-use fanfare_toml::suggest;
+use fanfare_crypto::toml::suggest;
 
 /// A sentence about a figure that is true or not.
 #[derive(Debug, Clone)]

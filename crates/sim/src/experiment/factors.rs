@@ -1,7 +1,7 @@
 //! `[[vary]]`: what varies, and the resulting cells.
 
 use crate::scenario::{Values, fields::Fields, variables::plain};
-use fanfare_toml::suggest;
+use fanfare_crypto::toml::suggest;
 use std::collections::BTreeMap;
 use toml::{Spanned, de::DeValue};
 

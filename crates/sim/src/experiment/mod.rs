@@ -38,7 +38,7 @@ use crate::scenario::{
     fields::Fields,
     variables::{names, resolve},
 };
-use fanfare_toml::Mistakes;
+use fanfare_crypto::toml::Mistakes;
 use std::collections::BTreeSet;
 use toml::de::DeTable;
 

@@ -2,7 +2,7 @@
 
 use super::units;
 use core::{cell::RefCell, fmt, ops::RangeInclusive};
-use fanfare_toml::{Mistakes, scalar, shown, suggest};
+use fanfare_crypto::toml::{Mistakes, scalar, shown, suggest};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},

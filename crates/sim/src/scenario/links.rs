@@ -14,8 +14,8 @@ use crate::{
     path_loss::{self, Mobility, NODES_MAX, Reach},
     queue::{Limit, Queue},
 };
+use fanfare_crypto::toml::scalar;
 use fanfare_proto::Bitrate;
-use fanfare_toml::scalar;
 use std::sync::Arc;
 use toml::{Spanned, de::DeValue};
 

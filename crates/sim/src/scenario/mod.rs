@@ -25,7 +25,7 @@ mod traces;
 pub(crate) mod units;
 pub(crate) mod variables;
 
-pub use fanfare_toml::Mistake;
+pub use fanfare_crypto::toml::Mistake;
 pub use programs::{ExpectedExit, Program, ProgramCommand};
 pub use traces::ReadFile;
 pub use variables::Values;
@@ -36,8 +36,8 @@ use crate::{
     results::{metrics::Metric, reaction::Reaction, report::Report},
 };
 use core::ops::Range;
+use fanfare_crypto::toml::Mistakes;
 use fanfare_proto::Duration;
-use fanfare_toml::Mistakes;
 use std::collections::BTreeSet;
 use toml::de::DeTable;
 

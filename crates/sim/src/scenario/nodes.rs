@@ -8,8 +8,8 @@ use crate::{
     network::Host,
     place::{Place, Router},
 };
+use fanfare_crypto::toml::{Mistakes, suggest};
 use fanfare_proto::Duration;
-use fanfare_toml::{Mistakes, suggest};
 
 /// Most nodes: more than any run is made for, and fewer than numbers of places.
 const NODES_MAX: u64 = 10_000;

@@ -1,6 +1,6 @@
 //! `${name}`: a variable of a scenario. Its `[variables]` give the default.
 
-use fanfare_toml::{Mistakes, scalar, suggest};
+use fanfare_crypto::toml::{Mistakes, scalar, suggest};
 use std::collections::{BTreeMap, BTreeSet};
 use toml::de::{DeTable, DeValue};
 

@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_shared_road_has_its_waits_below_its_goodputs() {
-        let svg = picture(include_str!("../../../../scenarios/files/dumbbell.toml"));
+        let svg = picture(include_str!("../../../../../scenarios/files/dumbbell.toml"));
         for word in ["<svg", "dumbbell, seed 1", "goodput, kbit/s", "longest wait, ms", "west-east"]
         {
             assert!(svg.contains(word), "{word}");
@@ -157,20 +157,20 @@ mod tests {
 
     #[test]
     fn a_layered_session_has_its_layers_between_goodputs_and_waits() {
-        let svg = picture(include_str!("../../../../scenarios/files/layers.toml"));
+        let svg = picture(include_str!("../../../../../scenarios/files/layers.toml"));
         let place = |word: &str| svg.find(word).unwrap_or_else(|| panic!("{word}"));
         assert!(place("goodput, kbit/s") < place(">\nlayers\n"));
         assert!(place(">\nlayers\n") < place("longest wait, ms"));
         assert_eq!(
-            picture(include_str!("../../../../scenarios/files/small.toml")).find("layers"),
+            picture(include_str!("../../../../../scenarios/files/small.toml")).find("layers"),
             None
         );
     }
 
     #[test]
     fn a_network_of_paths_has_goodputs_alone() {
-        let svg = picture(include_str!("../../../../scenarios/files/small.toml"));
+        let svg = picture(include_str!("../../../../../scenarios/files/small.toml"));
         assert!(svg.contains("goodput, kbit/s") && !svg.contains("longest wait"));
-        assert_eq!(svg, picture(include_str!("../../../../scenarios/files/small.toml")));
+        assert_eq!(svg, picture(include_str!("../../../../../scenarios/files/small.toml")));
     }
 }

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn small() -> Scenario {
-        let text = include_str!("../../../../scenarios/files/small.toml");
+        let text = include_str!("../../../../../scenarios/files/small.toml");
         Scenario::parse(text, &|_| Err(String::new())).unwrap()
     }
 

@@ -2,15 +2,15 @@
 
 #![allow(clippy::print_stderr, clippy::print_stdout)]
 
-#[path = "../../cli/tests/documents.rs"]
+#[path = "../../../cli/tests/documents.rs"]
 mod documents;
-#[path = "../../cli/tests/help.rs"]
+#[path = "../../../cli/tests/help.rs"]
 mod help;
 #[cfg(target_os = "linux")]
 mod lab;
 mod sim;
 #[allow(dead_code, reason = "the tests of fanfare use all of it")]
-#[path = "../../cli/tests/support/mod.rs"]
+#[path = "../../../cli/tests/support/mod.rs"]
 mod support;
 mod sweep;
 
