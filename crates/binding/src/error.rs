@@ -7,7 +7,7 @@ use fanfare::{
     groups::{BodyError, GroupError, JoinError, TopicError},
     stream::StreamGap,
 };
-use fanfare_command::Failure;
+use fanfare_files::plain::Failure;
 
 /// What a program can do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use fanfare::protocol::NodeId;
-use fanfare_command::units;
+use fanfare_files::plain::units;
 
 use crate::{
     error::Error,

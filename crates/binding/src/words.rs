@@ -8,7 +8,7 @@ use fanfare::{
     protocol::CongestionControl,
     stream::{Flush, Framing, Start, StreamPolicy},
 };
-use fanfare_command::units;
+use fanfare_files::plain::units;
 
 use crate::error::Error;
 

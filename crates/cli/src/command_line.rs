@@ -357,7 +357,7 @@ fn examinations(args: &DoctorArgs) -> Result<DoctorPlan, Vec<Failure>> {
     let Some(path) = &args.node else { return args.plan().map_err(one) };
     let mut subjects = Vec::new();
     for (name, words) in fanfare_command::config::node_groups(path, &GRAMMAR)? {
-        let node = node_args(&words).map_err(|error| one(Failure::from(&error)))?;
+        let node = node_args(&words).map_err(|error| one(fanfare_command::misuse(&error)))?;
         subjects.push(args.subject(name, node.place().map_err(one)?).map_err(one)?);
     }
     Ok(DoctorPlan { subjects, shown: args.shown() })
@@ -394,19 +394,19 @@ fn another() -> clap::Error {
 }
 
 fn send_plan(words: &[OsString]) -> Result<SendPlan, Failure> {
-    send_args(words).map_err(|error| Failure::from(&error))?.plan()
+    send_args(words).map_err(|error| fanfare_command::misuse(&error))?.plan()
 }
 
 fn receive_plan(words: &[OsString]) -> Result<ReceivePlan, Failure> {
-    let cli = Cli::try_parse_from(words).map_err(|error| Failure::from(&error))?;
+    let cli = Cli::try_parse_from(words).map_err(|error| fanfare_command::misuse(&error))?;
     match cli.command {
         Command::Recv(args) => args.plan(),
-        _ => Err(Failure::from(&another())),
+        _ => Err(fanfare_command::misuse(&another())),
     }
 }
 
 fn group_plan(name: Option<&str>, words: &[OsString]) -> Result<GroupPlan, Failure> {
-    let args = node_args(words).map_err(|error| Failure::from(&error))?;
+    let args = node_args(words).map_err(|error| fanfare_command::misuse(&error))?;
     args.plan(name.map(str::to_owned))
 }
 

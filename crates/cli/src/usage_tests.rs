@@ -2,14 +2,14 @@
 
 use clap::Parser;
 
-use fanfare_command::Failure;
+use fanfare_command::misuse;
 
 use crate::command_line::Cli;
 
 fn told(line: &str) -> String {
     let words = ["fanfare"].into_iter().chain(line.split(' '));
     let error = Cli::try_parse_from(words).unwrap_err();
-    Failure::from(&error).to_string()
+    misuse(&error).to_string()
 }
 
 #[test]

@@ -5,9 +5,10 @@ use std::{ffi::OsString, process::ExitCode};
 use clap::error::ErrorKind;
 
 use crate::{
-    exit::{Exit, Failure},
+    Exit, Failure,
     notice::{Notice, to_text},
     output::{Output, end, print_line, print_with, say},
+    usage::misuse,
 };
 
 /// Answers a command line that was refused. Help and version are no errors; everything else is one
@@ -18,7 +19,7 @@ pub fn misunderstood(error: &clap::Error, args: &[OsString]) -> ExitCode {
         print_with(|| error.print());
         return end(Exit::Done).into();
     }
-    let failure = Failure::from(error);
+    let failure = misuse(error);
     match error.kind() {
         // All that is missing is what there is.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => drop(error.print()),

@@ -6,7 +6,7 @@ use clap::{Args, Command, Subcommand};
 use clap_complete::Shell;
 
 use crate::{
-    exit::{Exit, Failure},
+    Exit, Failure,
     help::Help,
     output::{print_line, say},
     pages,

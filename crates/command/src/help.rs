@@ -1,6 +1,6 @@
 //! The end of a command's help: examples, exit codes, environment and files.
 
-use crate::exit::Exit;
+use crate::Exit;
 
 /// Columns in which an example and what it does fit side by side.
 const COLUMNS: usize = 80;

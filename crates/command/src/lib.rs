@@ -3,23 +3,23 @@
 //! `fanfare` and `fanfare-lab` end with the same exit codes, word their errors alike, and read rates,
 //! times and sizes alike.
 //!
-//! - `exit`: exit codes and failures; `causes`: errors of the library as failures; `usage`: those of
-//!   the command line; `ending`: how a command ends early
+//! - `usage`: errors of the command line as failures; `ending`: how a command ends early
 //! - `output`: text, progress bar and JSON; `notice`: lines that every command may print;
-//!   `error_terminal`: where bars are drawn; `printable`: text that others wrote
+//!   `error_terminal`: where bars are drawn
 //! - `help`: the end of a command's help; `pages`: completions, man pages and the page of
 //!   reference; `generate`: the commands that print them
 //! - `companion`: the programs beside `fanfare`
 //! - `input`: standard input that may be silent; `text_file`: files that people write;
-//!   `interrupt`: Ctrl-C and SIGHUP; `units`: rates, times and sizes
+//!   `interrupt`: Ctrl-C and SIGHUP
+//!
+//! Exit codes, failures, rates, times and sizes are in `fanfare-files`, in `plain`: the bindings have them,
+//! too.
 
-mod causes;
 pub mod code_exchange;
 mod companion;
 pub mod config;
 mod ending;
 mod error_terminal;
-mod exit;
 pub mod generate;
 mod help;
 pub mod input;
@@ -30,19 +30,16 @@ pub mod local;
 mod notice;
 mod output;
 pub mod pages;
-mod printable;
 mod rows;
 pub mod shims;
 pub mod text_file;
-pub mod units;
 mod usage;
 pub mod view;
 
-pub use causes::directory_failure;
 pub use companion::{Companion, CompanionArgs};
 pub use ending::{give_up, give_up_all, misunderstood};
-pub use exit::{Exit, Failure};
+pub use fanfare_files::plain::{Exit, Failure, Printable, directory_failure, units};
 pub use help::Help;
 pub use notice::{Notice, to_text};
 pub use output::{Output, OutputArgs, Printed, end, print_line, printed, say};
-pub use printable::Printable;
+pub use usage::misuse;

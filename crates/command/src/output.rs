@@ -18,10 +18,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::{
-    error_terminal,
-    exit::{Exit, Failure},
+    Exit, Failure, Printable, error_terminal,
     notice::{Notice, Of, to_text, warning_text},
-    printable::Printable,
     rows::Rows,
 };
 

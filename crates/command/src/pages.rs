@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use crate::exit::{Exit, Failure};
+use crate::{Exit, Failure};
 
 /// The completions of a shell.
 #[must_use]

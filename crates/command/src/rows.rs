@@ -7,7 +7,7 @@ use std::{
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::printable::Printable;
+use crate::Printable;
 
 /// Rows of a terminal that does not tell its height.
 const TERMINAL_ROWS: u16 = 24;

@@ -4,12 +4,11 @@ use std::error::Error as _;
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-use crate::exit::Failure;
+use crate::Failure;
 
-impl From<&Error> for Failure {
-    fn from(error: &Error) -> Self {
-        Self::usage("usage", text(error))
-    }
+/// What clap refuses, as a failure.
+pub fn misuse(error: &Error) -> Failure {
+    Failure::usage("usage", text(error))
 }
 
 fn text(error: &Error) -> String {

@@ -36,6 +36,7 @@
 //! - `streams`: several sendings of a process that share a rate and memory.
 //! - `layered`: a file over layers, each receiver at its own rate.
 //! - `engine`: what the driver of `fanfare-node` drives; `file_storage`: objects in files.
+//! - [`plain`]: errors, rates, times and sizes in words.
 //!
 //! What is sent, and how it is described, is in `fanfare-files`: sources, packs, trees, listings,
 //! announcements, receipts. What receiving asks of a file system is in `fanfare-node`, and with it a simulated disk that loses
@@ -50,6 +51,7 @@ pub mod event;
 mod file_storage;
 mod layered;
 mod ledger;
+pub mod plain;
 mod receive;
 mod send;
 mod stream;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 pub use rate::{rate, rate_of};
 
-use crate::exit::Failure;
+use crate::plain::exit::Failure;
 use decimal::decimal;
 
 /// Shortest that holds the announcement of a file with a short name.

@@ -3,7 +3,7 @@
 use fanfare_node::proto::Bitrate;
 
 use super::decimal::decimal;
-use crate::exit::Failure;
+use crate::plain::exit::Failure;
 
 /// The fastest rate that is taken, in bits per second.
 const RATE_MOST: f64 = 1e12;
@@ -101,7 +101,7 @@ mod tests {
 
     fn refused(text: &str) -> String {
         let failure = rate(text).expect_err(text);
-        assert_eq!((failure.code, failure.exit), ("rate.invalid", crate::exit::Exit::Usage));
+        assert_eq!((failure.code, failure.exit), ("rate.invalid", crate::plain::exit::Exit::Usage));
         failure.to_string()
     }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, process::ExitCode};
 
-use crate::printable::Printable;
+use crate::plain::printable::Printable;
 
 /// Exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

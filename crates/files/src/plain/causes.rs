@@ -2,13 +2,13 @@
 
 use std::io::{self, ErrorKind};
 
-use fanfare_files::{LayeredError, SourceError, TargetError, TransferError};
+use crate::{LayeredError, SourceError, TargetError, TransferError};
 use fanfare_node::{
     DirectoryError, JoinError, OpenError,
     group::{BodyError, CacheError, GroupError},
 };
 
-use crate::exit::{Exit, Failure};
+use crate::plain::exit::{Exit, Failure};
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
