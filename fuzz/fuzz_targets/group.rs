@@ -2,7 +2,7 @@
 //! what it keeps has bounds.
 #![no_main]
 
-#[path = "../../crates/messaging/tests/world/mod.rs"]
+#[path = "../../crates/core/messaging/tests/world/mod.rs"]
 mod world;
 
 use libfuzzer_sys::fuzz_target;

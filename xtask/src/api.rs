@@ -1,6 +1,6 @@
 //! What a program can see of the crate `fanfare`, compared with the list of it that is checked in.
 //!
-//! A change of the API changes `crates/fanfare/public-api.txt`, so that whoever reviews it sees it.
+//! A change of the API changes `crates/api/fanfare/public-api.txt`, so that whoever reviews it sees it.
 //! The list is made from the source: what the facade exports is followed to where it stands, and is
 //! shown with its fields, variants, methods and traits. Types that are only mentioned, and not
 //! exported, are not followed.
@@ -16,7 +16,7 @@ use crate::{
     step::Outcome,
 };
 
-const SNAPSHOT: &str = "crates/fanfare/public-api.txt";
+const SNAPSHOT: &str = "crates/api/fanfare/public-api.txt";
 /// The most lines that differ and are told.
 const TOLD: usize = 20;
 

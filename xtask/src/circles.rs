@@ -128,14 +128,15 @@ mod tests {
     fn read(name: &str, files: &[(&str, &str)]) -> Arrows {
         let id = std::process::id();
         let root = std::env::temp_dir().join(format!("fanfare-{name}-{id}"));
-        for (name, text) in files {
-            let path = root.join(name);
+        let area = root.join("area");
+        for (name, text) in [("a/Cargo.toml", "")].iter().chain(files) {
+            let path = area.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
         let tree = Tree::read(root.to_str().unwrap()).unwrap();
         fs::remove_dir_all(&root).unwrap();
-        let shown = |path: &PathBuf| path.strip_prefix(&root).unwrap().to_owned();
+        let shown = |path: &PathBuf| path.strip_prefix(&area).unwrap().to_owned();
         let arrows = tree.arrows();
         let each = arrows.iter().map(|(file, to)| (shown(file), to.iter().map(shown).collect()));
         each.collect()

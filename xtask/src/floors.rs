@@ -3,6 +3,8 @@
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
+use crate::source_tree;
+
 const PAGE: &str = "ARCHITECTURE.md";
 
 /// Compares the page with the manifests.
@@ -15,11 +17,8 @@ pub(crate) fn check(findings: &mut Vec<String>) {
 }
 
 fn manifests() -> Vec<PathBuf> {
-    let folders = fs::read_dir("crates").into_iter().flatten().flatten();
-    let mut all: Vec<PathBuf> = folders.map(|folder| folder.path().join("Cargo.toml")).collect();
-    all.retain(|manifest| manifest.exists());
-    all.sort();
-    all
+    let folders = source_tree::crates("crates").unwrap_or_default();
+    folders.into_iter().map(|folder| folder.join("Cargo.toml")).collect()
 }
 
 /// From the rows of the page's tables: `| 3 | `fanfare-group` | …`.

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::step::{self, Outcome};
 
-const HEADER: &str = "crates/c/include/fanfare.h";
+const HEADER: &str = "crates/api/c/include/fanfare.h";
 const TOOL: &str = "cbindgen";
 
 /// What the sources make. cbindgen is a tool, and no dependency: it is installed where it is not there.
@@ -15,7 +15,7 @@ fn make() -> Result<String, Outcome> {
             return Err(installed);
         }
     }
-    step::output(TOOL, &["--quiet", "--config", "crates/c/cbindgen.toml", "crates/c"])
+    step::output(TOOL, &["--quiet", "--config", "crates/api/c/cbindgen.toml", "crates/api/c"])
         .map_err(Outcome::Failed)
 }
 

@@ -11,7 +11,7 @@ const TARGET: &str = "wasm32-unknown-unknown";
 pub(crate) fn check() -> Outcome {
     for name in CORE {
         let folder = name.trim_start_matches("fanfare-");
-        let lib = format!("crates/{folder}/src/lib.rs");
+        let lib = format!("crates/core/{folder}/src/lib.rs");
         match std::fs::read_to_string(&lib) {
             Ok(text) if text.contains("no_std") => {}
             Ok(_) => return Outcome::Failed(format!("{lib} is not no_std")),

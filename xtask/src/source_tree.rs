@@ -73,6 +73,16 @@ struct Module {
 /// For each file, the files whose definitions it names.
 pub(crate) type Arrows = BTreeMap<PathBuf, BTreeSet<PathBuf>>;
 
+/// Folders of the crates: each stands in the folder of its area.
+pub(crate) fn crates(folder: &str) -> Result<Vec<PathBuf>, String> {
+    let areas = fs::read_dir(folder).map_err(|error| format!("{folder}: {error}"))?;
+    let inside = |area: fs::DirEntry| fs::read_dir(area.path()).into_iter().flatten().flatten();
+    let folders = areas.flatten().flat_map(inside).map(|entry| entry.path());
+    let mut all: Vec<PathBuf> = folders.filter(|path| path.join("Cargo.toml").exists()).collect();
+    all.sort();
+    Ok(all)
+}
+
 /// All our crates.
 #[derive(Default)]
 pub(crate) struct Tree {
@@ -85,12 +95,11 @@ impl Tree {
     /// Reads the crates below a folder.
     pub(crate) fn read(folder: &str) -> Result<Self, String> {
         let mut tree = Self::default();
-        let entries = fs::read_dir(folder).map_err(|error| format!("{folder}: {error}"))?;
-        for entry in entries.flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
+        for path in crates(folder)? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let package =
                 if name == FACADE { name } else { format!("fanfare_{}", name.replace('-', "_")) };
-            let source = entry.path().join("src");
+            let source = path.join("src");
             let roots = ["lib.rs", "main.rs"].map(|root| source.join(root));
             if let Some(root) = roots.iter().find(|root| root.exists()) {
                 tree.read_file(root, &source, Place::root(&package))?;

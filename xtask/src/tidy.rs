@@ -11,12 +11,12 @@ const LONG_FILE_REASON: &str = "Long because";
 const FUNCTION_LINES: usize = 120;
 /// Crates without clock, chance or unordered maps of their own.
 const CORE: [&str; 6] = [
-    "crates/wire/src",
-    "crates/fec/src",
-    "crates/congestion/src",
-    "crates/proto/src",
-    "crates/messaging/src",
-    "crates/sim/src",
+    "crates/core/wire/src",
+    "crates/core/fec/src",
+    "crates/core/congestion/src",
+    "crates/core/proto/src",
+    "crates/core/messaging/src",
+    "crates/lab/sim/src",
 ];
 const BANNED_IN_CORE: [&str; 7] =
     ["Instant::now", "SystemTime", "thread::sleep", "rand::", "HashMap", "HashSet", "UdpSocket"];
@@ -103,8 +103,8 @@ fn check_source(path: &Path, text: &str, findings: &mut Vec<String>) {
 /// numbers of their lines.
 fn included_from_outside<'a>(shown: &str, code: &[&'a str]) -> Vec<(usize, &'a str)> {
     let published = shown.starts_with("crates/") && !shown.ends_with("tests.rs");
-    // Of `crates/NAME/src/a.rs` all but the crate's folder and the file itself are to be climbed.
-    let depth = shown.split('/').count().saturating_sub(3);
+    // Of `crates/AREA/NAME/src/a.rs` all but the crate's folder and the file itself are to be climbed.
+    let depth = shown.split('/').count().saturating_sub(4);
     let mut found = Vec::new();
     for (index, line) in code.iter().enumerate().filter(|_| published && !shown.contains("/tests/"))
     {
@@ -204,11 +204,11 @@ mod tests {
         let outside = r#"const A: &str = include_str!("../../../docs/a.md");"#;
         let inside = r#"const A: &str = include_str!("../a.md");"#;
         let at = |path, lines: &[&'static str]| included_from_outside(path, lines);
-        assert_eq!(at("crates/a/src/lib.rs", &["", outside]), [(2, "../../../docs/a.md")]);
-        assert_eq!(at("crates/a/src/lib.rs", &[inside]), []);
-        assert_eq!(at("crates/a/src/lib.rs", &["#[cfg(doctest)]", outside]), []);
-        assert_eq!(at("crates/a/src/b_tests.rs", &[outside]), []);
-        assert_eq!(at("crates/a/tests/b.rs", &[outside]), []);
+        assert_eq!(at("crates/core/a/src/lib.rs", &["", outside]), [(2, "../../../docs/a.md")]);
+        assert_eq!(at("crates/core/a/src/lib.rs", &[inside]), []);
+        assert_eq!(at("crates/core/a/src/lib.rs", &["#[cfg(doctest)]", outside]), []);
+        assert_eq!(at("crates/core/a/src/b_tests.rs", &[outside]), []);
+        assert_eq!(at("crates/core/a/tests/b.rs", &[outside]), []);
         assert_eq!(at("xtask/src/b.rs", &[outside]), []);
     }
 }

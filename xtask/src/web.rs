@@ -13,8 +13,8 @@ use flate2::{Compression, GzBuilder};
 
 use crate::step::{self, Outcome};
 
-const SOURCES: &str = "crates/monitor/web";
-const BUILT: &str = "crates/monitor/web/dist";
+const SOURCES: &str = "crates/network/monitor/web";
+const BUILT: &str = "crates/network/monitor/web/dist";
 /// Most of its bytes.
 const SCRIPT: &str = "page.js";
 /// What is not copied for the build.

@@ -1,0 +1,1 @@
+../../../../interop/peer/norm_peer.cpp

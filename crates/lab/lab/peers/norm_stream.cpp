@@ -1,0 +1,1 @@
+../../../../interop/peer/norm_stream.cpp

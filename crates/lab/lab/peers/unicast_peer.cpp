@@ -1,0 +1,1 @@
+../../../../interop/peer/unicast_peer.cpp

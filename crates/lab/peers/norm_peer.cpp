@@ -1,1 +1,0 @@
-../../../interop/peer/norm_peer.cpp

@@ -1,1 +1,0 @@
-../../../interop/peer/unicast_peer.cpp
