@@ -9,11 +9,14 @@
 //! - `help`: the end of a command's help; `pages`: completions, man pages and the page of
 //!   reference; `generate`: the commands that print them
 //! - `companion`: the programs beside `fanfare`
+//! - [`json`]: the lines of `--json`; [`keys`]: keys, identities, trust and signed receipts as files; [`config`]:
+//!   options from a file; [`local`]: a node's socket; [`view`]: what is read from a live page; [`shims`]:
+//!   command lines of udpcast and UFTP; [`code_exchange`]: two machines meet by a short code
 //! - `input`: standard input that may be silent; `text_file`: files that people write;
 //!   `interrupt`: Ctrl-C and SIGHUP
 //!
-//! Exit codes, failures, rates, times and sizes are in `fanfare-files`, in `plain`: the bindings have them,
-//! too.
+//! Exit codes, failures, rates, times and sizes are in `fanfare-files`, in `plain`: the bindings have
+//! them, too.
 
 pub mod code_exchange;
 mod companion;

@@ -5,8 +5,8 @@
 //! tells it what happened, and asks what it wants. Time, randomness and storage are arguments.
 //!
 //! # Map, in reading order
-//! - `fanfare_message`, a crate of its own: [`topic`], [`description`], [`batch`], [`batcher`]; frames
-//!   between nodes, and sums over several objects
+//! - [`message`]: [`topic`], [`description`], [`batch`], [`batcher`]; frames between nodes, and sums over
+//!   several objects
 //! - [`publisher`](PublishError): how a message becomes an object
 //! - [`subscription`], `delivery`, `order`, `lru_map`: who gets a message, in which order, and what
 //!   must be remembered for that
@@ -22,7 +22,7 @@
 //! - `fnv`: a short hash
 //! - `occupancy`: how full the limited tables are
 //! - [`node`]: dispatches to all of these, and has the few rules that concern several of them
-//! - `monitoring`: a [`crate::monitor::Monitor`] in the node, if its configuration says so
+//! - [`monitor`]: what nodes tell each other of themselves; `monitoring`: a [`monitor::Monitor`] in the node, if its configuration says so
 //! - `origin`: a message's identity in every group; [`gateway`]: forwarding between groups
 //!
 //! # The guide

@@ -14,7 +14,8 @@
 //! Same configuration, seed and calls give the same output on every machine.
 //!
 //! # Map, in reading order
-//! - [`time`], [`rate`], [`rng`], [`backoff`]: the units (these and the next two are `fanfare-proto`), and the one source of chance.
+//! - [`time`], [`rate`], [`rng`], [`backoff`]: the units, and the one source of chance. [`types`] has them and
+//!   the next two.
 //! - [`config`], [`datagram`], [`enqueue`], [`event`], [`timer`], [`report`], [`stats`], [`storage`]:
 //!   what goes in and what comes out.
 //! - [`stream`]: objects without an end, their policies, and the rings that hold them.
@@ -25,7 +26,7 @@
 //!   receivers that help each other ([`peer_repair`]).
 //! - `roles`: sender and receiver of a session begin and end one by one; `tuning`: settings that
 //!   change while they run.
-//! - `fanfare-proto`: objects to send, repair, flush, watermark, squelch, GRTT, pacing: a file each.
+//! - [`sender`]: objects to send, repair, flush, watermark, squelch, GRTT, pacing: a file each.
 //! - `receiver`: what this node knows of each remote sender: sync, objects, NACK, loss, ACK: a file
 //!   each.
 //! - [`congestion`]: what decides the rate.

@@ -5,6 +5,7 @@
 //! behind it never indexes raw input. Encoding mirrors parsing line by line.
 //!
 //! # Map, in reading order
+//! - [`units`]: time, bit rates, random numbers, timers, congestion marks.
 //! - [`id`]: the numbers that name things, each its own type; those that wrap have `precedes`.
 //! - [`quantized`]: RTT, rate, group size and loss in their wire forms.
 //! - [`header`]: the eight bytes every message begins with.

@@ -23,8 +23,8 @@
 //! - `emulator`: the thread between them, and the `cable` of each host. `packet`, `segment`, `igmp`:
 //!   what a cable understands of frames; `tap`: where the cable ends; `clock`, `snapshot`, `lateness`:
 //!   what was counted, and whether it may be believed; `capture`: pcap.
-//! - `run`, `transfers`: the programs of a scenario. What starts and ends programs, and what the
-//!   operating system gives, is the crate `fanfare-lab`.
+//! - `run`, `transfers`: the programs of a scenario. [`programs`]: what starts and ends programs, and what the
+//!   operating system gives.
 //! - `peer`: the systems that are compared; `reproduce`: the papers' tables, measured again;
 //!   `company`: messages between many, by systems that carry such; `tactical`: from one over a bad
 //!   link; `unicast`: between two hosts; `p3`: what a link says of its rate; `trials`, `name`: how
@@ -32,6 +32,8 @@
 //! - `bench`: how fast this machine is with them, without an emulator between.
 //! - `check`: how exact the laboratory is here; `super_packet`: what `check` and `bench` send.
 //! - `control`: how other processes find a lab.
+//!
+//! The program `fanfare-lab` is in `src/program`.
 #![cfg(target_os = "linux")]
 
 mod bench;

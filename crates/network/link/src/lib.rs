@@ -29,6 +29,7 @@
 //! - [`messages`]: classes, tags, deadlines; [`early`]: those that go with the first packet
 //! - [`trains`]: how fast the narrowest link is
 //! - [`demux`], [`socket`]: QUIC and sealed NORM on one port
+//! - [`proxy`]: TCP over a link
 //! - [`congestion`]: the rate of QUIC; [`varint`], [`clock`]: numbers and time
 
 mod association;

@@ -13,6 +13,8 @@
 //! - `past`: documents of the last minutes, for replay; `history`: numbers of the last thirty days
 //! - `exposition`: the same as metrics, in the text format of Prometheus
 //! - `client`: reads such a stream; `terminal`: shows it as lines of text
+//! - [`sensor`]: packets, interfaces, hosts and SNMP agents, looked at; [`doctor`]: why multicast does or does
+//!   not work here
 
 mod assets;
 mod board;

@@ -18,6 +18,8 @@
 //! - [`group`]: topics and messages; [`gateway`]: between groups; [`bridge`]: to plain UDP multicast
 //! - [`QueueRoom`], [`GroupWriter`], [`WayCounts`]: what bridges and gateways share
 //! - [`stream`]: bytes without an end, written and read like a pipe's
+//! - [`disk`]: names, placement and syncs; a simulated disk. [`serve`]: receivers of one unicast transfer pass it
+//!   on to each other. `nats`: the bridge to NATS (a feature)
 //! - [`engine`]: what a thread drives; [`driver`]: the thread; `clock`, `fanout`, `reach`, `waker`,
 //!   `moderation`, `reading`, `outbox`, `outgoing`, `chance`, `test_drop`: its parts; `sealed`: between
 //!   it and its sockets; `path_mtu`: datagrams that are too long for a path; `serving`: receivers that

@@ -17,6 +17,7 @@
 //! - [`transmit`], [`receive`], [`wait`]: sending, receiving, waiting
 //! - [`ecn`], [`error`]: ECN marks, and errors
 //! - `settings`: what changes while an endpoint is open
+//! - [`os`]: what differs between operating systems, in one shape
 //! - `option`, `netlink`: Linux features without a safe wrapper; the crate's unsafe code is in
 //!   `option`
 

@@ -45,7 +45,8 @@
 //! - `sealer`: what goes out; `opener`, `member`, `window`: what comes in; `greeting`: when to say hello
 //! - [`Seal`]: all of it; [`Refusal`]: why something does not open; [`Notice`]: what people are told
 //!
-//! Beside all this, [`identity`]: a node's own key pair and signatures; [`trust`]: whose are believed.
+//! Beside all this, [`identity`]: a node's own key pair and signatures; [`trust`]: whose are believed;
+//! [`policy`]: who may do what, from a file; [`toml`]: mistakes in such files, with their lines.
 //!
 //! `testdata/vectors.txt` is made by `testdata/vectors.py`, which shares no code with this crate.
 

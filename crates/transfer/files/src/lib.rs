@@ -38,9 +38,9 @@
 //! - `engine`: what the driver of `fanfare-node` drives; `file_storage`: objects in files.
 //! - [`plain`]: errors, rates, times and sizes in words.
 //!
-//! What is sent, and how it is described, is in `fanfare-files`: sources, packs, trees, listings,
-//! announcements, receipts. What receiving asks of a file system is in `fanfare-node`, and with it a simulated disk that loses
-//! power: `crash_safety` receives on it.
+//! What is sent, and how it is described, is in [`content`]: sources, packs, trees, listings,
+//! announcements, receipts. What receiving asks of a file system is in [`fanfare_node::disk`], and with
+//! it a simulated disk that loses power: `crash_safety` receives on it.
 
 mod builder;
 pub mod content;
