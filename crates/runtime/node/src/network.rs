@@ -11,7 +11,7 @@ use fanfare_proto::{
     CongestionControl, FeedbackPath, InstanceId, NodeId, ReceiverConfig, SenderConfig,
     SessionConfig,
 };
-use fanfare_udp::{EndpointConfig, GroupSpec};
+use fanfare_udp::{EndpointConfig, GroupSpec, HeardHosts};
 
 use super::chance::{random, random_id};
 use crate::{
@@ -161,12 +161,14 @@ impl Network {
     #[must_use]
     pub fn hosts(mut self, hosts: Vec<SocketAddr>, multicast: bool) -> Self {
         self.endpoint.direct |= !hosts.is_empty();
+        hosts.iter().for_each(|host| self.endpoint.heard_hosts.add(host.ip()));
         self.hosts = (hosts, multicast);
         self
     }
 
     /// Hear also what is sent to this machine alone, at the group's port, where multicast does not
-    /// reach it. Only from private networks and this link.
+    /// reach it. Only from private networks, this link and hosts that were named ([`Self::source`],
+    /// [`Self::only_address`], [`Self::knock`], [`Self::hosts`]); from everywhere when all is sealed.
     #[must_use]
     pub fn hear_direct(mut self) -> Self {
         // Answers go to wherever the sender is.
@@ -191,6 +193,7 @@ impl Network {
     /// another. For receivers with [`Self::hear_direct`].
     #[must_use]
     pub fn knock(mut self, senders: Vec<SocketAddr>) -> Self {
+        senders.iter().for_each(|sender| self.endpoint.heard_hosts.add(sender.ip()));
         self.knocks = senders;
         self
     }
@@ -301,6 +304,7 @@ impl Network {
     #[must_use]
     pub fn source(mut self, source: IpAddr) -> Self {
         self.endpoint.source = Some(source);
+        self.endpoint.heard_hosts.add(source);
         self
     }
 
@@ -324,6 +328,7 @@ impl Network {
     #[must_use]
     pub fn only_address(mut self, address: IpAddr) -> Self {
         self.only_address = Some(address);
+        self.endpoint.heard_hosts.add(address);
         self
     }
 
@@ -367,8 +372,15 @@ impl Network {
     #[must_use]
     pub fn sealed(mut self, keys: Keys) -> Self {
         self.beside += keys.overhead() as u16;
+        self.endpoint.heard_hosts = HeardHosts::Everybody;
         self.keys = Some(keys);
         self
+    }
+
+    /// True if everything is sealed.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        self.keys.is_some()
     }
 
     /// What stands between its sockets and its messages.

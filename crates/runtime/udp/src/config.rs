@@ -16,6 +16,57 @@ pub enum Role {
     Sender,
 }
 
+/// Hosts whose datagrams to this machine alone are heard. Multicast does not leave the link by itself, and strangers
+/// from everywhere should not be heard because of this either.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeardHosts {
+    /// Neighbours and private networks (RFC 1918, 3927, 4193, 4291, 6598), and these hosts: somebody has named them.
+    Near(Vec<IpAddr>),
+    /// Everybody: what comes is sealed, and what does not open is not taken.
+    Everybody,
+}
+
+impl Default for HeardHosts {
+    fn default() -> Self {
+        Self::Near(Vec::new())
+    }
+}
+
+impl HeardHosts {
+    /// Hears this host, too.
+    pub fn add(&mut self, host: IpAddr) {
+        if let Self::Near(named) = self
+            && !named.contains(&host)
+        {
+            named.push(host);
+        }
+    }
+
+    /// True if this host is heard. An IPv4 address in an IPv6 one is that host.
+    #[must_use]
+    pub fn has(&self, host: IpAddr) -> bool {
+        match self {
+            Self::Near(named) => {
+                is_near(host) || named.iter().any(|one| one.to_canonical() == host.to_canonical())
+            }
+            Self::Everybody => true,
+        }
+    }
+}
+
+/// True for neighbours, private and shared networks, and this machine (RFC 1918, 3927, 4193, 4291, 6598).
+#[must_use]
+pub fn is_near(host: IpAddr) -> bool {
+    match host.to_canonical() {
+        IpAddr::V4(ip) => {
+            let [first, second, ..] = ip.octets();
+            let shared = first == 100 && (64..128).contains(&second);
+            ip.is_private() || ip.is_loopback() || ip.is_link_local() || shared
+        }
+        IpAddr::V6(ip) => ip.is_loopback() || ip.is_unicast_link_local() || ip.is_unique_local(),
+    }
+}
+
 /// How to open an [`crate::Endpoint`].
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
@@ -49,6 +100,9 @@ pub struct EndpointConfig {
     /// group's port, from neighbours and private networks. Of several on one machine all hear it.
     /// Without effect for a unicast address. Default false.
     pub hears_direct: bool,
+    /// Whose datagrams to this machine's own addresses are heard with [`Self::hears_direct`]. Default
+    /// those of neighbours and private networks.
+    pub heard_hosts: HeardHosts,
     /// True if what is sent to this machine's own addresses counts only where it comes in by
     /// `interface`: somebody chose that interface. Default false.
     pub only_interface: bool,
@@ -89,6 +143,7 @@ impl Default for EndpointConfig {
             own: true,
             direct: false,
             hears_direct: false,
+            heard_hosts: HeardHosts::default(),
             only_interface: false,
             token: 0,
             listen: None,
@@ -128,4 +183,34 @@ pub enum Awaited {
     Any,
     /// The interface of this name or address. Until then nothing is heard.
     Named(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_and_private_networks_are_near_and_the_internet_is_not() {
+        let near = |text: &str| is_near(text.parse().unwrap());
+        for text in ["10.1.2.3", "172.16.0.1", "192.168.1.1", "127.0.0.1", "169.254.3.4"] {
+            assert!(near(text), "{text}");
+        }
+        for text in ["100.64.0.1", "fe80::1", "fd00::1", "::1", "::ffff:10.0.0.1"] {
+            assert!(near(text), "{text}");
+        }
+        for text in ["8.8.8.8", "172.32.0.1", "100.128.0.1", "2001:db8::1", "::ffff:8.8.8.8"] {
+            assert!(!near(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_host_that_was_named_is_heard_and_with_keys_everybody_is() {
+        let host = |text: &str| -> IpAddr { text.parse().unwrap() };
+        let mut hosts = HeardHosts::default();
+        assert!(hosts.has(host("10.0.0.1")) && !hosts.has(host("198.51.100.1")));
+        hosts.add(host("198.51.100.1"));
+        assert!(hosts.has(host("198.51.100.1")) && hosts.has(host("::ffff:198.51.100.1")));
+        assert!(!hosts.has(host("198.51.100.2")));
+        assert!(HeardHosts::Everybody.has(host("198.51.100.2")));
+    }
 }

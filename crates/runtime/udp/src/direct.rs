@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    config::{Awaited, EndpointConfig},
+    config::{Awaited, EndpointConfig, HeardHosts},
     group::{bind, open_shared},
     interface::Interface,
     local_bus::{self, LocalBus, PassedOn},
@@ -28,6 +28,7 @@ pub(crate) struct DirectSocket {
     /// The one interface that is listened to, and the one source, where they were given.
     interface: Option<Interface>,
     source: Option<IpAddr>,
+    heard_hosts: HeardHosts,
 }
 
 impl DirectSocket {
@@ -53,7 +54,8 @@ impl DirectSocket {
         let receive_socket = ReceiveSocket::new(socket, config.gro).ok()?;
         let interface = interface.filter(|_| config.only_interface).cloned();
         let bus = LocalBus::open(config.group.port(), config.token).ok();
-        Some(Self { receive_socket, bus, interface, source: config.source })
+        let heard_hosts = config.heard_hosts.clone();
+        Some(Self { receive_socket, bus, interface, source: config.source, heard_hosts })
     }
 
     /// Sends segments from the port that it hears at, one call for each; how many bytes went out.
@@ -90,11 +92,13 @@ impl DirectSocket {
         buffers: &mut Buffers,
         mut each: impl FnMut(&RecvMeta, &[u8], usize),
     ) -> io::Result<usize> {
-        let Self { receive_socket, bus, interface, source } = self;
-        let takes = |meta: &RecvMeta| hears(interface.as_ref(), *source, meta);
+        let Self { receive_socket, bus, interface, source, heard_hosts } = self;
+        let takes = |meta: &RecvMeta| {
+            heard_hosts.has(meta.source.ip()) && hears(interface.as_ref(), *source, meta)
+        };
         let mut take = |meta: &RecvMeta, run: &[u8], stride: usize| {
             // What programs pass on to each other comes by the bus.
-            if !is_near(meta.source.ip()) || local_bus::is_one(run) {
+            if local_bus::is_one(run) {
                 return;
             }
             if let (Some(bus), Some(destination)) = (bus.as_mut(), meta.destination)
@@ -143,26 +147,6 @@ pub(crate) fn hears(
     let Some(interface) = interface else { return true };
     let own = meta.destination.is_some_and(|to| interface.addresses.contains(&to));
     own || meta.interface == Some(interface.index)
-}
-
-/// Whether datagrams of this address are heard: multicast does not leave the link by itself, and neither
-/// should strangers from everywhere be heard because of this. Private, shared and link-local
-/// networks, and this machine (RFC 1918, 3927, 4193, 4291, 6598).
-pub(crate) fn is_near(source: IpAddr) -> bool {
-    match source {
-        IpAddr::V4(ip) => {
-            let [first, second, ..] = ip.octets();
-            let shared = first == 100 && (64..128).contains(&second);
-            ip.is_private() || ip.is_loopback() || ip.is_link_local() || shared
-        }
-        IpAddr::V6(ip) => {
-            let mapped = ip.to_ipv4_mapped().map(IpAddr::V4);
-            ip.is_loopback()
-                || ip.is_unicast_link_local()
-                || ip.is_unique_local()
-                || mapped.is_some_and(is_near)
-        }
-    }
 }
 
 #[cfg(test)]
@@ -278,19 +262,5 @@ mod tests {
         assert!(super::hears(Some(&lo), None, &here));
         let own = RecvMeta { destination: lo.addresses.first().copied(), ..meta };
         assert!(super::hears(Some(&lo), None, &own), "an address of the interface");
-    }
-
-    #[test]
-    fn neighbours_and_private_networks_are_near_and_the_internet_is_not() {
-        let near = |text: &str| is_near(text.parse().unwrap());
-        for text in ["10.1.2.3", "172.16.0.1", "192.168.1.1", "127.0.0.1", "169.254.3.4"] {
-            assert!(near(text), "{text}");
-        }
-        for text in ["100.64.0.1", "fe80::1", "fd00::1", "::1", "::ffff:10.0.0.1"] {
-            assert!(near(text), "{text}");
-        }
-        for text in ["8.8.8.8", "172.32.0.1", "100.128.0.1", "2001:db8::1", "::ffff:8.8.8.8"] {
-            assert!(!near(text), "{text}");
-        }
     }
 }

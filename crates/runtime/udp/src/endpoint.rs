@@ -183,11 +183,11 @@ impl Endpoint {
             // Where a socket is not bound to its group, it hears what is sent to this machine, too.
             let hears_direct = self.config.hears_direct;
             let only = self.interface.as_ref().filter(|_| self.config.only_interface);
-            let source = self.config.source;
+            let (source, heard_hosts) = (self.config.source, &self.config.heard_hosts);
             let mut each = |meta: &RecvMeta, run: &[u8], stride: usize| match meta.destination {
                 Some(own) if cfg!(windows) && group.is_group() && !own.is_multicast() => {
                     let heard = direct::hears(only, source, meta);
-                    if hears_direct && heard && direct::is_near(meta.source.ip()) {
+                    if hears_direct && heard && heard_hosts.has(meta.source.ip()) {
                         each(&RecvMeta { via: Via::Direct, ..*meta }, run, stride);
                     }
                 }

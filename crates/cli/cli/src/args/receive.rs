@@ -139,8 +139,8 @@ pub(crate) struct RecvArgs {
     unicast_nack: bool,
     /// Listen to the multicast group only, not to senders with --to
     ///
-    /// Otherwise what is sent to this machine alone, at the group's port, is received too, from
-    /// private networks and this link.
+    /// Otherwise what is sent to this machine alone, at the group's port, is received too: from private
+    /// networks, this link and the address of --source or --from, and from everywhere with a key.
     #[arg(long, help_heading = "What is received", hide_short_help = true)]
     no_unicast: bool,
     /// Keep existing files, and store the new one as NAME.1; the sender is told

@@ -5,7 +5,10 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum};
 use fanfare_command::config::FileArgs;
 use fanfare_files::{Expect, GatherOptions, NamedPath, Packing, SendOptions, Slow, Transfer};
-use fanfare_node::proto::{Bitrate, CongestionControl, SenderConfig};
+use fanfare_node::{
+    is_near,
+    proto::{Bitrate, CongestionControl, SenderConfig},
+};
 
 use super::{
     choice::ChoiceArgs,
@@ -250,6 +253,7 @@ impl SendArgs {
         let builder = if self.hosts.are_copied_to() { builder.copies_only() } else { builder };
         let builder = if self.hosts.are_left() { builder.multicast_only() } else { builder };
         let builder = if self.code.may_fit() { builder.fit_segment() } else { builder };
+        let is_public = !builder.is_sealed() && hosts.iter().any(|host| !is_near(host.ip()));
         let here = (&builder, self.net.interface(), &*self.name.get());
         let hosting = self.offer.plan(&mut expect, here, self.layers.lasting.as_deref())?;
         let options = SendOptions {
@@ -291,6 +295,7 @@ impl SendArgs {
             layered,
             place: (self.net.group()?.group, self.net.interface()),
             hosts: (hosts, self.hosts.with_group()),
+            is_public,
             doubtful,
             hosting,
             watch: self.watch.plan()?,

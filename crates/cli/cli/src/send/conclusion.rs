@@ -21,6 +21,8 @@ pub(super) struct ClosingHints<'a> {
     pub(super) doctor: &'a str,
     /// The group's port.
     pub(super) port: u16,
+    /// A host that was named has a public address, and nothing is sealed.
+    pub(super) is_public: bool,
 }
 
 /// Words for somebody who has pressed Ctrl-C.
@@ -72,7 +74,7 @@ fn failure_of(report: &SendReport, expect: &Expect, hints: &ClosingHints<'_>) ->
     match report.end {
         SendEnd::Complete | SendEnd::Interrupted => None,
         SendEnd::NobodyAnswered => {
-            let ClosingHints { waited, doctor, port } = hints;
+            let ClosingHints { waited, doctor, port, is_public } = hints;
             let (other, firewalls) = match expect {
                 Expect::Hosts(_) => (
                     "without --silent: one that answers nothing cannot be reached with --to",
@@ -80,9 +82,10 @@ fn failure_of(report: &SendReport, expect: &Expect, hints: &ClosingHints<'_>) ->
                 ),
                 _ => ("or send to whoever listens with --one-way", "Firewalls of both sides"),
             };
+            let source = if *is_public { " --source THIS-ADDRESS' or a key" } else { "'" };
             let text = format!(
                 "receivers (0): no receiver answered on {waited}. Start receivers with 'fanfare \
-                 recv', {other}. {firewalls} must let in UDP port {port}. To find the cause, run \
+                 recv{source}, {other}. {firewalls} must let in UDP port {port}. To find the cause, run \
                  '{doctor}'"
             );
             Some(Failure::new(Exit::Nobody, "nobody", text))

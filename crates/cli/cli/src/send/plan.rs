@@ -47,6 +47,8 @@ pub(crate) struct SendPlan {
     pub(crate) place: (SocketAddr, Option<String>),
     /// Single hosts to send to, and whether the group is sent to, too.
     pub(crate) hosts: (Vec<SocketAddr>, bool),
+    /// True if one of them has a public address, and nothing is sealed: receivers hear such a sender when they know it.
+    pub(crate) is_public: bool,
     /// What to say of names of hosts that have several addresses.
     pub(crate) doubtful: Vec<String>,
     /// How receivers are met that have a code, before all that.

@@ -63,8 +63,18 @@ pub(super) fn send(
     let sources = gather(&plan, output)?;
     let plan = meet(plan, output)?;
     let shown = plan.output;
-    let SendPlan { mut options, signing, congestion, rate, builder, layered, hosts, adapt, .. } =
-        plan;
+    let SendPlan {
+        mut options,
+        signing,
+        congestion,
+        rate,
+        builder,
+        layered,
+        hosts,
+        adapt,
+        is_public,
+        ..
+    } = plan;
     let record = plan.record;
     signing.apply(&mut options)?;
     let (files, is_stream) = (sources.file_count(), sources.is_stream());
@@ -135,7 +145,7 @@ pub(super) fn send(
     };
     let doctor = format!("fanfare doctor --group {group}{on_interface}");
     let explain = |failure| watched.keys.explain(failure);
-    let hints = ClosingHints { waited: &waited, doctor: &doctor, port: group.port() };
+    let hints = ClosingHints { waited: &waited, doctor: &doctor, port: group.port(), is_public };
     let exit = conclude(output, finished, explain, &expect, &hints);
     if let Some(record) = &record {
         chain::note_sent(record);

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fanfare_udp::{Endpoint, EndpointConfig, OpenError, Via, choose_interface};
+use fanfare_udp::{Endpoint, EndpointConfig, HeardHosts, OpenError, Via, choose_interface};
 
 use crate::code_exchange::{
     code::Code,
@@ -42,6 +42,8 @@ impl Meeting {
             interface: Some(interface),
             direct: true,
             hears_direct: true,
+            // Who does not know the code learns nothing, and guesses are counted.
+            heard_hosts: HeardHosts::Everybody,
             ..EndpointConfig::default()
         };
         Ok(Self { endpoint: Endpoint::open(&config)?, begun: Instant::now() })

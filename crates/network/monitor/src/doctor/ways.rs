@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use fanfare_udp::is_near;
+
 use super::finding::Finding;
 use super::peer::PeerReport;
 
@@ -76,9 +78,9 @@ fn unicast(facts: &WayFacts) -> Finding {
         Some(address) => Finding::warn(
             "unicast.public",
             format!(
-                "{address} is a public address: receivers take unicast from private networks only"
+                "{address} is a public address: receivers take unicast from such a one when they know it"
             ),
-            "join the machines by a VPN, and use its addresses",
+            "start receivers with --source ADDRESS, or seal with --key on both sides, or use send --code",
         ),
     }
 }
@@ -112,18 +114,6 @@ fn relay(facts: &WayFacts) -> Finding {
             "a relay here would reach nobody by the group",
             "run fanfare relay on a machine that multicast reaches",
         ),
-    }
-}
-
-/// As receivers decide whom they hear by unicast: RFC 1918, 3927, 4193, 4291, 6598.
-fn is_near(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(ip) => {
-            let [first, second, ..] = ip.octets();
-            let shared = first == 100 && (64..128).contains(&second);
-            ip.is_private() || ip.is_loopback() || ip.is_link_local() || shared
-        }
-        IpAddr::V6(ip) => ip.is_loopback() || ip.is_unicast_link_local() || ip.is_unique_local(),
     }
 }
 

@@ -4,6 +4,7 @@ mod firewalls;
 mod hosts;
 mod mtu;
 mod one_way;
+mod public_addresses;
 mod roads;
 mod serving;
 mod walls;
