@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::{PROGRAM, hosts::is_installed};
 
 fn trace(name: &str) -> String {
-    format!("{}/../sensor/tests/traces/{name}", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/../../network/monitor/tests/traces/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 fn ours(name: &str) -> Value {

@@ -4,7 +4,7 @@
 //! [`Monitor`] is told what its node measures and what notes of others say; it is asked for the note
 //! that may go now, and for what has changed. What it knows is the [`World`].
 //!
-//! - `monitor`: the machine; `note`: what it says, as bytes
+//! - `machine`: what goes in and comes out; `note`: what it says, as bytes
 //! - `world`: what is known of every node, and how old it is; `facts`: what a node says of itself;
 //!   `scale`: numbers in one byte; `expiry`: when silence means that a node has gone
 //! - `share`: `interval`: how often a node may speak; `rank`: what it says first; `hearing`: who hears
@@ -19,8 +19,8 @@ pub mod alert;
 mod expiry;
 mod facts;
 pub mod link;
+mod machine;
 mod master;
-mod monitor;
 mod note;
 pub mod observe;
 pub mod scale;
@@ -30,8 +30,8 @@ mod world;
 pub use facts::{Block, Facts};
 pub use fanfare_wire::NodeId;
 pub use fanfare_wire::units::{Bitrate, Duration, Time};
+pub use machine::{Config, Event, Monitor, Stats};
 pub use master::{Candidate, elect};
-pub use monitor::{Config, Event, Monitor, Stats};
 pub use note::{Note, Told};
 pub use share::hearing::Hearing;
 pub use world::{Known, World};

@@ -350,5 +350,5 @@ impl Monitor {
 }
 
 #[cfg(test)]
-#[path = "monitor_tests.rs"]
+#[path = "machine_tests.rs"]
 mod tests;
