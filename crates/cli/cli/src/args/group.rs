@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use fanfare_command::{Failure, units};
 use fanfare_node::{
     Network,
     group::{Group, GroupOptions},
-    proto::{Bitrate, CongestionControl, SenderConfig},
+    proto::{Bitrate, CongestionControl, SenderConfig, TailPolicy},
 };
 
 use super::{
@@ -27,6 +27,12 @@ pub(crate) struct MemberArgs {
     /// Congestion control of what this node sends
     #[arg(long, value_name = "CC", default_value = "auto", hide_short_help = true)]
     cc: FlatCc,
+    /// What to do about subscribers that get much less of what this node sends than the others
+    #[arg(long, value_enum, default_value = "keep", hide_short_help = true)]
+    slow: SlowSubscribers,
+    /// A subscriber below this rate counts as slow [default with --slow tail: half of the median]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, hide_short_help = true)]
+    min_rate: Option<String>,
     /// Upper limit of repairs for messages of other nodes [default: four fifths of what the network
     /// carries]
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, hide_short_help = true)]
@@ -50,6 +56,15 @@ pub(crate) struct MemberArgs {
     policy: PolicyArgs,
 }
 
+/// `--slow` of a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SlowSubscribers {
+    /// Slow down for them
+    Keep,
+    /// Send at the speed of the others: they are repaired afterwards, and by other nodes
+    Tail,
+}
+
 impl MemberArgs {
     /// Longest message.
     pub(crate) fn message_max(&self) -> Result<u64, Failure> {
@@ -66,6 +81,19 @@ impl MemberArgs {
         match self.rate.as_deref() {
             None | Some("auto") => Ok(None),
             Some(rate) => units::rate(rate).map(Some),
+        }
+    }
+
+    /// Whom its messages do not wait for.
+    fn tail(&self) -> Result<Option<TailPolicy>, Failure> {
+        let min_rate = self.min_rate.as_deref().map(|text| units::rate_of("min-rate", text));
+        match (self.slow, min_rate.transpose()?) {
+            (SlowSubscribers::Keep, None) => Ok(None),
+            (SlowSubscribers::Tail, min_rate) => Ok(Some(TailPolicy { min_rate })),
+            (SlowSubscribers::Keep, Some(rate)) => {
+                let text = format!("min-rate ({rate}): nobody is put off. Add --slow tail");
+                Err(Failure::usage("slow.invalid", text))
+            }
         }
     }
 
@@ -112,6 +140,7 @@ impl MemberArgs {
         options.config.cache_age = units::time("keep", &self.keep)?;
         options.cache_dir.clone_from(&self.cache_dir);
         options.policy = self.policy.read()?;
+        options.tail = self.tail()?;
         let congestion = CongestionControl::from(self.cc);
         let rate = self.rate()?.unwrap_or_else(|| default_rate(congestion));
         let mut sender = SenderConfig { rate, congestion, ..SenderConfig::default() };

@@ -1,6 +1,9 @@
 //! Messages from one process to others over loopback multicast.
 
-use std::process::{Command, Stdio};
+use std::{
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
 
 use crate::support::{Running, Stage, assert_same};
 
@@ -133,12 +136,36 @@ fn who_still_lacks_a_message_when_time_is_up_is_named() {
     [holder, deaf].iter().for_each(Running::interrupt);
 }
 
+/// Time until two subscribers have a message, where a third one loses nearly everything.
+fn time_beside_a_lossy_one(slow: &str) -> Duration {
+    let stage = Stage::new();
+    let file = text(&stage.file("map.bin", 2_000_000));
+    let others = [sub(&stage, &["#", "--count", "1"]), sub(&stage, &["#", "--count", "1"])];
+    let mut lossy = stage.start("sub", &["#", "--test-drop", "0.95"]);
+    lossy.wait_for("start");
+    let begun = Instant::now();
+    let args = ["maps/north", &file, "--rate", "20M", "--slow", slow, "--wait", "2s"];
+    let sent = stage.start("pub", &args);
+    for running in others {
+        running.end().expect(0);
+    }
+    let took = begun.elapsed();
+    [lossy, sent].iter().for_each(Running::interrupt);
+    took
+}
+
+#[test]
+fn with_slow_tail_a_subscriber_that_loses_most_does_not_slow_the_others_down() {
+    let (keep, tail) = (time_beside_a_lossy_one("keep"), time_beside_a_lossy_one("tail"));
+    assert!(tail * 2 < keep, "{tail:?} with tail, {keep:?} with keep");
+}
+
 #[test]
 fn mistakes_are_told_before_anything_is_sent() {
     let stage = Stage::new();
     let file = text(&stage.file("f", 2000));
     let dir = text(&stage.path(""));
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 10] = [
         (
             &["pub", "a\u{7}", "-m", "x"],
             "topic (\"a\\u{7}\"): has a control character. Leave it out",
@@ -157,6 +184,10 @@ fn mistakes_are_told_before_anything_is_sent() {
         (&["pub", "a", "/nowhere/x"], "message (/nowhere/x): cannot be read"),
         (&["pub", "a", &dir], "is a directory. Use fanfare send for directories"),
         (&["sub", "a", "--cache", "1KB"], "cache (1KB): not a size"),
+        (
+            &["pub", "a", "-m", "x", "--min-rate", "1M"],
+            "min-rate (1.0 Mbit/s): nobody is put off. Add --slow tail",
+        ),
     ];
     for (args, expected) in cases {
         let ended = stage.start(args[0], &args[1..]).end().expect(2);

@@ -8,7 +8,7 @@ use std::{
 
 use fanfare_crypto::policy::Policy;
 use fanfare_messaging::{GroupConfig, GroupNode, OBJECTS_IN_VIEW, SENDERS_IN_VIEW};
-use fanfare_proto::{AckPolicy, InstanceId, ReceiverConfig, SessionConfig};
+use fanfare_proto::{AckPolicy, InstanceId, ReceiverConfig, SessionConfig, TailPolicy};
 use fanfare_udp::{Awaited, Endpoint};
 
 use super::{
@@ -53,6 +53,9 @@ pub struct GroupOptions {
     pub publishes: bool,
     /// Who may publish what. Default everybody everything.
     pub policy: Option<Arc<Policy>>,
+    /// Nodes that its messages do not wait for: they get much less than the others, and are repaired
+    /// afterwards. Default none: the rate follows the slowest.
+    pub tail: Option<TailPolicy>,
     /// What its monitor calls this node, if it has one.
     pub name: String,
 }
@@ -66,6 +69,7 @@ impl Default for GroupOptions {
             cache_dir: None,
             publishes: true,
             policy: None,
+            tail: None,
             name: String::new(),
         }
     }
@@ -103,6 +107,7 @@ impl Network {
         config.one_source = self.endpoint.source.is_some();
         let mut node = GroupNode::new(config, session, seed, now);
         node.set_name(&options.name);
+        node.session().sender().set_tail(options.tail);
         if let Ok(address) = endpoint.local_addr() {
             node.session().set_address(address);
         }
