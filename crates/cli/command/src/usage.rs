@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 use crate::Failure;
 
-/// What clap refuses, as a failure.
+/// The failure for a command line that clap refuses.
 pub fn misuse(error: &Error) -> Failure {
     Failure::usage("usage", text(error))
 }

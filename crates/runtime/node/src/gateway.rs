@@ -1,7 +1,7 @@
 //! A gateway between groups on real sockets: a member of each, and what one hears is published in the
 //! others.
 //!
-//! What crosses, the machine says ([`fanfare_messaging::gateway`]); here are the threads around it. All that
+//! Threads around the machine that says what crosses ([`fanfare_messaging::gateway`]). All that
 //! is heard, in whatever group, comes to the caller's thread by one channel; each group has a thread that
 //! publishes there, so that a full one does not hold up the others.
 //!

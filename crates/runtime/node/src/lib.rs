@@ -69,7 +69,7 @@ pub use fanfare_messaging as messaging;
 pub use fanfare_messaging::monitor;
 pub use fanfare_proto as proto;
 pub use fanfare_udp::{
-    GroupSpec, GroupSpecError, Interface, OpenError, has_only_ipv6, interfaces, is_near,
+    GroupSpec, GroupSpecError, Interface, OpenError, has_only_ipv6, interfaces, is_private_host,
     scoped_host,
 };
 pub use fanfare_wire::FieldSize;

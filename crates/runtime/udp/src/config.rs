@@ -47,7 +47,8 @@ impl HeardHosts {
     pub fn has(&self, host: IpAddr) -> bool {
         match self {
             Self::Near(named) => {
-                is_near(host) || named.iter().any(|one| one.to_canonical() == host.to_canonical())
+                is_private_host(host)
+                    || named.iter().any(|one| one.to_canonical() == host.to_canonical())
             }
             Self::Everybody => true,
         }
@@ -56,7 +57,7 @@ impl HeardHosts {
 
 /// True for neighbours, private and shared networks, and this machine (RFC 1918, 3927, 4193, 4291, 6598).
 #[must_use]
-pub fn is_near(host: IpAddr) -> bool {
+pub fn is_private_host(host: IpAddr) -> bool {
     match host.to_canonical() {
         IpAddr::V4(ip) => {
             let [first, second, ..] = ip.octets();
@@ -100,7 +101,7 @@ pub struct EndpointConfig {
     /// group's port, from neighbours and private networks. Of several on one machine all hear it.
     /// Without effect for a unicast address. Default false.
     pub hears_direct: bool,
-    /// Whose datagrams to this machine's own addresses are heard with [`Self::hears_direct`]. Default
+    /// Hosts whose datagrams to this machine's own addresses are heard with [`Self::hears_direct`]. Default
     /// those of neighbours and private networks.
     pub heard_hosts: HeardHosts,
     /// True if what is sent to this machine's own addresses counts only where it comes in by
@@ -191,7 +192,7 @@ mod tests {
 
     #[test]
     fn neighbours_and_private_networks_are_near_and_the_internet_is_not() {
-        let near = |text: &str| is_near(text.parse().unwrap());
+        let near = |text: &str| is_private_host(text.parse().unwrap());
         for text in ["10.1.2.3", "172.16.0.1", "192.168.1.1", "127.0.0.1", "169.254.3.4"] {
             assert!(near(text), "{text}");
         }

@@ -51,7 +51,7 @@ mod watch;
 pub use address::{GroupSpec, GroupSpecError};
 pub use choice::{choose_interface, has_only_ipv6, interface_towards};
 pub use config::Awaited;
-pub use config::{EndpointConfig, HeardHosts, Role, is_near};
+pub use config::{EndpointConfig, HeardHosts, Role, is_private_host};
 pub use endpoint::{ChosenInterface, Endpoint};
 pub use error::OpenError;
 pub use fanfare_wire::units::Ecn;

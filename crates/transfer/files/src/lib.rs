@@ -38,7 +38,7 @@
 //! - `engine`: what the driver of `fanfare-node` drives; `file_storage`: objects in files.
 //! - [`plain`]: errors, rates, times and sizes in words.
 //!
-//! What is sent, and how it is described, is in [`content`]: sources, packs, trees, listings,
+//! [`content`] has what is sent and its description: sources, packs, trees, listings,
 //! announcements, receipts. What receiving asks of a file system is in [`fanfare_node::disk`], and with
 //! it a simulated disk that loses power: `crash_safety` receives on it.
 

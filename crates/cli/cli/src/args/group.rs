@@ -27,7 +27,7 @@ pub(crate) struct MemberArgs {
     /// Congestion control of what this node sends
     #[arg(long, value_name = "CC", default_value = "auto", hide_short_help = true)]
     cc: FlatCc,
-    /// What to do about subscribers that get much less of what this node sends than the others
+    /// Treatment of subscribers that get much less of this node's messages than the others
     #[arg(long, value_enum, default_value = "keep", hide_short_help = true)]
     slow: SlowSubscribers,
     /// A subscriber below this rate counts as slow [default with --slow tail: half of the median]
@@ -84,7 +84,7 @@ impl MemberArgs {
         }
     }
 
-    /// Whom its messages do not wait for.
+    /// The policy by which its messages do not wait for slow subscribers, if there is one.
     fn tail(&self) -> Result<Option<TailPolicy>, Failure> {
         let min_rate = self.min_rate.as_deref().map(|text| units::rate_of("min-rate", text));
         match (self.slow, min_rate.transpose()?) {

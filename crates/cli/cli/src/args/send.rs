@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use fanfare_command::config::FileArgs;
 use fanfare_files::{Expect, GatherOptions, NamedPath, Packing, SendOptions, Slow, Transfer};
 use fanfare_node::{
-    is_near,
+    is_private_host,
     proto::{Bitrate, CongestionControl, SenderConfig},
 };
 
@@ -253,7 +253,8 @@ impl SendArgs {
         let builder = if self.hosts.are_copied_to() { builder.copies_only() } else { builder };
         let builder = if self.hosts.are_left() { builder.multicast_only() } else { builder };
         let builder = if self.code.may_fit() { builder.fit_segment() } else { builder };
-        let is_public = !builder.is_sealed() && hosts.iter().any(|host| !is_near(host.ip()));
+        let is_public =
+            !builder.is_sealed() && hosts.iter().any(|host| !is_private_host(host.ip()));
         let here = (&builder, self.net.interface(), &*self.name.get());
         let hosting = self.offer.plan(&mut expect, here, self.layers.lasting.as_deref())?;
         let options = SendOptions {

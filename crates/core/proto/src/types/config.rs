@@ -270,7 +270,7 @@ pub struct ReceiverConfig {
     pub backoff_floor: u8,
     /// Largest GRTT that is accepted from a sender. Default 10 s.
     pub grtt_max: Duration,
-    /// Whether peers can repair a sender's objects after it has left ([`crate::types::peer_repair`]).
+    /// True if peers can repair a sender's objects after it has left ([`crate::types::peer_repair`]).
     /// Unfinished objects are then kept when it says good-bye. Default false.
     pub outlive_senders: bool,
     /// Whether NORM_INFO decides if an object is wanted. While the INFO of an object is missing,

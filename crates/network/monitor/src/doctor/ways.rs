@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use fanfare_udp::is_near;
+use fanfare_udp::is_private_host;
 
 use super::finding::Finding;
 use super::peer::PeerReport;
@@ -71,7 +71,7 @@ fn unicast(facts: &WayFacts) -> Finding {
              group's family was found",
             "name one with --interface, or give it an address: ip address add 10.0.0.2/24 dev NAME",
         ),
-        Some(address) if is_near(address) => Finding::ok(
+        Some(address) if is_private_host(address) => Finding::ok(
             "unicast.ok",
             format!("single hosts can be sent to (send --to HOST), and can send to {address}"),
         ),

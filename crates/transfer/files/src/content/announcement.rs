@@ -146,7 +146,7 @@ pub struct Details {
     /// What of a stream it is, if it is a piece of one.
     #[n(20)]
     pub piece: Option<Piece>,
-    /// Which sending this is: see [`crate::content::receipt::proof`].
+    /// The number of this sending: see [`crate::content::receipt::proof`].
     #[cbor(n(30), with = "minicbor::bytes")]
     pub nonce: Option<Nonce>,
     /// Who has signed it: the last 64 bytes of NORM_INFO are the signature of all before them.

@@ -1,4 +1,4 @@
-//! What a program says of itself in plain words: errors as one line with a stable name, and rates, times
+//! Plain words that a program says: errors as one line with a stable name, and rates, times
 //! and sizes as people write them.
 //!
 //! - `exit`: exit codes and failures; `causes`: errors of the library as failures; `printable`: text that

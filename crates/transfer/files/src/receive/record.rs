@@ -183,7 +183,7 @@ pub(super) struct Record {
     pub(super) evicted: bool,
     /// A stream of it has begun.
     pub(super) stream: Option<StreamState>,
-    /// Which sending this is.
+    /// The number of this sending.
     pub(super) nonce: Option<Nonce>,
     /// What it sends is signed, and it wants signed receipts.
     pub(super) signed: bool,

@@ -6,7 +6,7 @@
 //! no further ahead of its receivers than 256 pieces. So the memory of both ends is bounded, and a
 //! slow pipe slows the sender.
 //!
-//! What is said of a piece is in `content::stream`.
+//! `content::stream` has the description of a piece.
 //!
 //! - `feed`: the sender's thread, which reads
 //! - `target`: where a receiver puts it, with `path`: what stands there; `writer`: the receiver's thread, which writes;

@@ -81,7 +81,7 @@ pub struct Head {
     /// Which object of a carousel it is.
     #[n(14)]
     pub turn: Option<Turn>,
-    /// Which sending this is: see [`crate::content::receipt::proof`].
+    /// The number of this sending: see [`crate::content::receipt::proof`].
     #[cbor(n(30), with = "minicbor::bytes")]
     pub nonce: Option<Nonce>,
     /// Who has signed it, as an announcement is signed.

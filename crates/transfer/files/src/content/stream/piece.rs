@@ -1,4 +1,4 @@
-//! What is said of a piece of a stream, and its bytes without the blocks that are all zeros.
+//! The description of a piece of a stream, and its bytes without the blocks that are all zeros.
 
 use minicbor::{Decode, Encode};
 
