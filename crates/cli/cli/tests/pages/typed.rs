@@ -36,7 +36,7 @@ pub(super) fn commands(page: &str) -> Result<Vec<TypedCommand>, String> {
         if !command.text.is_empty() {
             command.text.push(' ');
         }
-        command.text.push_str(&one_line(typed.trim_end_matches('\\')));
+        command.text.push_str(&one_line(without_comment(typed).trim_end_matches('\\')));
         if typed.ends_with('\\') || is_loop_open(&command.text) {
             open = Some(command);
         } else {
@@ -44,6 +44,11 @@ pub(super) fn commands(page: &str) -> Result<Vec<TypedCommand>, String> {
         }
     }
     Ok(commands)
+}
+
+/// A command without the remark behind it, which says times and reasons that change more often.
+fn without_comment(typed: &str) -> &str {
+    typed.split_once(" # ").map_or(typed, |(command, _)| command.trim_end())
 }
 
 /// The same words with single spaces between them.
@@ -71,7 +76,7 @@ fn commands_of_a_page_are_told_from_output_and_comments() {
     let told: Vec<(&str, usize)> =
         told.iter().map(|typed| (typed.text.as_str(), typed.line)).collect();
     let expected = [
-        ("fanfare send a --expect 3 # why", 4),
+        ("fanfare send a --expect 3", 4),
         ("for n in 1 2; do echo $n & done", 6),
         ("fanfare id", 11),
         ("ls -l", 13),
