@@ -96,7 +96,7 @@ fn tcp_keeps_beside_it_what_it_has_beside_tcp() {
         let (alone, _) = beside(0, hop, &window);
         let (theirs, ours) = beside(5, hop, &window);
         assert!(theirs >= 0.9 * alone, "{rate} {rtt} {buffer}: {theirs} of {alone}");
-        assert!(ours > 0.03 * theirs, "nor does it starve: {ours}");
+        assert!(ours > 0.2 * theirs, "nor does it starve: {ours}");
         let kbps = |bps: f64| format!("{:.0}", bps / 1e3);
         table.row([
             rate.to_string(),

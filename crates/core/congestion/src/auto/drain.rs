@@ -158,9 +158,12 @@ mod tests {
             marked: 0.0,
             base,
             bottleneck: None,
+            link: 0.0,
             delivered: None,
             arrived: 0.0,
             message: 0.0,
+            loss_events: 0.0,
+            trip: Duration::ZERO,
         }
     }
 

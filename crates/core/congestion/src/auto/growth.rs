@@ -157,9 +157,12 @@ mod tests {
             marked: 0.0,
             base: 0,
             bottleneck,
+            link: 0.0,
             delivered: None,
             arrived: 0.0,
             message: 0.0,
+            loss_events: 0.0,
+            trip: Duration::ZERO,
         }
     }
 

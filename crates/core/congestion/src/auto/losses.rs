@@ -108,7 +108,7 @@ impl Auto {
         // The queue is too long, and known to be: what it drops is no news, nor is what it dropped in
         // the round trip of a later report.
         let until = seen.past.until;
-        if self.is_overfull(&seen.view, seen.wanted) {
+        if self.is_overfull(&seen.view, seen.wanted) || self.rivals.are_there() {
             self.losses.overfull = Some(until);
             self.losses.random.abandon();
         }
@@ -229,9 +229,11 @@ impl Auto {
             _ if again => LOWERED_AGAIN,
             _ => LOWERED,
         };
-        // Reports of a rate that grew meanwhile tell less of it than of the rate before.
+        // Reports of a rate that grew meanwhile tell less of it than of the rate before. On a short path they are
+        // not so late, and beside TCP in a short queue the least of two rates would fall each time.
         let seen_at = self.losses.random.seen_at();
-        let rate = if seen_at > 0.0 && !again { rate.min(seen_at) } else { rate };
+        let grew = seen_at > 0.0 && !again && !self.is_near();
+        let rate = if grew { rate.min(seen_at) } else { rate };
         let lowered = kept * rate;
         if self.losses.queueless { lowered.min(self.losses.passed) } else { lowered }
     }

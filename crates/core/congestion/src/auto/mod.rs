@@ -8,6 +8,7 @@
 //! - `growth`: while there is no queue; `drain`: making one go, so that all see the path's own
 //!   delay; `losses`: what follows loss; `random_loss`: which of it is congestion.
 //! - `hearing`: whether all who are there have had time to answer.
+//! - `rivals`: others who keep the queue full.
 //! - `ceiling`: the rate above which somebody drops.
 //! - `silence`: the rate when nothing new arrives; `outstanding`: how much may be on the way.
 //! - `probe_budget`: how often probes may go.
@@ -28,6 +29,7 @@ mod outstanding;
 mod probe_budget;
 mod probes;
 mod random_loss;
+mod rivals;
 mod seen;
 mod silence;
 mod start;
@@ -57,6 +59,7 @@ use losses::Losses;
 use outstanding::{BoundInputs, OutstandingBytes};
 use probe_budget::ProbeBudget;
 use probes::Probes;
+use rivals::QueueRivals;
 use silence::{NewsReport, NewsSilence};
 use view::View;
 
@@ -114,6 +117,7 @@ pub struct Auto {
     growth: Growth,
     drain: Drain,
     losses: Losses,
+    rivals: QueueRivals,
     /// When it was last lowered for a receiver's overrun.
     overrun: Time,
     /// Queueing delay as seen last, and its mean of late, seconds.
@@ -155,6 +159,7 @@ impl Auto {
             growth: Growth::default(),
             drain: Drain::new(now),
             losses: Losses::new(now),
+            rivals: QueueRivals::default(),
             overrun: Time::ZERO,
             standing: 0.0,
             mean: 0.0,
@@ -257,6 +262,8 @@ impl Auto {
     fn view(&self, path: &ExtPath, feedback: &Feedback, rtt: Duration) -> View {
         let mut view = View::of(path, self.reckoned(rtt), self.is_near());
         view.message = self.size / self.rate.max(1.0);
+        view.loss_events = feedback.loss;
+        view.trip = rtt;
         if let (Some(sample), Some(nearest)) = (feedback.sample, feedback.nearest) {
             let grown = QUEUE_OF_GROWTH * sample.saturating_sub(nearest).as_secs_f64();
             // Others' queues may hide how near a far receiver is.
@@ -335,6 +342,7 @@ impl Auto {
         self.capacity = Capacity::default();
         self.growth.on_other_path();
         self.losses = Losses::new(now);
+        self.rivals.on_other_path();
         self.outstanding.begin_anew();
         self.set(now, self.rate);
     }
@@ -344,6 +352,7 @@ impl Auto {
         if self.limiting.replace(node) != Some(node) {
             self.room = f64::INFINITY;
             self.drain.on_other_path();
+            self.rivals.on_other_path();
             self.growth.on_other_path();
         }
     }

@@ -1,6 +1,12 @@
 //! What follows a report of the limiting receiver.
 
-use super::{Auto, drain, growth, law, random_loss::Verdict, seen::Seen, view::View};
+use super::{
+    Auto, drain, growth, law,
+    random_loss::Verdict,
+    rivals::{self, QueueReport},
+    seen::Seen,
+    view::View,
+};
 use crate::{RateController, Reason};
 use fanfare_wire::NodeId;
 use fanfare_wire::units::time::{Duration, Time};
@@ -95,6 +101,7 @@ impl Auto {
         if self.is_starved(&seen) {
             rate = rate.max(STARVED_GROWTH * self.rate.min(seen.past.rate));
         }
+        rate = rate.max(self.kept_beside_rivals(now, &seen));
         if let Some(ceiling) = self.losses.ceiling(now) {
             // What was lowered to see it goes up to it.
             let shown = matches!(verdict, Verdict::Ended { .. });
@@ -115,6 +122,27 @@ impl Auto {
         };
         self.set(now, rate);
         self.look_after_drain(now, &seen, wider);
+    }
+
+    /// What others who fill the queue do not take from the rate.
+    fn kept_beside_rivals(&mut self, now: Time, seen: &Seen) -> f64 {
+        let view = &seen.view;
+        // What a slow receiver drops, and what is not used, tells of nobody.
+        if !seen.used || self.capacity.overrun().is_some() {
+            return 0.0;
+        }
+        let share = seen.past.rate.max(view.link / rivals::FLOWS);
+        let report = QueueReport {
+            drained: seen.drained,
+            standing: view.standing,
+            wanted: self.wanted(share, view.rtt),
+            loss_events: view.loss_events,
+            link: view.link,
+            rtt: view.trip,
+            size: self.size,
+            passed: self.passed.min(self.rate),
+        };
+        self.rivals.on_report(now, &report)
     }
 
     /// So few messages go on a short path that each waits for less than its share of the queue, and reports are rare:

@@ -27,12 +27,17 @@ pub(super) struct View {
     /// What the narrowest link passes, bytes a second; unknown on a short path, where the distance of
     /// two messages tells of interrupts and batches instead.
     pub(super) bottleneck: Option<f64>,
+    /// The same on any path, however rough, or nothing.
+    pub(super) link: f64,
     /// What arrived of what was sent, bytes a second, on a short path.
     pub(super) delivered: Option<f64>,
     /// The same on any path: late on a long one.
     pub(super) arrived: f64,
     /// Seconds from one message to the next, at the present rate.
     pub(super) message: f64,
+    /// Loss events by the messages (RFC 5348 5), and the round trip with its queue.
+    pub(super) loss_events: f64,
+    pub(super) trip: Duration,
 }
 
 impl View {
@@ -49,9 +54,12 @@ impl View {
             base: path.base,
             bottleneck: (bottleneck != QuantizedRate::ZERO && !short)
                 .then(|| bottleneck.to_bytes_per_second()),
+            link: bottleneck.to_bytes_per_second(),
             delivered: short.then(|| path.delivered.to_bytes_per_second()),
             arrived: path.delivered.to_bytes_per_second(),
             message: 0.0,
+            loss_events: 0.0,
+            trip: rtt,
         }
     }
 
