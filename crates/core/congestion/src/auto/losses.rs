@@ -229,11 +229,9 @@ impl Auto {
             _ if again => LOWERED_AGAIN,
             _ => LOWERED,
         };
-        // Reports of a rate that grew meanwhile tell less of it than of the rate before. On a short path they are
-        // not so late, and beside TCP in a short queue the least of two rates would fall each time.
+        // Reports of a rate that grew meanwhile tell less of it than of the rate before.
         let seen_at = self.losses.random.seen_at();
-        let grew = seen_at > 0.0 && !again && !self.is_near();
-        let rate = if grew { rate.min(seen_at) } else { rate };
+        let rate = if seen_at > 0.0 && !again { rate.min(seen_at) } else { rate };
         let lowered = kept * rate;
         if self.losses.queueless { lowered.min(self.losses.passed) } else { lowered }
     }

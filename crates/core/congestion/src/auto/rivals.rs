@@ -4,14 +4,15 @@
 //! A drain tells. It empties a queue that is ours, and that of others who yield, as they drain with us. When two have
 //! left messages waiting, somebody else fills the queue. Then the rate falls no further than TCP's equation
 //! says for the losses that are seen (RFC 5348 3.1, as RFC 5740 has it), and grows to that
-//! by a message in each round trip. Drains
-//! that empty the queue end it.
+//! by a message in each round trip. Drains that empty the queue end it.
 
 use crate::controller::equation_rate;
 use fanfare_wire::units::time::{Duration, Time};
 
 /// Drains that left a queue. One may have met somebody who had just begun.
 const VAIN: u32 = 2;
+/// The same where nothing is lost: ten of ours with four messages in a round trip each leave a queue now and then.
+const VAIN_UNLOST: u32 = VAIN_MAX;
 /// One that emptied it counts as much as two of these: TCP that has just yielded leaves a short queue empty for a moment.
 /// So many are kept in mind.
 const EMPTIED: u32 = 2;
@@ -65,7 +66,8 @@ impl QueueRivals {
                 false => self.vain.saturating_sub(EMPTIED),
             };
         }
-        if self.vain < VAIN {
+        let enough = if report.loss_events > 0.0 { VAIN } else { VAIN_UNLOST };
+        if self.vain < enough {
             self.kept = None;
             return 0.0;
         }
@@ -145,10 +147,12 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_lost_half_of_the_link_is_kept() {
+    fn where_nothing_is_lost_four_drains_tell_of_them_and_half_of_the_link_is_kept() {
         let mut rivals = QueueRivals::default();
-        (0..2).for_each(|n| _ = drain(&mut rivals, n * 1000, 0.04));
         let calm = QueueReport { loss_events: 0.0, ..report(false, 0.05) };
+        (0..2).for_each(|n| _ = drain(&mut rivals, n * 1000, 0.04));
+        assert_eq!(rivals.on_report(at(2000), &calm), 0.0, "two drains are not enough there");
+        (2..4).for_each(|n| _ = drain(&mut rivals, n * 1000, 0.04));
         assert_eq!(rivals.on_report(at(900_000), &calm), 5e5);
     }
 }
