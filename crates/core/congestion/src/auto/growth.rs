@@ -145,7 +145,7 @@ pub(super) fn at_start(base: f64, view: &View) -> (f64, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fanfare_wire::units::time::at;
+    use fanfare_wire::units::time::{Duration, at};
 
     fn view(bottleneck: Option<f64>) -> View {
         View {
