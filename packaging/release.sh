@@ -15,8 +15,9 @@ targets=("${@:-x86_64-unknown-linux-musl}")
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
-programs=(fanfare fanfare-relay fanfare-proxy)
-# The units of these programs; 'fanfare-sensor' is a program of its own.
+# Links to the program, for scripts that call what were programs of their own.
+links=(fanfare-relay fanfare-proxy)
+# fanfare-sensor.service is not among them: it needs the user of a monitor, which no package makes.
 units=(fanfare-node.service fanfare-proxy.service fanfare-recv.service fanfare-relay.service)
 # The folders of this tree, of what is built and of cargo's sources are not to be in the programs, nor
 # what the caller has set for other builds.
@@ -45,7 +46,8 @@ tree() {
   install -d "$root/usr/bin" "$root/usr/lib/systemd/system" "$root/etc/fanfare" \
     "$root/usr/share/man/man1" "$root/usr/share/doc/fanfare" \
     "$root/usr/share/bash-completion/completions" "$root/usr/share/zsh/site-functions"
-  for program in "${programs[@]}"; do install -m 755 "$bin/$program" "$root/usr/bin/"; done
+  install -m 755 "$bin/fanfare" "$root/usr/bin/"
+  for link in "${links[@]}"; do ln -s fanfare "$root/usr/bin/$link"; done
   for unit in "${units[@]}"; do
     install -m 644 "packaging/$unit" "$root/usr/lib/systemd/system/"
   done
@@ -136,7 +138,7 @@ cp -a "$root/." %{buildroot}/
 %dir /usr/share/doc/fanfare
 SPEC
   # All other files, and none of the folders that other packages have, too.
-  (cd "$root" && find . -type f ! -path './etc/*' ! -path './DEBIAN/*' -printf '/%P\n' |
+  (cd "$root" && find . \( -type f -o -type l \) ! -path './etc/*' ! -path './DEBIAN/*' -printf '/%P\n' |
     LC_ALL=C sort) >> "$top/fanfare.spec"
   rpmbuild --quiet -bb --target "$architecture" --define "_topdir $top" \
     --define "_buildhost reproducible" --define "use_source_date_epoch_as_buildtime 1" \
@@ -151,8 +153,7 @@ for target in "${targets[@]}"; do
   builder=${FANFARE_CARGO:-cargo build}
   if [ -z "${FANFARE_CARGO:-}" ] && [ "${target%%-*}" != "$(uname -m)" ]; then builder="cargo zigbuild"; fi
   # shellcheck disable=SC2086
-  $builder --release --locked --target "$target" \
-    -p fanfare-cli -p fanfare-relay-cli -p fanfare-proxy-cli
+  $builder --release --locked --target "$target" -p fanfare-cli
   bin=$built/$target/release
   if "$bin/fanfare" --version > /dev/null 2>&1; then first=$bin; fi
   [ -n "$first" ] || { echo "error: targets (${targets[*]}): name one first that runs here" >&2; exit 1; }

@@ -9,12 +9,7 @@ class Fanfare < Formula
   depends_on "rust" => :build
 
   def install
-    # The relay and the proxy are Linux's.
-    crates = %w[cli]
-    crates += %w[relay-cli proxy-cli] if OS.linux?
-    crates.each do |crate|
-      system "cargo", "install", "--locked", "--root", prefix, "--path", "crates/#{crate}"
-    end
+    system "cargo", "install", "--locked", "--root", prefix, "--path", "crates/cli/cli"
     generate_completions_from_executable(bin/"fanfare", "completions", shells: [:bash, :zsh])
     man1.mkpath
     system bin/"fanfare", "man", "--dir", man1

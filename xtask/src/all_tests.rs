@@ -162,7 +162,7 @@ test a::b ... ok
 test a::c ... FAILED
      Running unittests src/main.rs (target/debug/deps/fanfare-0123456789abcdef)
 test d ... FAILED
-     Running tests/relay-cli/main.rs (target/debug/deps/relay_cli-0123456789abcdef)
+     Running tests/islands/main.rs (target/debug/deps/islands-0123456789abcdef)
 test rings::e ... FAILED
 test rings::f ... FAILED
    Doc-tests fanfare
@@ -179,7 +179,7 @@ test crates/x/src/lib.rs - y (line 3) ... FAILED
             ("--bins", "d"),
             ("--doc", "crates/x/src/lib.rs - y (line 3)"),
             ("--lib", "a::c"),
-            ("--test relay_cli", "rings::e rings::f"),
+            ("--test islands", "rings::e rings::f"),
         ];
         assert_eq!(found, wanted.map(|(chosen, names)| (chosen.to_owned(), names.to_owned())));
     }

@@ -26,20 +26,58 @@ use crate::{
     bridge::BridgeArgs,
     demo::DemoArgs,
     doctor::{DoctorPlan, Shown},
+    membership::GroupArgs,
     monitor::MonitorCommandArgs,
     node::{self, GroupPlan, NodePlan},
     norm_exec::NormExecArgs,
     pipe::{PipeReceivePlan, PipeSendPlan},
     publish::PubArgs,
     receive::ReceivePlan,
+    relay::RelayArgs,
     send::{SendPlan, StreamPlan, StreamsPlan},
+    sensor::SensorArgs,
     subscribe::SubArgs,
+    two_nodes::{link::LinkArgs, proxy::ProxyArgs},
+    video::VideoArgs,
     watch::WatchCommandArgs,
 };
 
-/// Without the options that every program has: the commands fill the screen.
-const TEMPLATE: &str =
-    "{about-with-newline}\n{usage-heading} {usage}\n\nCommands:\n{subcommands}{after-help}";
+/// The list of commands is ours: what most people need first, then the rest by area. A test compares
+/// it with the commands that there are.
+const TEMPLATE: &str = "{about-with-newline}
+{usage-heading} {usage}
+
+Most people need:
+  send         Send files, directories or standard input (-) to many machines
+  recv         Receive files into a directory
+  pipe         Send or receive a stream as it comes
+  doctor       Say why multicast does or does not work here
+  monitor      Show all nodes of a group on a live page
+  demo         See it work: a sender and three lossy receivers, without root
+Messages:
+  pub, sub     Publish messages to a group, or subscribe to topics
+  node         Take part in a group for the programs of this machine
+  bridge       Connect groups with each other, with plain UDP, or with NATS
+Two nodes, islands, video:
+  link         Link two nodes, and send messages between them
+  proxy        Carry TCP connections past loss and delay
+  relay        Join islands that no multicast reaches
+  video        Send video to a group, and serve it to players
+Keys and receipts:
+  key, id, trust   Make keys, show this machine's, and list those of others
+  group        Change who is in a group, and keep its key
+  receipts     Check signed receipts later
+See what happens:
+  watch        Show a live page in a terminal
+  sensor       Tell what passes by on this machine's network
+Files and settings:
+  parts        List or delete unfinished files
+  config       Find mistakes in a configuration file
+  norm-exec    Run a program of NRL's NORM on Fanfare
+  completions, man   For the shell, and manual pages
+Laboratory (the program fanfare-lab):
+  lab, sim, bench    Emulate or simulate networks, and measure
+{after-help}";
 
 const HELP: Help = Help::new(&[
     ("fanfare recv downloads --create-dirs --once", "on every machine that wants it"),
@@ -63,36 +101,6 @@ const LABORATORY: Help = Help::new(&[
 .environment(&[("FANFARE_BIN", "another build of fanfare to be measured")])
 .files(&[("fanfare-lab", "the program that is started: beside this one, or in the PATH")]);
 
-const LINKS: Help = Help::new(&[
-    ("fanfare proxy server --accept ship=KEY --allow any:443", "on the far side"),
-    ("fanfare proxy client --peer base=198.51.100.7:7001,KEY", "on the near side"),
-])
-.files(&[("fanfare-proxy", "the program that is started: beside this one, or in the PATH")]);
-
-const GROUPS: Help = Help::new(&[
-    ("fanfare group create fleet", "this machine is the controller"),
-    ("fanfare group join CODE", "with what 'fanfare group invite' has printed"),
-])
-.files(&[("fanfare-group", "the program that is started: beside this one, or in the PATH")]);
-
-const SENSOR: Help = Help::new(&[
-    ("sudo fanfare sensor", "what passes by on this machine's interfaces"),
-    ("fanfare sensor --read trace.pcap", "the same of a capture file"),
-])
-.files(&[("fanfare-sensor", "the program that is started: beside this one, or in the PATH")]);
-
-const VIDEO: Help = Help::new(&[
-    ("fanfare video send test", "bars, a running number and a tone"),
-    ("fanfare video serve", "a page and a server for players"),
-])
-.files(&[("fanfare-video", "the program that is started: beside this one, or in the PATH")]);
-
-const ISLANDS: Help = Help::new(&[
-    ("fanfare relay --join 239.255.42.1:6003 --accept 10.0.1.5", "beside the receivers"),
-    ("fanfare send disk.img --to relay-b --with-group --expect 30", "at 10.0.1.5"),
-])
-.files(&[("fanfare-relay", "the program that is started: beside this one, or in the PATH")]);
-
 /// Send files and messages to many machines at once, and know who has them
 ///
 /// Each packet is sent once and reaches all receivers (multicast). Receivers request what they
@@ -100,7 +108,7 @@ const ISLANDS: Help = Help::new(&[
 #[derive(Debug, Parser)]
 #[command(
     name = "fanfare", version, max_term_width = 100,
-    after_help = HELP.short(), after_long_help = HELP.long(), help_template = TEMPLATE
+    after_help = HELP.short(), help_template = TEMPLATE
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -127,33 +135,21 @@ enum Command {
     Receipts(ReceiptsArgs),
     Parts(PartsArgs),
     Config(ConfigArgs),
-    /// Run real programs on emulated networks (needs fanfare-lab)
+    /// Run real programs on emulated networks
     #[command(disable_help_flag = true, after_help = LABORATORY.short())]
     Lab(CompanionArgs),
-    /// Simulate networks in virtual time (needs fanfare-lab)
+    /// Simulate networks in virtual time
     #[command(disable_help_flag = true, after_help = LABORATORY.short())]
     Sim(CompanionArgs),
-    /// Measure how fast this machine is (needs fanfare-lab)
+    /// Measure how fast this machine is
     #[command(disable_help_flag = true, after_help = LABORATORY.short())]
     Bench(CompanionArgs),
-    /// Link two nodes, and send messages between them (needs fanfare-proxy)
-    #[command(disable_help_flag = true, after_help = LINKS.short())]
-    Link(CompanionArgs),
-    /// Carry TCP connections past loss and delay (needs fanfare-proxy)
-    #[command(disable_help_flag = true, after_help = LINKS.short())]
-    Proxy(CompanionArgs),
-    /// Change who is in a group, and keep its key (needs fanfare-group)
-    #[command(disable_help_flag = true, after_help = GROUPS.short())]
-    Group(CompanionArgs),
-    /// Tell what passes by on this machine's network (needs fanfare-sensor)
-    #[command(disable_help_flag = true, after_help = SENSOR.short())]
-    Sensor(CompanionArgs),
-    /// Send video to a group, and serve it to players (needs fanfare-video)
-    #[command(disable_help_flag = true, after_help = VIDEO.short())]
-    Video(CompanionArgs),
-    /// Join islands that no multicast reaches (needs fanfare-relay)
-    #[command(disable_help_flag = true, after_help = ISLANDS.short())]
-    Relay(CompanionArgs),
+    Link(Box<LinkArgs>),
+    Proxy(Box<ProxyArgs>),
+    Group(GroupArgs),
+    Sensor(Box<SensorArgs>),
+    Video(VideoArgs),
+    Relay(Box<RelayArgs>),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -203,6 +199,12 @@ pub(crate) enum Task {
     Doctor(DoctorPlan),
     Watch(WatchCommandArgs),
     Monitor(Box<MonitorCommandArgs>),
+    Link(Box<LinkArgs>),
+    Proxy(Box<ProxyArgs>),
+    Group(GroupArgs),
+    Sensor(Box<SensorArgs>),
+    Video(VideoArgs),
+    Relay(Box<RelayArgs>),
     Companion(Companion, &'static str, CompanionArgs),
     Key(KeyCommandArgs),
     Id(IdArgs),
@@ -222,6 +224,11 @@ impl Task {
             Self::Receive(_, reload) => reload.is_some(),
             _ => false,
         }
+    }
+
+    /// Whether the command waits for signals itself.
+    pub(crate) const fn has_own_signals(&self) -> bool {
+        matches!(self, Self::Link(_) | Self::Proxy(_) | Self::Sensor(_))
     }
 }
 
@@ -286,12 +293,12 @@ pub(crate) fn understand(words: &[OsString]) -> Result<Task, Refused> {
         Command::Lab(args) => Task::Companion(Companion::Lab, "lab", args),
         Command::Sim(args) => Task::Companion(Companion::Lab, "sim", args),
         Command::Bench(args) => Task::Companion(Companion::Lab, "bench", args),
-        Command::Link(args) => Task::Companion(Companion::Proxy, "link", args),
-        Command::Proxy(args) => Task::Companion(Companion::Proxy, "proxy", args),
-        Command::Group(args) => Task::Companion(Companion::Group, "group", args),
-        Command::Sensor(args) => Task::Companion(Companion::Sensor, "sensor", args),
-        Command::Video(args) => Task::Companion(Companion::Video, "video", args),
-        Command::Relay(args) => Task::Companion(Companion::Relay, "relay", args),
+        Command::Link(args) => Task::Link(args),
+        Command::Proxy(args) => Task::Proxy(args),
+        Command::Group(args) => Task::Group(args),
+        Command::Sensor(args) => Task::Sensor(args),
+        Command::Video(args) => Task::Video(args),
+        Command::Relay(args) => Task::Relay(args),
         Command::Key(args) => Task::Key(args),
         Command::Id(args) => Task::Id(args),
         Command::Trust(args) => Task::Trust(args),
@@ -363,9 +370,9 @@ fn examinations(args: &DoctorArgs) -> Result<DoctorPlan, Vec<Failure>> {
     Ok(DoctorPlan { subjects, shown: args.shown() })
 }
 
-/// The whole command line, as clap knows it.
+/// The whole command line, as clap knows it, with what its manual page has and no screen.
 pub(crate) fn program() -> clap::Command {
-    Cli::command()
+    Cli::command().after_long_help(HELP.long())
 }
 
 /// A command, as clap knows it.
@@ -428,19 +435,21 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    #[cfg(feature = "nats")]
+    /// Every name that stands in a line of the list.
+    fn listed() -> Vec<&'static str> {
+        let lines = TEMPLATE.lines().filter_map(|line| line.strip_prefix("  "));
+        let names = lines
+            .flat_map(|line| line.split("  ").next().unwrap_or_default().split(',').map(str::trim));
+        names.collect()
+    }
+
     #[test]
-    fn the_page_of_reference_is_what_the_program_says() {
-        let head = "# All options
-
-*For people who look for one option. Afterwards you know every option of every command. This page is
-made of `--help`.*
-
-[Commands](../cli.md) is the overview, with the options that most people need. The options of `lab`,
-`sim` and `bench` are on [a page of their own](lab.md).
-";
-        let path =
-            concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/reference/options/fanfare.md");
-        fanfare_command::pages::check_reference(Cli::command(), head, path.as_ref());
+    fn the_list_of_commands_has_each_command_once() {
+        let program = Cli::command();
+        let mut there: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
+        let mut listed = listed();
+        there.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(listed, there);
     }
 }

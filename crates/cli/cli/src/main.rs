@@ -7,7 +7,9 @@
 //! - `estimate`: how long it will take; `warnings`: what more than one command warns of
 //! - `meeting`: sender and receivers meet by a code
 //! - `watching`: the page of a transfer; `watch`: pages in a terminal
-//! - `monitor`: a group on a page, with `monitoring` and `host_facts`
+//! - `monitor`: a group on a page, with `monitoring` and `host_facts`; `sensor`: what passes by
+//! - `two_nodes`: links and the proxy; `relay`: islands; `video`; `membership`: groups whose members change
+//! - `left_out`: commands that a build does not have
 
 use std::process::ExitCode;
 
@@ -20,7 +22,21 @@ mod demo;
 mod doctor;
 mod estimate;
 mod group;
+#[cfg(any(
+    test,
+    not(target_os = "linux"),
+    not(all(
+        feature = "groups",
+        feature = "proxy",
+        feature = "relay",
+        feature = "sensor",
+        feature = "video"
+    ))
+))]
+mod left_out;
 mod meeting;
+#[cfg(all(feature = "groups", unix))]
+mod membership;
 mod monitor;
 mod monitoring;
 mod node;
@@ -29,10 +45,29 @@ mod parts;
 mod pipe;
 mod publish;
 mod receive;
+#[cfg(all(
+    test,
+    feature = "groups",
+    feature = "nats",
+    feature = "proxy",
+    feature = "relay",
+    feature = "sensor",
+    feature = "video",
+    target_os = "linux"
+))]
+mod reference_tests;
+#[cfg(feature = "relay")]
+mod relay;
 mod send;
+#[cfg(all(feature = "sensor", target_os = "linux"))]
+mod sensor;
 mod subscribe;
+#[cfg(all(feature = "proxy", target_os = "linux"))]
+mod two_nodes;
 #[cfg(test)]
 mod usage_tests;
+#[cfg(feature = "video")]
+mod video;
 mod warnings;
 mod watch;
 mod watching;
@@ -42,6 +77,16 @@ use fanfare_command::{
     Exit, Output, end, generate, give_up, give_up_all, interrupt, misunderstood, say,
 };
 use fanfare_monitor::transfer::Kind;
+#[cfg(not(all(feature = "groups", unix)))]
+use left_out::membership;
+#[cfg(not(feature = "relay"))]
+use left_out::relay;
+#[cfg(not(all(feature = "sensor", target_os = "linux")))]
+use left_out::sensor;
+#[cfg(not(all(feature = "proxy", target_os = "linux")))]
+use left_out::two_nodes;
+#[cfg(not(feature = "video"))]
+use left_out::video;
 use watching::watched;
 
 fn main() -> ExitCode {
@@ -64,7 +109,11 @@ fn main() -> ExitCode {
     if sends {
         interrupt::hold_go();
     }
-    interrupt::install(task.has_file());
+    if task.has_own_signals() {
+        fanfare_udp::os::signal::survive_file_limit();
+    } else {
+        interrupt::install(task.has_file());
+    }
     if sends {
         interrupt::install_go();
     }
@@ -109,6 +158,12 @@ fn run(task: Task) -> Exit {
         Task::Doctor(plan) => doctor::run(&plan),
         Task::Watch(args) => watch::run(&args),
         Task::Monitor(args) => monitor::run(&args),
+        Task::Link(args) => two_nodes::link::run(&args),
+        Task::Proxy(args) => two_nodes::proxy::run(&args),
+        Task::Group(args) => membership::run(&args),
+        Task::Sensor(args) => sensor::run(&args),
+        Task::Video(args) => video::run(&args),
+        Task::Relay(args) => relay::run(&args),
         Task::Companion(program, command, args) => program.run(command, &args),
         Task::Key(args) => fanfare_command::keys::key::run(&args),
         Task::Id(args) => fanfare_command::keys::identity::show(&args),

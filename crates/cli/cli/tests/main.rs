@@ -25,6 +25,5 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_fanfare");
 
 /// Whether this program takes the command, and no other.
 fn takes(command: &str) -> bool {
-    !["lab", "sim", "bench", "link", "proxy", "group", "sensor", "video", "relay"]
-        .contains(&command)
+    !["lab", "sim", "bench"].contains(&command)
 }

@@ -1,6 +1,5 @@
-//! The programs beside `fanfare`: `fanfare lab`, `sim` and `bench`, `link`, `proxy`, `group`, `relay`,
-//! `sensor` and `video` become another program, as git and cargo find theirs. What those programs begin
-//! with is here, too.
+//! The program beside `fanfare`: `fanfare lab`, `sim` and `bench` become `fanfare-lab`, as git and
+//! cargo find theirs. What that program begins with is here, too.
 
 use std::{
     ffi::OsString,
@@ -13,9 +12,8 @@ use clap::{Args, CommandFactory, Parser};
 
 use crate::{
     Exit, Failure, end,
-    ending::{misunderstood, say_in_json},
+    ending::{misunderstood, refuse},
     generate::{self, GenerateCommand},
-    output::say,
 };
 
 /// A program that has some of the commands.
@@ -23,35 +21,13 @@ use crate::{
 pub enum Companion {
     /// Laboratory, simulator and benchmarks.
     Lab,
-    /// Links, and TCP over them.
-    Proxy,
-    /// Groups whose members change.
-    Group,
-    /// What passes by on this machine's network.
-    Sensor,
-    /// Video to a group.
-    Video,
-    /// Islands that no multicast reaches.
-    Relay,
 }
 
-/// How it is called, where its source is, and the stable name of its absence.
-type Row = (&'static str, &'static str, &'static str);
-
 impl Companion {
-    const fn row(self) -> Row {
-        match self {
-            Self::Lab => ("fanfare-lab", "crates/lab/lab", "laboratory.missing"),
-            Self::Proxy => ("fanfare-proxy", "crates/cli/proxy-cli", "proxy.missing"),
-            Self::Group => ("fanfare-group", "crates/cli/mls-cli", "group.missing"),
-            Self::Sensor => ("fanfare-sensor", "crates/cli/sensor-cli", "sensor.missing"),
-            Self::Video => ("fanfare-video", "crates/cli/video-cli", "video.missing"),
-            Self::Relay => ("fanfare-relay", "crates/cli/relay-cli", "relay.missing"),
-        }
-    }
-
     const fn name(self) -> &'static str {
-        self.row().0
+        match self {
+            Self::Lab => "fanfare-lab",
+        }
     }
 
     /// The program itself: does what `run` makes of the command line.
@@ -95,24 +71,21 @@ impl Companion {
                 break;
             }
         }
-        let failure = self.failure(command, refused.as_ref());
-        say(&failure);
-        say_in_json(&failure, &args.args);
-        failure.exit
+        refuse(&self.failure(command, refused.as_ref()), &args.args)
     }
 
     fn failure(self, command: &str, refused: Option<&io::Error>) -> Failure {
-        let (program, source, missing) = self.row();
+        let program = self.name();
         let text = match refused {
             None => format!(
                 "command ({command}): needs the program {program}, which is not installed. Install it with: \
-             cargo install --path {source}"
+             cargo install --path crates/lab/lab"
             ),
             Some(error) => {
                 format!("program ({program}): cannot be started ({error}). Make it executable")
             }
         };
-        Failure::usage(missing, text)
+        Failure::usage("laboratory.missing", text)
     }
 }
 

@@ -29,8 +29,15 @@ pub fn misunderstood(error: &clap::Error, args: &[OsString]) -> ExitCode {
     Exit::Usage.into()
 }
 
+/// Refuses a command whose arguments nobody has read: in JSON, too, where they ask for it.
+pub fn refuse(failure: &Failure, args: &[OsString]) -> Exit {
+    say(failure);
+    say_in_json(failure, args);
+    failure.exit
+}
+
 /// The same in JSON, where these arguments ask for it.
-pub(crate) fn say_in_json(failure: &Failure, args: &[OsString]) {
+fn say_in_json(failure: &Failure, args: &[OsString]) {
     if args.iter().any(|arg| arg == "--json") {
         let message = failure.to_string();
         print_line(&to_text(&Notice::Error { code: failure.code, message: &message }));

@@ -8,7 +8,7 @@
 //!   `error_terminal`: where bars are drawn
 //! - `help`: the end of a command's help; `pages`: completions, man pages and the page of
 //!   reference; `generate`: the commands that print them
-//! - `companion`: the programs beside `fanfare`
+//! - `companion`: the program beside `fanfare`
 //! - [`json`]: the lines of `--json`; [`keys`]: keys, identities, trust and signed receipts as files; [`config`]:
 //!   options from a file; [`local`]: a node's socket; [`view`]: what is read from a live page; [`shims`]:
 //!   command lines of udpcast and UFTP; [`code_exchange`]: two machines meet by a short code
@@ -40,7 +40,7 @@ mod usage;
 pub mod view;
 
 pub use companion::{Companion, CompanionArgs};
-pub use ending::{give_up, give_up_all, misunderstood};
+pub use ending::{give_up, give_up_all, misunderstood, refuse};
 pub use fanfare_files::plain::{Exit, Failure, Printable, directory_failure, units};
 pub use help::Help;
 pub use notice::{Notice, to_text};

@@ -40,7 +40,7 @@ impl P3 {
         let scratch = Scratch::with_large_pages(&std::env::temp_dir())?;
         let fanfare = &self.trials.fanfare;
         let ready = trial::Ready {
-            program: fanfare.with_file_name("fanfare-proxy"),
+            program: fanfare.clone(),
             directory: scratch.path().to_owned(),
             keys: road::keys(fanfare, scratch.path())?,
         };

@@ -91,14 +91,13 @@ impl Unicast {
         let prepare = |protocol: Protocol| {
             let (peer, version) = protocol.library().prepare(&tools)?;
             let version = if protocol.carrier().is_some() { ours.clone() } else { version };
-            let proxy = tools.fanfare.with_file_name("fanfare-proxy");
             let site = protocol.ngtcp2().map(|_| Site::make(keys)).transpose()?;
             Ok(Ready {
                 site,
                 protocol,
                 peer,
                 version,
-                proxy,
+                fanfare: tools.fanfare.clone(),
                 keys: keys.to_owned(),
                 shown: shown.clone(),
             })

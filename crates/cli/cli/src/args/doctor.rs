@@ -116,6 +116,7 @@ impl DoctorArgs {
         (spec, interface, ttl): (GroupSpec, Option<String>, u8),
     ) -> Result<Subject, Failure> {
         let examination = Examination {
+            has_relay: cfg!(feature = "relay"),
             group: spec.group,
             interface: interface.or(spec.interface),
             name: self.name.clone().unwrap_or_else(machine_name),

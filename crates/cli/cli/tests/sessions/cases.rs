@@ -8,7 +8,7 @@ use super::{
     },
     oracle::ShareRule::{Everything, Nothing},
     play::{PlayedDraw, StartedProgram, content, files_below},
-    programs,
+    program,
     world::LinkWorld,
 };
 
@@ -65,8 +65,7 @@ fn play(case: u64, hosts: &[HostPlan], senders: &[SenderPlan], receivers: &[Rece
     let some =
         (0..receivers.len()).any(|to| (0..senders.len()).any(|by| draw.rule(to, by) == Nothing));
     assert!(some || case >= 100, "nobody is a stranger: it shows nothing");
-    let (program, relay) = programs();
-    let played = PlayedDraw::new(&draw, dir(seed), &program, &relay).play();
+    let played = PlayedDraw::new(&draw, dir(seed), &program()).play();
     assert!(played.is_none(), "{}", played.unwrap_or_default());
 }
 
@@ -195,7 +194,7 @@ fn the_streams_of_the_documentation_come_to_their_own_groups_alone() {
     fs::write(dir.join("streams.toml"), ones).unwrap();
     let hosts = [host(&[1]), host(&[1]), host(&[1])];
     let world = LinkWorld::new("streams", &hosts);
-    let (program, _) = programs();
+    let program = program();
     let start = |at: usize, name: &str, line: String| {
         let line = format!("cd {} && exec {} {line}", dir.display(), program.display());
         let all = ["sh".to_owned(), "-c".into(), line];

@@ -12,7 +12,7 @@ mod play;
 mod world;
 
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         Mutex,
         atomic::{AtomicU64, Ordering},
@@ -33,22 +33,14 @@ fn number(name: &str, otherwise: u64) -> u64 {
         .map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
 }
 
-fn programs() -> (PathBuf, PathBuf) {
-    let program =
-        std::env::var_os("FANFARE_SESSIONS_PROGRAM").map_or(crate::PROGRAM.into(), PathBuf::from);
-    let relay = program.with_file_name("fanfare-relay");
-    let built = Path::new(crate::PROGRAM).with_file_name("fanfare-relay");
-    (program, if relay.exists() { relay } else { built })
+fn program() -> PathBuf {
+    std::env::var_os("FANFARE_SESSIONS_PROGRAM").map_or(crate::PROGRAM.into(), PathBuf::from)
 }
 
 #[test]
 fn who_did_not_join_a_session_has_nothing_of_it_and_who_joined_has_everything() {
     let (first, draws) = (number("SEED", 1), number("DRAWS", DRAWS));
-    let (program, relay) = programs();
-    let relays = relay.exists();
-    if !relays {
-        eprintln!("draws with a relay are played without it: build fanfare-relay-cli for them");
-    }
+    let program = program();
     let (next, played) = (AtomicU64::new(first), AtomicU64::new(0));
     let failed = Mutex::new(Vec::new());
     let work = || {
@@ -57,11 +49,10 @@ fn who_did_not_join_a_session_has_nothing_of_it_and_who_joined_has_everything() 
             if seed >= first + draws {
                 break;
             }
-            let mut draw = SessionDraw::new(seed);
-            draw.relay = draw.relay.filter(|_| relays);
+            let draw = SessionDraw::new(seed);
             let dir = crate::support::place()
                 .join(format!("fanfare-sessions-{}-{seed}", std::process::id()));
-            if let Some(text) = PlayedDraw::new(&draw, dir, &program, &relay).play() {
+            if let Some(text) = PlayedDraw::new(&draw, dir, &program).play() {
                 eprintln!("{text}");
                 failed.lock().unwrap().push(text);
             }

@@ -35,7 +35,6 @@ pub(super) struct PlayedDraw<'a> {
     draw: &'a SessionDraw,
     dir: PathBuf,
     program: PathBuf,
-    relay: PathBuf,
     world: LinkWorld,
     told: Vec<String>,
     faults: Vec<String>,
@@ -163,12 +162,12 @@ fn words(text: &str) -> Vec<String> {
 }
 
 impl<'a> PlayedDraw<'a> {
-    pub(super) fn new(draw: &'a SessionDraw, dir: PathBuf, program: &Path, relay: &Path) -> Self {
+    pub(super) fn new(draw: &'a SessionDraw, dir: PathBuf, program: &Path) -> Self {
         fs::create_dir_all(&dir).unwrap();
         let world = LinkWorld::new(&format!("{}", draw.seed), &draw.hosts);
         let (told, faults) = (Vec::new(), Vec::new());
-        let (program, relay) = (program.to_owned(), relay.to_owned());
-        Self { draw, dir, program, relay, world, told, faults }
+        let program = program.to_owned();
+        Self { draw, dir, program, world, told, faults }
     }
 
     /// Returns what was wrong, and then all commands with what became of them.
@@ -296,7 +295,7 @@ impl<'a> PlayedDraw<'a> {
             return None;
         }
         let group = first.group.text();
-        let mut all = vec![self.relay.display().to_string(), "relay".into(), "--json".into()];
+        let mut all = vec![self.program.display().to_string(), "relay".into(), "--json".into()];
         all.extend(words(&format!("--join {group}@eth0 --join {group}@eth1")));
         self.add_key(first.key, &mut all);
         let mut relay = self.start("relay", host, all, None);

@@ -1,6 +1,6 @@
 //! Hosts as network namespaces, which only root may make.
 
-use std::{ffi::OsStr, path::Path, process::Command};
+use std::{ffi::OsStr, process::Command};
 
 use super::Running;
 
@@ -118,19 +118,9 @@ impl Hosts {
     }
 
     /// The same by whichever interface it finds.
-    pub(crate) fn start_anywhere(&self, n: u8, args: &[&OsStr]) -> Running {
-        self.start_program(n, Path::new(crate::PROGRAM), args)
-    }
-
-    /// Another program of ours on a host, speaking JSON.
-    pub(crate) fn start_program(
-        &self,
-        n: u8,
-        program: &Path,
-        args: &[impl AsRef<OsStr>],
-    ) -> Running {
+    pub(crate) fn start_anywhere(&self, n: u8, args: &[impl AsRef<OsStr>]) -> Running {
         let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.host(n)]).arg(program).args(args).arg("--json");
+        command.args(["netns", "exec", &self.host(n), crate::PROGRAM]).args(args).arg("--json");
         Running::run(&mut command, None)
     }
 }

@@ -3,9 +3,11 @@
 //!
 //! - `chain`: which image of several, where a script carries one after the other
 //! - `line`: options one by one, and what a line comes to
+//! - `former`: programs that were beside `fanfare` once, and are commands of it now
 //! - `udpcast`: udp-sender and udp-receiver; `uftp`: uftp and uftpd
 
 pub mod chain;
+mod former;
 mod line;
 mod udpcast;
 mod uftp;
@@ -32,7 +34,7 @@ pub fn translate(words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
         "udp-receiver" => udpcast::receiver(rest)?,
         "uftp" => uftp::sender(rest)?,
         "uftpd" => uftp::receiver(rest)?,
-        _ => return Ok(words),
+        _ => return Ok(former::translate(name, words)),
     };
     if let Some(ChainOf { role, group, file }) = &shim.chain {
         let object = chain::ChainObject::find(*role, file.as_deref());

@@ -51,9 +51,8 @@ impl Islands {
     ) -> Result<Vec<IslandRow>, LabError> {
         privileges::check()?;
         crate::lab::clear_leftovers()?;
-        let relay = self.trials.fanfare.with_file_name("fanfare-relay");
-        if !relay.exists() {
-            return Err(tool::missing("fanfare-relay", "fanfare-relay-cli, beside fanfare"));
+        if !self.trials.fanfare.exists() {
+            return Err(tool::missing("fanfare", "fanfare-cli"));
         }
         let scratch = Scratch::with_large_pages(&std::env::temp_dir())?;
         scratch.check_room(self.size, world::ISLANDS.len() * self.receivers)?;

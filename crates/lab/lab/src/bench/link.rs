@@ -155,7 +155,7 @@ impl LinkBench {
     }
 
     fn mails(&self, ends: &Ends<'_>, beside: bool, run: &mut LinkRun) -> Result<(), LabError> {
-        let failed = |error| LabError::system("fanfare-proxy", &error);
+        let failed = |error| LabError::system("fanfare", &error);
         let begun = Instant::now();
         let mut down = Mail::open(ends, mail::Direction::ToNear, run.class).map_err(failed)?;
         down.write(0, self.size).map_err(failed)?;

@@ -119,7 +119,7 @@ fn daemons(
     dial.args(["--measure", apart, "--socket"]).arg(ready.directory.join("socket"));
     dial.arg("--identity").arg(identity("near"));
     let start = |command| Process::start(command, Stdio::null(), Stdio::null());
-    let failed = |error| LabError::system("fanfare-proxy", &error);
+    let failed = |error| LabError::system("fanfare", &error);
     // One that is dialled too early is dialled again.
     Ok(vec![start(listen).map_err(failed)?, start(dial).map_err(failed)?])
 }

@@ -51,7 +51,7 @@ pub(super) struct Ready {
     pub(super) protocol: Protocol,
     pub(super) peer: PathBuf,
     pub(super) version: String,
-    pub(super) proxy: PathBuf,
+    pub(super) fanfare: PathBuf,
     /// Directory of the keys `near` and `far`, and the keys.
     pub(super) keys: PathBuf,
     pub(super) shown: [String; 2],
@@ -164,16 +164,16 @@ fn daemons(ready: &Ready, near: &Host, far: &Host) -> Result<Vec<Process>, LabEr
     let Some(carrier) = ready.protocol.carrier() else { return Ok(Vec::new()) };
     let address = far.address();
     let identity = |name: &str| Path::new(&ready.keys).join(name);
-    let mut server = far.command(&ready.proxy);
+    let mut server = far.command(&ready.fanfare);
     server.args(["proxy", "server", "--listen", &format!("0.0.0.0:{LINK}"), "--quiet"]);
     server.args(["--accept", &format!("near={}", ready.shown[0])]);
     server.args(["--allow", &format!("{address}:{PORT}")]).arg("--identity").arg(identity("far"));
-    let mut client = near.command(&ready.proxy);
+    let mut client = near.command(&ready.fanfare);
     client.args(["proxy", "client", "--carrier", carrier, "--optimistic=never", "--quiet"]);
     client.args(["--peer", &format!("far={address}:{LINK},{}", ready.shown[1])]);
     client.arg("--identity").arg(identity("near"));
     let start = |command| Process::start(command, Stdio::null(), Stdio::null());
-    let failed = |error| LabError::system("fanfare-proxy", &error);
+    let failed = |error| LabError::system("fanfare", &error);
     Ok(vec![start(server).map_err(failed)?, start(client).map_err(failed)?])
 }
 

@@ -82,6 +82,8 @@ pub struct Examination {
     pub ttl: u8,
     /// The rate that receive buffers should stand for 100 ms. Default 100 Mbit/s.
     pub rate: Bitrate,
+    /// Whether the program can be a relay. Default no.
+    pub has_relay: bool,
 }
 
 impl Default for Examination {
@@ -94,6 +96,7 @@ impl Default for Examination {
             peer_wait: Duration::from_secs(5),
             ttl: 1,
             rate: Bitrate::mbps(100),
+            has_relay: false,
         }
     }
 }
@@ -176,7 +179,7 @@ pub fn examine(
     let (by_group, by_unicast) = WayFacts::of_peers(&peers);
     let address = chosen.as_ref().ok().and_then(|interface| interface.address_towards(group));
     let is_bad = record.findings.iter().any(|finding| finding.level == Level::Bad);
-    let has_relay = system::has_program("fanfare-relay");
+    let has_relay = examination.has_relay;
     let dropped = chosen.as_ref().ok().and_then(|interface| {
         firewall::drops_to_hosts(&system::firewall(examination.group, interface))
     });

@@ -255,11 +255,3 @@ fn manager() -> Option<Manager> {
 fn read(path: &str) -> Option<String> {
     fs::read_to_string(path).ok()
 }
-/// Whether this program is beside the running one, or in the PATH.
-pub(crate) fn has_program(name: &str) -> bool {
-    let own = std::env::current_exe().ok();
-    let beside = own.and_then(|own| Some(own.parent()?.join(name)));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut all = std::env::split_paths(&path).map(|folder| folder.join(name)).chain(beside);
-    all.any(|file| file.is_file())
-}

@@ -104,7 +104,7 @@ fn relay(facts: &WayFacts) -> Finding {
     match (facts.has_relay, hears(facts)) {
         (false, _) => Finding::ok(
             "relay.not_installed",
-            "no relay can run here: fanfare-relay is not installed",
+            "no relay can run here: this program was built without it",
         ),
         (true, true) => {
             Finding::ok("relay.ok", "a relay can run here, and serve this group (fanfare relay)")

@@ -4,7 +4,7 @@
 
 use std::{
     ffi::OsStr,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         Mutex,
         atomic::{AtomicU32, Ordering},
@@ -416,10 +416,8 @@ impl<'a> Trial<'a> {
 
     /// A relay at host 3, and a receiver there that hears nothing but that.
     fn relayed(&self) -> (Running, Vec<(u8, Running)>, Running) {
-        let relay = Path::new(crate::PROGRAM).with_file_name("fanfare-relay");
-        assert!(relay.exists(), "build it first: cargo build -p fanfare-relay-cli");
         let join = ["relay", "--join", "239.255.42.1:6003@eth0", "--open"];
-        let mut relay = self.hosts.start_program(3, &relay, &join);
+        let mut relay = self.hosts.start_anywhere(3, &join);
         relay.wait_for("relaying");
         let (dir, name) = (self.dir(3), "r3");
         let args = ["recv", &dir, "--create-dirs", "--once", "--name", name, "--no-unicast"];

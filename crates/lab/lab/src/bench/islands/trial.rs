@@ -34,7 +34,7 @@ pub(super) struct Plan<'a> {
     pub(super) receivers: usize,
     /// Bytes of the file.
     pub(super) size: u64,
-    /// The program; `fanfare-relay` is beside it.
+    /// The program.
     pub(super) fanfare: &'a Path,
 }
 
@@ -103,9 +103,8 @@ pub(super) fn run(
 
 impl Trial<'_> {
     fn relay(&self, machine: usize, more: &str) -> Result<Program, LabError> {
-        let program = self.plan.fanfare.with_file_name("fanfare-relay");
         let words = format!("relay --join {GROUP}@isl0 {more}");
-        let started = Program::start(self.world.machine(machine), &program, &words)?;
+        let started = Program::start(self.world.machine(machine), &self.plan.fanfare, &words)?;
         started.ready("relaying", Instant::now() + START, self.stop)
     }
 

@@ -32,7 +32,7 @@ impl Direction {
     /// The program that sends, and its input.
     pub(super) fn send(self, ends: &Ends<'_>, class: &str) -> io::Result<(Process, ChildStdin)> {
         let (sender, receiver, port, own, theirs) = self.between(ends);
-        let mut send = sender.command(ends.plan.proxy());
+        let mut send = sender.command(&ends.plan.fanfare);
         let peer = format!("{}={}:{port},{}", theirs[0], receiver.address(), theirs[1]);
         send.args(["link", "send", &peer, "--class", class, "--quiet", "--wait", "3600s"]);
         send.arg("--early").arg("--tickets").arg(ends.own.join(own[0]));
@@ -56,7 +56,7 @@ impl Mail {
     /// Starts both; no link is there yet.
     pub(super) fn open(ends: &Ends<'_>, direction: Direction, class: &str) -> io::Result<Self> {
         let (_, receiver, port, own, theirs) = direction.between(ends);
-        let mut recv = receiver.command(ends.plan.proxy());
+        let mut recv = receiver.command(&ends.plan.fanfare);
         recv.args(["link", "recv", "--listen", &format!("0.0.0.0:{port}"), "--quiet"]);
         recv.args(["--accept", &format!("{}={}", own[0], own[1])]);
         recv.arg("--identity").arg(ends.directory.join(theirs[0]));

@@ -38,11 +38,6 @@ pub struct RoadPlan {
 }
 
 impl RoadPlan {
-    /// The program beside the one that is measured.
-    pub(in crate::bench) fn proxy(&self) -> PathBuf {
-        self.fanfare.with_file_name("fanfare-proxy")
-    }
-
     /// The road of a run.
     pub(in crate::bench) fn road(&self, loss: f64, seed: u64) -> Road {
         let ProxyRoad { rate, back, delay_ms, handovers } = self.road;

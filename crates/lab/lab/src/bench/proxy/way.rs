@@ -128,21 +128,21 @@ impl Ends<'_> {
             command.args(["--quic-cc", quic, "--cc", cc, "--limit", &limit, "--quiet"]);
         };
         let address = self.far.address();
-        let mut server = self.far.command(self.plan.proxy());
+        let mut server = self.far.command(&self.plan.fanfare);
         server.args(["proxy", "server", "--listen", &format!("0.0.0.0:{LINK}")]);
         server.args(["--accept", &format!("near={}", self.keys[0])]);
         for port in [web::PORT, PAGES, ECHO] {
             server.args(["--allow", &format!("{address}:{port}")]);
         }
         common(&mut server, "far");
-        let mut client = self.near.command(self.plan.proxy());
+        let mut client = self.near.command(&self.plan.fanfare);
         client.args(["proxy", "client", "--listen", SOCKS, "--carrier", carrier]);
         client.args(["--peer", &format!("far={address}:{LINK},{}", self.keys[1])]);
         client.args(["--socket".as_ref(), self.own.join("near.sock").as_os_str()]);
         client.args(matches!(self.way, Way::Optimistic(_)).then_some("--optimistic"));
         common(&mut client, "near");
         let start = |command| Process::start(command, Stdio::null(), Stdio::null());
-        let failed = |error| LabError::system("fanfare-proxy", &error);
+        let failed = |error| LabError::system("fanfare", &error);
         Ok(vec![start(server).map_err(failed)?, start(client).map_err(failed)?])
     }
 

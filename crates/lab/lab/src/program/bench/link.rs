@@ -35,7 +35,7 @@ const HELP: Help = Help::new(&[
 /// Two emulated hosts and a road between them. 'fanfare link send' sends a message four times a second to
 /// 'fanfare link recv', in each class: reliable or unreliable (r, u), sequenced or not (s, u). Then 20
 /// requests are answered, one after another. All of it once alone, and once beside a download by the proxy.
-/// This needs root, curl, and fanfare-proxy beside fanfare.
+/// This needs root and curl.
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct LinkBenchArgs {

@@ -47,7 +47,7 @@ enum Named {
 /// Two emulated hosts and a road between them. 'curl' downloads for a while: by TCP (CUBIC, BBR), and
 /// through 'fanfare proxy' by NORM and by QUIC. 'native' is NORM without a proxy, by 'fanfare pipe'. The
 /// start counts. In a handover nothing passes for 100 ms, and the delay is 10 ms more or less after it.
-/// This needs root, curl, and fanfare-proxy beside fanfare.
+/// This needs root and curl.
 #[derive(Debug, Args)]
 #[command(after_help = HELP.short(), after_long_help = HELP.long())]
 pub(super) struct ProxyBenchArgs {

@@ -84,8 +84,8 @@ impl std::fmt::Display for CaptureError {
             ),
             Self::Right(name) => write!(
                 f,
-                "interface ({name}): packets may not be seen. Give the right with: sudo setcap \
-                 cap_net_raw=ep fanfare-sensor, or run it with --without-packets"
+                "interface ({name}): packets may not be seen. Run it with sudo, or with \
+                 --without-packets"
             ),
             Self::System(name, error) => {
                 write!(f, "interface ({name}): packets cannot be seen ({error})")

@@ -56,9 +56,9 @@ pub(super) fn run(plan: &Plan, stop: &Stop) -> Result<Row, Failure> {
     let wall = (since - lab.elapsed()).as_secs_f64();
     let [toc, lav1, lav2] = lab.hosts() else { return Err(broken("it has not three hosts")) };
     let captures = ["toc", "lav1", "lav2"].map(|node| follow(&lab, node));
-    let mut command = toc.command(fanfare().with_file_name("fanfare-sensor"));
+    let mut command = toc.command(fanfare());
     command.args(["sensor", "--interface", INTERFACE, "--every", EVERY, "--json"]);
-    let sensor = Running::<Report>::start(command, "fanfare-sensor-cli")?;
+    let sensor = Running::<Report>::start(command, "fanfare-cli")?;
     pause(&lab, stop, BEGIN)?;
     let pings = Pings::start(toc, lav1)?;
     let flow = Flow::start(toc, lav2, plan.pace(), zero)?;

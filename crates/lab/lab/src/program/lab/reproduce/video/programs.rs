@@ -1,4 +1,4 @@
-//! `fanfare-video` on hosts of a lab: what each program says.
+//! `fanfare video` on hosts of a lab: what each program says.
 
 use fanfare_command::Failure;
 use fanfare_lab::{Host, INTERFACE};
@@ -43,10 +43,10 @@ pub(super) struct Running {
 
 impl Running {
     pub(super) fn start(host: &Host, args: &[&str]) -> Result<Self, Failure> {
-        let mut command = host.command(fanfare().with_file_name("fanfare-video"));
+        let mut command = host.command(fanfare());
         command.arg("video").args(args).args(["--interface", INTERFACE, "--json"]);
         let started_ms = now_ms();
-        Ok(Self { program: stage::Running::start(command, "fanfare-video-cli")?, started_ms })
+        Ok(Self { program: stage::Running::start(command, "fanfare-cli")?, started_ms })
     }
 
     /// What it has said so far.
