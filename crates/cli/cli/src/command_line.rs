@@ -76,8 +76,13 @@ Files and settings:
   norm-exec    Run a program of NRL's NORM on Fanfare
   completions, man   For the shell, and manual pages
 Laboratory (the program fanfare-lab):
-  lab, sim, bench    Emulate or simulate networks, and measure
-{after-help}";
+  lab, sim, bench    Emulate or simulate networks, and measure{after-help}";
+
+/// The beginning of the manual page.
+const ABOUT: &str = "Send files and messages to many machines at once, and know who has them
+
+Each packet is sent once and reaches all receivers (multicast). Receivers request what they lost. The \
+sender lists who has every byte.";
 
 const HELP: Help = Help::new(&[
     ("fanfare recv downloads --create-dirs --once", "on every machine that wants it"),
@@ -102,9 +107,6 @@ const LABORATORY: Help = Help::new(&[
 .files(&[("fanfare-lab", "the program that is started: beside this one, or in the PATH")]);
 
 /// Send files and messages to many machines at once, and know who has them
-///
-/// Each packet is sent once and reaches all receivers (multicast). Receivers request what they
-/// lost. The sender lists who has every byte.
 #[derive(Debug, Parser)]
 #[command(
     name = "fanfare", version, max_term_width = 100,
@@ -372,7 +374,7 @@ fn examinations(args: &DoctorArgs) -> Result<DoctorPlan, Vec<Failure>> {
 
 /// The whole command line, as clap knows it, with what its manual page has and no screen.
 pub(crate) fn program() -> clap::Command {
-    Cli::command().after_long_help(HELP.long())
+    Cli::command().long_about(ABOUT).after_long_help(HELP.long())
 }
 
 /// A command, as clap knows it.

@@ -7,6 +7,7 @@ mod config;
 mod demo;
 mod doctor;
 mod documents;
+mod first_screen;
 mod generate;
 mod help;
 mod messages;
