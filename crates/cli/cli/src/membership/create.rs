@@ -9,14 +9,15 @@ use fanfare_mls::{GroupKeying as _, Member};
 use crate::membership::{
     exits::{EXITS, refused},
     lines::Line,
-    place::PlaceArgs,
+    place::{FILES, PlaceArgs},
 };
 
 const HELP: Help = Help::new(&[
     ("fanfare group create fleet", "at the default address"),
     ("fanfare group create fleet --group 239.255.42.20:6020", "at another one"),
 ])
-.exits(EXITS);
+.exits(EXITS)
+.files(FILES);
 
 /// Found a group, with this machine as its controller
 #[derive(Debug, Args)]

@@ -7,14 +7,15 @@ use fanfare_mls::Invitation;
 use crate::membership::{
     exits::EXITS,
     lines::Line,
-    place::{Place, PlaceArgs},
+    place::{FILES, Place, PlaceArgs},
 };
 
 const HELP: Help = Help::new(&[
     ("fanfare group invite fleet", "for one machine, within a day"),
     ("fanfare group invite fleet --times 20 --for 2h", "for a class"),
 ])
-.exits(EXITS);
+.exits(EXITS)
+.files(FILES);
 
 /// Print a code with which others can join
 ///

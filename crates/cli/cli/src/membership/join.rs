@@ -12,7 +12,7 @@ use crate::membership::{
     exits::{EXITS, refused},
     keep::NetworkArgs,
     lines::Line,
-    place::HomeArgs,
+    place::{FILES, HomeArgs},
 };
 
 /// The answer is looked for so often.
@@ -22,7 +22,8 @@ const HELP: Help = Help::new(&[
     ("fanfare group join fanfare-join-1/239.255.42.9:6009/...", "what 'invite' has printed"),
     ("fanfare group join CODE --name fleet --interface eth0", "by another name, on this interface"),
 ])
-.exits(EXITS);
+.exits(EXITS)
+.files(FILES);
 
 /// Join a group with a code
 ///

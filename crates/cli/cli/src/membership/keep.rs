@@ -19,7 +19,7 @@ use crate::membership::{
     exits::EXITS,
     keeper::{Keeper, News},
     lines::Line,
-    place::PlaceArgs,
+    place::{FILES, PlaceArgs},
 };
 
 /// Orders and what has come are looked at so often.
@@ -29,7 +29,8 @@ const HELP: Help = Help::new(&[
     ("fanfare group keep fleet", "as a service on each machine"),
     ("fanfare group keep fleet --run 'systemctl restart fanfare-recv'", "after each new key"),
 ])
-.exits(EXITS);
+.exits(EXITS)
+.files(FILES);
 
 /// Follow a group: keep its key as it changes (runs until stopped)
 ///

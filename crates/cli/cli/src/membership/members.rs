@@ -7,14 +7,15 @@ use fanfare_mls::GroupKeying as _;
 use crate::membership::{
     exits::EXITS,
     lines::{Line, role},
-    place::PlaceArgs,
+    place::{FILES, PlaceArgs},
 };
 
 const HELP: Help = Help::new(&[
     ("fanfare group members fleet", "as this machine knows it"),
     ("fanfare group members fleet --json", "for programs"),
 ])
-.exits(EXITS);
+.exits(EXITS)
+.files(FILES);
 
 /// Show who is in a group
 #[derive(Debug, Args)]

@@ -6,29 +6,33 @@ use fanfare_mls::{Fault, GroupKeying as _, Member, PublicId};
 
 use crate::membership::{
     exits::{EXITS, refused},
-    place::PlaceArgs,
+    place::{FILES, PlaceArgs},
 };
 
 const REMOVE: Help = Help::new(&[
     ("fanfare group remove fleet ship-7", "by its name"),
     ("fanfare group remove fleet 3f21a0", "by the beginning of its key"),
 ])
-.exits(EXITS);
+.exits(EXITS)
+.files(FILES);
 const LEAVE: Help = Help::new(&[
     ("fanfare group leave fleet", "this machine"),
     ("fanfare group leave fleet --json", "for programs"),
 ])
-.exits(EXITS);
+.exits(EXITS)
+.files(FILES);
 const STANDBY: Help = Help::new(&[
     ("fanfare group standby fleet base-2 base-3", "these, in this order"),
     ("fanfare group standby fleet", "none"),
 ])
-.exits(EXITS);
+.exits(EXITS)
+.files(FILES);
 const TAKE_OVER: Help = Help::new(&[
     ("fanfare group take-over fleet", "when the controller is gone"),
     ("fanfare group take-over fleet --json", "for programs"),
 ])
-.exits(EXITS);
+.exits(EXITS)
+.files(FILES);
 
 /// Remove a member (controller only)
 ///

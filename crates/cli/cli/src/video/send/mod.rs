@@ -24,7 +24,10 @@ const HELP: Help = Help::new(&[
     ("fanfare video send rtsp://camera/1 --renditions 64k,400k", "a camera of the network"),
 ])
 .exits(EXITS)
-.files(&[("ffmpeg, ffprobe", "they decode and encode; in the PATH")]);
+.files(&[
+    ("--key FILE", "a key of a group; see 'fanfare key new'"),
+    ("ffmpeg, ffprobe", "they decode and encode; in the PATH"),
+]);
 
 /// A rendition needs so much more of the rate than it has: headers and repairs.
 const ROOM: f64 = 1.2;

@@ -24,7 +24,8 @@ const HELP: Help = Help::new(&[
     ("fanfare video serve --cache 1GiB", "keep more, for players that come late"),
     ("ffplay http://127.0.0.1:8080/gate/index.m3u8", "or any other player"),
 ])
-.exits(EXITS);
+.exits(EXITS)
+.files(&[("--key FILE", "a key of a group; see 'fanfare key new'")]);
 
 /// Receive the video of a group, and give it to players of this machine
 ///
