@@ -39,10 +39,10 @@ pub(crate) struct MemberArgs {
     #[arg(long, value_name = "RATE", hide_short_help = true)]
     repair_rate: Option<String>,
     /// How much video to keep, for players here and for other nodes
-    #[arg(long, default_value = "256MiB", value_name = "SIZE")]
+    #[arg(long, default_value = "256MiB", value_name = "SIZE", hide_short_help = true)]
     cache: String,
     /// How long to keep it
-    #[arg(long, default_value = "1h", value_name = "TIME")]
+    #[arg(long, default_value = "1h", value_name = "TIME", hide_short_help = true)]
     keep: String,
     /// Seal all packets with the key in this file, and accept no others
     #[arg(long, value_name = "FILE")]

@@ -17,7 +17,7 @@ const MEASURE_LEAST: Duration = Duration::from_millis(100);
 #[command(next_help_heading = "Link")]
 pub(crate) struct NodeArgs {
     /// File of this machine's key pair [default: ~/.config/fanfare/identity]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) identity: Option<PathBuf>,
     /// Keep everything for so long without a connection
     #[arg(long, value_name = "TIME", default_value = "60s", hide_short_help = true)]

@@ -50,8 +50,8 @@ pub(super) struct ClientArgs {
     /// Be an HTTP proxy here, for http:// and CONNECT. May be given several times
     #[arg(long, value_name = "ADDRESS")]
     http: Vec<SocketAddr>,
-    /// Carry every connection to [ADDRESS:]PORT to HOST:PORT. May be given several times
-    #[arg(long, value_name = "PORT=HOST:PORT")]
+    /// Carry every connection to [ADDRESS:]PORT to a place, HOST:PORT. May be given several times
+    #[arg(long, value_name = "PORT=PLACE")]
     forward: Vec<String>,
     /// Which way a destination goes: RULE=PEER, direct or refuse. The longest rule wins
     #[arg(long, value_name = "RULE=WAY")]
@@ -62,19 +62,17 @@ pub(super) struct ClientArgs {
     /// With --compat nrl, hear the peers' signalling here
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:7001", hide_short_help = true)]
     compat_listen: SocketAddr,
-    #[command(flatten)]
-    compat: CompatArgs,
     /// What carries connections: one NORM session, or a stream of QUIC each
-    #[arg(long, value_enum, default_value_t = CarrierArg::Norm)]
+    #[arg(long, value_enum, default_value_t = CarrierArg::Norm, hide_short_help = true)]
     carrier: CarrierArg,
     /// What to do while a peer does not answer
-    #[arg(long, value_enum, default_value_t = FallbackArg::Refuse)]
+    #[arg(long, value_enum, default_value_t = FallbackArg::Refuse, hide_short_help = true)]
     fallback: FallbackArg,
     /// Clients that may come from other machines: an address or PREFIX
-    #[arg(long, value_name = "PREFIX")]
+    #[arg(long, value_name = "PREFIX", hide_short_help = true)]
     allow_from: Vec<String>,
     /// File of users and passwords; 'fanfare proxy password' makes its lines
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     auth_file: Option<PathBuf>,
     /// Tell programs that they are connected before the far side has answered [alone: always]
     #[arg(
@@ -83,7 +81,8 @@ pub(super) struct ClientArgs {
         default_value = "known",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "always"
+        default_missing_value = "always",
+        hide_short_help = true
     )]
     optimistic: OptimismArg,
     /// Let a request wait so long for a link that is down
@@ -96,8 +95,10 @@ pub(super) struct ClientArgs {
     #[arg(long, value_name = "N,N", default_value = "1024,10000", hide_short_help = true)]
     connections: String,
     /// Tell in events where connections go
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     log_destinations: bool,
+    #[command(flatten)]
+    compat: CompatArgs,
     #[command(flatten)]
     sending: SendingArgs,
     #[command(flatten)]

@@ -23,7 +23,7 @@ const SIGNALLING: u16 = 7001;
 #[command(next_help_heading = "Other programs")]
 pub(super) struct CompatArgs {
     /// Speak with another program than Fanfare, in plain text
-    #[arg(long, value_enum, value_name = "PROGRAM")]
+    #[arg(long, value_enum, value_name = "PROGRAM", hide_short_help = true)]
     compat: Option<Compat>,
     /// Take norp's NORM at this port
     #[arg(long, value_name = "PORT", default_value_t = 7002, hide_short_help = true)]

@@ -36,11 +36,11 @@ const REFUSED_WAITING: usize = 256;
 
 const HELP: Help = Help::new(&[
     (
-        "fanfare proxy gateway --peer base=HOST:7001,KEY --in eth1 --redirect 10.20.0.0/16 --apply",
-        "connections of the network at eth1 to 10.20.x.x",
+        "fanfare proxy gateway --peer base=HOST:7001,KEY --redirect 10.2.0.0/16 --apply",
+        "all connections that pass by to 10.2.x.x",
     ),
     ("fanfare proxy gateway --in eth1 --redirect fd20::/48 --print", "the rules as a script"),
-    ("fanfare proxy gateway --redirect 10.20.0.0/16 --print-undo", "what takes them back"),
+    ("fanfare proxy gateway --redirect 10.2.0.0/16 --print-undo", "what takes them back"),
 ])
 .exits(EXITS)
 .files(&[
@@ -60,16 +60,16 @@ pub(super) struct GatewayArgs {
     #[arg(long, value_name = "PEER", required_unless_present_any = ["print", "print_undo"])]
     peer: Vec<String>,
     /// Take destinations in this PREFIX[:PORTS]. May be given several times
-    #[arg(long, value_name = "DESTINATION", required = true)]
+    #[arg(long, value_name = "PREFIX", required = true)]
     redirect: Vec<String>,
     /// Take only what comes in at this interface. May be given several times
     #[arg(long = "in", value_name = "INTERFACE")]
     interfaces: Vec<String>,
     /// What to take
-    #[arg(long, value_enum, default_value_t = ProtocolArg::Both)]
+    #[arg(long, value_enum, default_value_t = ProtocolArg::Both, hide_short_help = true)]
     protocol: ProtocolArg,
     /// Listen at this port of loopback; also the mark of packets and the number of a routing table
-    #[arg(long, value_name = "PORT", default_value_t = 7003)]
+    #[arg(long, value_name = "PORT", default_value_t = 7003, hide_short_help = true)]
     port: u16,
     /// Set the kernel's rules, and take them back at the end
     #[arg(long, conflicts_with_all = ["print", "print_undo"])]
@@ -81,19 +81,19 @@ pub(super) struct GatewayArgs {
     #[arg(long)]
     print_undo: bool,
     /// What to do with new connections while no peer answers
-    #[arg(long, value_enum, default_value_t = FallbackArg::Direct)]
+    #[arg(long, value_enum, default_value_t = FallbackArg::Direct, hide_short_help = true)]
     fallback: FallbackArg,
     /// Which way a destination goes: RULE=PEER or refuse. The longest rule wins
-    #[arg(long, value_name = "RULE=WAY")]
+    #[arg(long, value_name = "RULE=WAY", hide_short_help = true)]
     route: Vec<String>,
     /// Which way all others go: a PEER or refuse [default: the first --peer]
-    #[arg(long, value_name = "WAY")]
+    #[arg(long, value_name = "WAY", hide_short_help = true)]
     default: Option<String>,
     /// What carries connections: one NORM session, or a stream of QUIC each
-    #[arg(long, value_enum, default_value_t = CarrierArg::Norm)]
+    #[arg(long, value_enum, default_value_t = CarrierArg::Norm, hide_short_help = true)]
     carrier: CarrierArg,
     /// Clients that may be carried: an address or PREFIX [default: all that the rules bring]
-    #[arg(long, value_name = "PREFIX")]
+    #[arg(long, value_name = "PREFIX", hide_short_help = true)]
     allow_from: Vec<String>,
     /// Wait so long for a destination's answer
     #[arg(long, value_name = "TIME", default_value = "15s", hide_short_help = true)]
@@ -102,7 +102,7 @@ pub(super) struct GatewayArgs {
     #[arg(long, value_name = "N,N", default_value = "1024,10000", hide_short_help = true)]
     connections: String,
     /// Tell in events where connections go
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     log_destinations: bool,
     #[command(flatten)]
     sending: SendingArgs,

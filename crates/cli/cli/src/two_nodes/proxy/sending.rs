@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 #[command(next_help_heading = "Rate")]
 pub(super) struct SendingArgs {
     /// Congestion control of what this side sends
-    #[arg(long, value_enum, value_name = "NAME", default_value_t = Control::Auto)]
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = Control::Auto, hide_short_help = true)]
     cc: Control,
     /// Send at most this rate, for all connections together
-    #[arg(long, value_name = "RATE", default_value = "1G")]
+    #[arg(long, value_name = "RATE", default_value = "1G", hide_short_help = true)]
     limit: String,
     /// Let a new link learn its rate by so many KiB that carry nothing; 0: by what is sent
     #[arg(long, value_name = "KIB", default_value_t = WARM_UP / 1024, hide_short_help = true, value_parser = clap::value_parser!(u64).range(0..=65_536))]

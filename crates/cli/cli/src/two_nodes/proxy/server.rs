@@ -52,11 +52,11 @@ pub(super) struct ServerArgs {
     /// Most connections of a node at once
     #[arg(long, value_name = "N", default_value_t = 10_000, hide_short_help = true)]
     connections: usize,
+    /// Tell in events where connections go
+    #[arg(long, hide_short_help = true)]
+    log_destinations: bool,
     #[command(flatten)]
     compat: CompatArgs,
-    /// Tell in events where connections go
-    #[arg(long)]
-    log_destinations: bool,
     #[command(flatten)]
     sending: SendingArgs,
     #[command(flatten)]

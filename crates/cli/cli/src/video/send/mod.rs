@@ -52,10 +52,10 @@ pub(crate) struct SendArgs {
     #[arg(long, default_value = "1s", value_name = "TIME")]
     segment: String,
     /// Send every rendition, whoever wants it
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     all: bool,
     /// After the end of the source, repair for so long
-    #[arg(long, default_value = "10s", value_name = "TIME")]
+    #[arg(long, default_value = "10s", value_name = "TIME", hide_short_help = true)]
     stay: String,
     #[command(flatten)]
     member: MemberArgs,

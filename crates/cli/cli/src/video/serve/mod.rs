@@ -47,7 +47,7 @@ pub(crate) struct ServeArgs {
     ///
     /// A browser gives a page only what its own server serves, unless that server says otherwise. Whoever
     /// writes the page can read the video while somebody on this machine has it open.
-    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
+    #[arg(long, value_name = "ORIGIN", value_parser = origin, hide_short_help = true)]
     allow_origin: Vec<String>,
     #[command(flatten)]
     member: MemberArgs,
