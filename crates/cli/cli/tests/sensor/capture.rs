@@ -179,7 +179,7 @@ fn without_the_right_it_ends_with_4_and_says_how_to_give_it() {
     };
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(4), "{said}");
-    assert!(said.contains("cap_net_raw") && said.contains("--without-packets"), "{said}");
+    assert!(said.contains("CAP_NET_RAW") && said.contains("--without-packets"), "{said}");
 }
 
 #[test]

@@ -118,8 +118,10 @@ pub(super) async fn run(args: &SendArgs, output: Output) -> Result<Exit, Failure
     let counts = sent.class(class);
     let (acknowledged, expired) = (counts.acknowledged, counts.expired);
     output.event(&Line::Sent { acknowledged, expired, waiting: link.waiting() });
+    // Before the end: a try that it cuts off is no answer of the other node.
+    let refusal = refused(&mut events);
     node.close().await;
-    if !connected && let Some(why) = refused(&mut events) {
+    if !connected && let Some(why) = refusal {
         let text = format!(
             "peer ({}): no connection ({why}). Compare both keys; this one is {}",
             link.name(),

@@ -84,8 +84,8 @@ impl std::fmt::Display for CaptureError {
             ),
             Self::Right(name) => write!(
                 f,
-                "interface ({name}): packets may not be seen. Run it with sudo, or with \
-                 --without-packets"
+                "interface ({name}): packets may not be seen. The sensor needs CAP_NET_RAW: run it \
+                 with sudo or from a service, or with --without-packets"
             ),
             Self::System(name, error) => {
                 write!(f, "interface ({name}): packets cannot be seen ({error})")
