@@ -104,7 +104,7 @@ pub(super) fn run(
 impl Trial<'_> {
     fn relay(&self, machine: usize, more: &str) -> Result<Program, LabError> {
         let words = format!("relay --join {GROUP}@isl0 {more}");
-        let started = Program::start(self.world.machine(machine), &self.plan.fanfare, &words)?;
+        let started = Program::start(self.world.machine(machine), self.plan.fanfare, &words)?;
         started.ready("relaying", Instant::now() + START, self.stop)
     }
 

@@ -19,6 +19,7 @@ impl Errno {
     pub const IO: Self = Self(w::ERROR_IO_DEVICE);
     pub const ISDIR: Self = Self(w::ERROR_DIRECTORY_NOT_SUPPORTED);
     pub const LOOP: Self = Self(w::ERROR_STOPPED_ON_SYMLINK);
+    pub const MLINK: Self = Self(w::ERROR_TOO_MANY_LINKS);
     pub const NAMETOOLONG: Self = Self(w::ERROR_FILENAME_EXCED_RANGE);
     pub const NODATA: Self = Self(w::ERROR_NO_DATA);
     pub const NOENT: Self = Self(w::ERROR_FILE_NOT_FOUND);
