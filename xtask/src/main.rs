@@ -48,6 +48,8 @@ const USAGE: &str = "usage: cargo xtask <task>
   rate      `fanfare send` without --rate beside told rates, on five networks, with wide margins (root)
   roads     `fanfare send` on five slow, shaped or lossy roads beside told rates, with wide margins (root)
   hostile   transfers with an attacker on their link, a few cases of interop/hostile (root)
+  players   video in real players while its rendition changes and its sender is restarted (root)
+  restarts  ZeroMQ and NRL's programs on our libnorm.so.1 over restarts of either side (root)
   headers   the header of libfanfare is what its sources make (cbindgen); `headers --update` writes it
   fuzz      each fuzz target for a few seconds (needs nightly and cargo-fuzz)
   web       the live page in the tree is what its sources make (needs npm); `web` builds it anew,
@@ -114,7 +116,9 @@ fn steps() -> Vec<Step> {
         Step::new("rate", rate).within(60),
         Step::new("roads", roads).within(61),
         Step::new("hostile", hostile).within(62),
-        Step::new("fuzz", fuzz).within(63),
+        Step::new("players", players).within(63),
+        Step::new("restarts", restarts).within(64),
+        Step::new("fuzz", fuzz).within(65),
     ]
 }
 
@@ -194,6 +198,8 @@ fn tested(program: &str) -> Result<String, Outcome> {
     }
 }
 
+/// What `interop/players/run.py` ends with where the stage was not what was wanted.
+const NOT_TRIED: i32 = 2;
 /// What `fanfare` ends with where the system refuses namespaces or devices.
 const REFUSED: i32 = 4;
 
@@ -242,6 +248,38 @@ fn hostile() -> Outcome {
             let args = ["interop/hostile/run.py", &program, "--short", "--size", "3"];
             step::run("python3", &args, &[])
         }
+        Err(outcome) => outcome,
+    }
+}
+
+/// Twenty changes, two restarts and all players are a command: `interop/players/run.py`.
+fn players() -> Outcome {
+    if let Some(reason) = packages::namespaces_impossible() {
+        return Outcome::Skipped(reason);
+    }
+    let needed = [("python3", "--version"), ("ffmpeg", "-version")];
+    if let Some((name, _)) = needed.iter().find(|(name, say)| !step::answers(name, &[*say])) {
+        return Outcome::Skipped(format!("needs {name}"));
+    }
+    match tested("fanfare") {
+        Ok(program) => {
+            let args = ["interop/players/run.py", &program, "--short"];
+            step::run_unless("python3", &args, NOT_TRIED, "this machine is too busy for video")
+        }
+        Err(outcome) => outcome,
+    }
+}
+
+/// Fifty restarts of each side, and NRL's own programs, are a command: `interop/restarts/run.py`.
+fn restarts() -> Outcome {
+    if let Some(reason) = packages::interop_impossible() {
+        return Outcome::Skipped(reason);
+    }
+    if !step::answers("/usr/bin/python3", &["--version"]) {
+        return Outcome::Skipped("needs python3".into());
+    }
+    match tested("") {
+        Ok(folder) => step::run("python3", &["interop/restarts/run.py", &folder, "--short"], &[]),
         Err(outcome) => outcome,
     }
 }

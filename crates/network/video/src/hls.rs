@@ -12,13 +12,17 @@ pub const WINDOW: usize = 30;
 /// Version 8 has gaps (RFC 8216bis); 7 has files of MP4.
 const HEAD: &str = "#EXTM3U\n#EXT-X-VERSION:8\n#EXT-X-INDEPENDENT-SEGMENTS\n";
 
+/// A segment that is a whole file: its name begins so.
+pub const WHOLE: &str = "whole-";
+
 /// Which part of a stream a list has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// The newest.
     Live,
     /// The newest, for players that cannot begin files anew (VLC 3): all renditions of a life behind one beginning,
-    /// that of the best. Each segment has its parameter sets.
+    /// that of the best. Each segment has its parameter sets. It is a whole file, with that beginning in it: where
+    /// a sender has begun anew, VLC asks for the next segment and for no other beginning.
     Plain,
     /// All that is here, from the beginning on.
     All,
@@ -157,7 +161,8 @@ impl EntryWriter {
             self.mapped = Some((life, of));
         }
         let seconds = f64::from(segment.duration_ms) / 1000.0;
-        let _ = write!(out, "#EXTINF:{seconds:.3},\n{name}/{life}/{number}.m4s\n");
+        let whole = if self.plain { WHOLE } else { "" };
+        let _ = write!(out, "#EXTINF:{seconds:.3},\n{name}/{life}/{whole}{number}.m4s\n");
     }
 }
 
@@ -321,8 +326,11 @@ mod tests {
         let text = media(&before, &current, None, Part::Plain);
         let counted = ["EXT-X-MAP", "#EXT-X-DISCONTINUITY\n"].map(|tag| text.matches(tag).count());
         assert_eq!(counted, [2, 1], "{text}");
-        for part in ["URI=\"400k/init-7.mp4\"", "400k/7/1.m4s", "64k/7/2.m4s\n#EXT-X-DISCONTINUITY"]
-        {
+        for part in [
+            "URI=\"400k/init-7.mp4\"",
+            "400k/7/whole-1.m4s",
+            "64k/7/whole-2.m4s\n#EXT-X-DISCONTINUITY",
+        ] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }

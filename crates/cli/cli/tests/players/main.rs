@@ -100,6 +100,28 @@ fn a_browser_plays_six_seconds_of_a_viewers_node_through_hls_js_without_a_stall(
     drop(sender);
 }
 
+/// Whether an ffmpeg of this sender runs: it writes into a folder with the sender's number.
+fn encodes(sender: u32) -> bool {
+    let folder = format!("/fanfare-video-{sender}/");
+    let lines = fs::read_dir("/proc").unwrap().flatten();
+    let lines = lines.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    lines.into_iter().any(|line| String::from_utf8_lossy(&line).contains(&folder))
+}
+
+#[test]
+fn a_killed_sender_takes_its_ffmpeg_with_it() {
+    have("ffmpeg");
+    let mut sender = Node::send(5, &["test", "--name", "gate", "--renditions", "64k"]);
+    let viewer = Node::serve(5, &[]);
+    viewer.wait_for_segment("64k", 1, PATIENCE);
+    let number = sender.id();
+    assert!(encodes(number));
+    sender.kill();
+    assert!(node::until(Duration::from_secs(10), || !encodes(number)));
+    let folder = std::env::temp_dir().join(format!("fanfare-video-{number}"));
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn who_comes_when_the_source_has_gone_gets_the_beginning_from_a_neighbour() {
     have("ffmpeg");

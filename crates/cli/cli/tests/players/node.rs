@@ -86,6 +86,14 @@ impl Node {
         let rest = line.split("\"address\":\"").nth(1).unwrap_or_default();
         rest.split('"').next().unwrap_or_default().to_owned()
     }
+    /// Ends it as the kernel does when memory is short; it can do nothing more.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
     /// Its exit code, when it ends in time.
     pub(crate) fn ends(&mut self, patience: Duration) -> Option<i32> {
         let mut code = None;

@@ -58,13 +58,7 @@ impl Encoder {
         let seconds = plan.segment.as_secs_f64();
         let dir = folder.to_string_lossy();
         let words = encoding::arguments(&plan.source, &plan.ladder, has_sound, seconds, &dir);
-        let mut child = Command::new("ffmpeg")
-            .args(words)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| missing("ffmpeg", &error))?;
+        let mut child = start_bound(&words).map_err(|error| missing("ffmpeg", &error))?;
         let complaints = child.stderr.take().map(|mut from| {
             std::thread::spawn(move || {
                 let (mut text, mut piece) = (String::new(), [0; 512]);
@@ -137,6 +131,30 @@ impl Drop for Encoder {
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Starts ffmpeg so that it ends with this program, however that ends: a killed one cannot end it, and it would
+/// fill the disk for ever. util-linux's setpriv asks the kernel for that (Linux, prctl(2) PR_SET_PDEATHSIG).
+fn start_bound(words: &[String]) -> io::Result<Child> {
+    let start = |mut command: Command| {
+        command
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+    };
+    // What cannot be started at all is told as such, and not by setpriv.
+    let is_there = Command::new("ffmpeg")
+        .arg("-version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    is_there?;
+    let mut bound = Command::new("setpriv");
+    bound.args(["--pdeathsig", "KILL", "ffmpeg"]);
+    start(bound).or_else(|_| start(Command::new("ffmpeg")))
 }
 
 /// Whether a source has sound.

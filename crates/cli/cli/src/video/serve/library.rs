@@ -190,6 +190,11 @@ impl Library {
             about.renditions.get(place).map(|(_, init)| init.clone())
         })?
     }
+    /// The beginning of the best rendition's files: those of all others go on behind it.
+    pub(crate) fn best_init(&self, name: &str, life: u64) -> Option<Vec<u8>> {
+        let best = |shelf: &Shelf<Body>| Some(shelf.about().renditions.last()?.1.clone());
+        self.read_life(name, life, best)?
+    }
     pub(crate) fn listed(&self) -> Vec<Listed> {
         let listed = |(name, stream): (&String, &Stream)| {
             let (segments, bytes) = stream.shelf.held();

@@ -73,9 +73,16 @@ impl Site {
                 }
             },
             [rendition, life, file] => {
+                let life = life.parse().ok()?;
+                let (whole, file) = match file.strip_prefix(hls::WHOLE) {
+                    Some(rest) => (true, rest),
+                    None => (false, *file),
+                };
                 let number = file.strip_suffix(".m4s")?.parse().ok()?;
-                let life = Some(life.parse().ok()?);
-                let bytes = self.streams.file(name, rendition, life, number)?;
+                let segment = self.streams.file(name, rendition, Some(life), number)?;
+                let mut bytes =
+                    if whole { self.streams.best_init(name, life)? } else { Vec::new() };
+                bytes.extend(segment);
                 Some(PageFile { kind: FILE, bytes })
             }
             _ => None,
@@ -153,7 +160,9 @@ mod tests {
         let site = site();
         assert_eq!(text(&site, "/gate/400k/3.m4s"), "moof");
         assert_eq!(text(&site, "/gate/400k/7/3.m4s"), "moof");
+        assert_eq!(text(&site, "/gate/400k/7/whole-3.m4s"), "ftypmoof");
         assert_eq!(text(&site, "/gate/64k/init-7.mp4"), "ftyp");
+        assert!(text(&site, "/gate/plain.m3u8").contains("400k/7/whole-3.m4s"));
         assert!(text(&site, "/gate/live.m3u8").contains("400k/7/3.m4s"));
         assert!(text(&site, "/gate/index.m3u8").ends_with("live.m3u8\n"));
         assert!(text(&site, "/gate/manifest.mpd").contains("<Period id=\"7-400k-3000\""));
@@ -167,6 +176,8 @@ mod tests {
             "/gate/../x",
             "/gate/400k/3.m4s/x",
             "/gate/400k/6/3.m4s",
+            "/gate/400k/6/whole-3.m4s",
+            "/gate/400k/7/whole-4.m4s",
             "/gate/400k/x/3.m4s",
             "/gate/400k/x.m4s",
             "/gate/400k/picture-3.m4s",
