@@ -234,8 +234,9 @@ def table(args, rows):
     text = ("# NORM programs over restarts\n\n"
             f"Written by `interop/restarts/run.py --rounds {args.rounds}` on {datetime.date.today()}, against\n"
             f"libnorm {version}. By turns the sender and the receiver are killed or told to end, and started\n"
-            f"anew, {half} times each. Then the sender is given {MESSAGES} messages. `fanfare` is our libnorm.so.1\n"
-            "and `norm` is Debian's, sender first. A row with more losses than `norm→norm` is a failure.\n\n"
+            f"anew, {half} times each. After {SETTLE} s the sender is given {MESSAGES} messages, and both sides live\n"
+            f"{REPAIRED:.0f} s more. `fanfare` is our libnorm.so.1 and `norm` is Debian's, sender first. A row with more\n"
+            "losses than `norm→norm` is a failure.\n\n"
             "| programs | lost after the sender's restarts | after the receiver's | came twice |\n|---|---|---|---|\n")
     for name, lost, twice, worse in rows:
         mark = "**" if worse else ""
