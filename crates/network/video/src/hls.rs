@@ -22,7 +22,7 @@ pub enum Part {
     Live,
     /// The newest, for players that cannot begin files anew (VLC 3): all renditions of a life behind one beginning,
     /// that of the best. Each segment has its parameter sets. It is a whole file, with that beginning in it: where
-    /// a sender has begun anew, VLC asks for the next segment and for no other beginning.
+    /// a sender has begun anew, VLC asks for the next segment and for no other beginning. A gap is a file, too.
     Plain,
     /// All that is here, from the beginning on.
     All,
@@ -145,7 +145,8 @@ impl EntryWriter {
             self.shown = Some((life, before));
             let seconds = f64::from(about.segment_ms) / 1000.0;
             let name = &about.renditions[before.unwrap_or(0)].0.name;
-            let _ = write!(out, "#EXT-X-GAP\n#EXTINF:{seconds:.3},\n{name}/{life}/{number}.m4s\n");
+            let file = self.file(number);
+            let _ = write!(out, "#EXT-X-GAP\n#EXTINF:{seconds:.3},\n{name}/{life}/{file}\n");
             return;
         };
         if begins || (!self.plain && before.is_some_and(|before| before != rendition)) {
@@ -161,8 +162,13 @@ impl EntryWriter {
             self.mapped = Some((life, of));
         }
         let seconds = f64::from(segment.duration_ms) / 1000.0;
+        let file = self.file(number);
+        let _ = write!(out, "#EXTINF:{seconds:.3},\n{name}/{life}/{file}\n");
+    }
+
+    fn file(&self, number: u32) -> String {
         let whole = if self.plain { WHOLE } else { "" };
-        let _ = write!(out, "#EXTINF:{seconds:.3},\n{name}/{life}/{whole}{number}.m4s\n");
+        format!("{whole}{number}.m4s")
     }
 }
 

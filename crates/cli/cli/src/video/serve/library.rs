@@ -190,10 +190,26 @@ impl Library {
             about.renditions.get(place).map(|(_, init)| init.clone())
         })?
     }
-    /// The beginning of the best rendition's files: those of all others go on behind it.
-    pub(crate) fn best_init(&self, name: &str, life: u64) -> Option<Vec<u8>> {
-        let best = |shelf: &Shelf<Body>| Some(shelf.about().renditions.last()?.1.clone());
-        self.read_life(name, life, best)?
+    /// A segment behind the beginning of the best rendition's files. What is missing before the newest is that
+    /// beginning alone: VLC 3 knows no gaps, and stops where a file is not there.
+    pub(crate) fn whole_file(
+        &self,
+        name: &str,
+        rendition: &str,
+        life: u64,
+        number: u32,
+    ) -> Option<Vec<u8>> {
+        let (mut bytes, newest) = self.read_life(name, life, |shelf| {
+            let about = shelf.about();
+            about.find(rendition)?;
+            Some((about.renditions.last()?.1.clone(), shelf.newest()?))
+        })??;
+        match self.file(name, rendition, Some(life), number) {
+            Some(segment) => bytes.extend(segment),
+            None if number < newest => {}
+            None => return None,
+        }
+        Some(bytes)
     }
     pub(crate) fn listed(&self) -> Vec<Listed> {
         let listed = |(name, stream): (&String, &Stream)| {

@@ -74,15 +74,13 @@ impl Site {
             },
             [rendition, life, file] => {
                 let life = life.parse().ok()?;
-                let (whole, file) = match file.strip_prefix(hls::WHOLE) {
-                    Some(rest) => (true, rest),
-                    None => (false, *file),
-                };
+                if let Some(file) = file.strip_prefix(hls::WHOLE) {
+                    let number = file.strip_suffix(".m4s")?.parse().ok()?;
+                    let bytes = self.streams.whole_file(name, rendition, life, number)?;
+                    return Some(PageFile { kind: FILE, bytes });
+                }
                 let number = file.strip_suffix(".m4s")?.parse().ok()?;
-                let segment = self.streams.file(name, rendition, Some(life), number)?;
-                let mut bytes =
-                    if whole { self.streams.best_init(name, life)? } else { Vec::new() };
-                bytes.extend(segment);
+                let bytes = self.streams.file(name, rendition, Some(life), number)?;
                 Some(PageFile { kind: FILE, bytes })
             }
             _ => None,
@@ -161,6 +159,7 @@ mod tests {
         assert_eq!(text(&site, "/gate/400k/3.m4s"), "moof");
         assert_eq!(text(&site, "/gate/400k/7/3.m4s"), "moof");
         assert_eq!(text(&site, "/gate/400k/7/whole-3.m4s"), "ftypmoof");
+        assert_eq!(text(&site, "/gate/400k/7/whole-2.m4s"), "ftyp", "a gap");
         assert_eq!(text(&site, "/gate/64k/init-7.mp4"), "ftyp");
         assert!(text(&site, "/gate/plain.m3u8").contains("400k/7/whole-3.m4s"));
         assert!(text(&site, "/gate/live.m3u8").contains("400k/7/3.m4s"));
@@ -178,6 +177,7 @@ mod tests {
             "/gate/400k/6/3.m4s",
             "/gate/400k/6/whole-3.m4s",
             "/gate/400k/7/whole-4.m4s",
+            "/gate/9k/7/whole-3.m4s",
             "/gate/400k/x/3.m4s",
             "/gate/400k/x.m4s",
             "/gate/400k/picture-3.m4s",
