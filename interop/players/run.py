@@ -175,14 +175,14 @@ class Player:
 
 
 class Ffmpeg(Player):
-    name, needs, begins_anew = "ffmpeg, HLS", "ffmpeg", True
+    name, needs = "ffmpeg, HLS", "ffmpeg"
 
     def start(self):
         self.frames = os.path.join(self.place, "frames")
         super().start()
 
     def words(self):
-        return ["ffmpeg", "-nostdin", "-hide_banner", "-v", "warning", "-y", "-copyts", "-i",
+        return ["ffmpeg", "-nostdin", "-hide_banner", "-v", "warning", "-y", "-i",
                 f"{BASE}/index.m3u8", "-map", "0:v:0", "-fps_mode", "passthrough", "-f", "framecrc", "-flush_packets", "1",
                 self.frames]
 
@@ -244,7 +244,7 @@ class Vlc(Player):
 
     def positions(self):
         """Numbers of the segments that it took, as they came."""
-        found = re.findall(r"Retrieving \S*?(\d+)/(\d+)\.m4s", self.program.said())
+        found = re.findall(r"Retrieving \S*?(\d+)/(?:whole-)?(\d+)\.m4s", self.program.said())
         lives = {}
         return [lives.setdefault(life, len(lives)) * 1e6 + int(number) for life, number in found]
 
@@ -334,7 +334,7 @@ class DashJs(Page):
     module = "dashjs/dist/dash.all.min.js"
     html = """<video muted autoplay></video><script src=/node_modules/MODULE></script><script>
 window.told=[];const v=document.querySelector('video');const p=dashjs.MediaPlayer().create();
-p.on('error',e=>told.push('error '+(e.error&&e.error.message||e.error)));
+p.updateSettings({streaming:{utcSynchronization:{enabled:false}}});p.on('error',e=>told.push('error '+(e.error&&e.error.message||e.error)));
 p.initialize(v,'BASE/manifest.mpd',true);</script>"""
 
 
