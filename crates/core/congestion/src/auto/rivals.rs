@@ -83,7 +83,8 @@ impl LeastDelay {
         if self.least.is_none() {
             self.begun = now;
         }
-        let lower = |one: u16, other: u16| if ExtPath::fallen(one, other) > 0.0 { other } else { one };
+        let lower =
+            |one: u16, other: u16| if ExtPath::fallen(one, other) > 0.0 { other } else { one };
         self.least = Some(self.least.map_or(base, |least| lower(least, base)));
         let least = self.before.into_iter().chain(self.least).reduce(lower).unwrap_or(base);
         ExtPath::fallen(base, least).max(0.0)
