@@ -9,6 +9,9 @@ const SPAN_RTTS: u32 = 10;
 /// For so long after an overrun no more is believed: a buffer runs over once in this time at most, and
 /// what it loses then is little beside what a second carries.
 const READABLE: Duration = Duration::from_secs(1);
+/// Part of what was carried beyond what arrives that a round trip of waiting messages makes forgotten: a process that
+/// waits for its processor takes 3 ms, which is little of a round trip of 10 ms; after eight of them a tenth is left.
+const FORGOTTEN: f64 = 0.25;
 
 /// The greatest rate of arrivals, bytes a second.
 #[derive(Debug, Default)]
@@ -30,6 +33,15 @@ impl Capacity {
         self.readable = self.readable.filter(|(_, until, _)| now < *until);
         let rate = self.readable.map_or(rate, |(readable, ..)| rate.min(readable));
         self.greatest[0] = self.greatest[0].max(rate);
+    }
+
+    /// Messages wait, and so many bytes a second arrive. As long as they do, others have what was carried before: a
+    /// flow that remembers more than the others would have it again each time the queue is empty, and remember that.
+    /// `news`: part of a round trip since the last report.
+    pub(super) fn on_queue(&mut self, rate: f64, news: f64) {
+        for greatest in &mut self.greatest {
+            *greatest -= FORGOTTEN * news * (*greatest - rate).max(0.0);
+        }
     }
 
     /// The buffer of `node` ran over; `rate` is what it should be able to read.
@@ -75,6 +87,18 @@ mod tests {
             [2e6; 2],
             "nothing was to be sent"
         );
+    }
+
+    #[test]
+    fn messages_that_wait_for_ten_round_trips_make_forgotten_what_was_carried_before() {
+        let mut capacity = Capacity::default();
+        capacity.on_delivered(at(1000), 6e6, true, RTT);
+        capacity.on_queue(1e6, 0.3);
+        assert!(capacity.rate() > 5.6e6, "a process had to wait");
+        (0..20).for_each(|_| capacity.on_queue(1e6, 0.5));
+        assert!((1e6..1.4e6).contains(&capacity.rate()), "{}", capacity.rate());
+        capacity.on_queue(9e6, 1.0);
+        assert!(capacity.rate() < 1.4e6, "a burst is not remembered");
     }
 
     #[test]

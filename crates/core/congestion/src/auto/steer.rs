@@ -62,6 +62,9 @@ impl Auto {
             // What is lost at random went over the link, too.
             let carried = delivered / (1.0 - self.random_of(&view));
             self.capacity.on_delivered(now, carried, seen.used, view.rtt());
+            if view.standing > seen.wanted {
+                self.capacity.on_queue(carried, self.news(&view));
+            }
         }
         let verdict = self.count_loss(now, node, &seen);
         let surprised = verdict == Verdict::Lower;

@@ -193,6 +193,28 @@ fn flows_share_a_lan() {
     }
 }
 
+/// Jain's index: 1 is fair, one over their number is one that has all.
+fn jain(shares: &[f64]) -> f64 {
+    let sum: f64 = shares.iter().sum();
+    sum * sum / (shares.len() as f64 * shares.iter().map(|share| share * share).sum::<f64>())
+}
+
+#[test]
+fn flows_share_a_shaped_port_though_their_processes_wait_for_a_processor() {
+    let path = Path { bucket: 64_000, ..lan(1e7, 340, BUSY) };
+    for (flows, apart) in [(3, 0.01), (3, 0.37), (10, 0.01), (10, 0.37)] {
+        for seed in 1..=2 {
+            let mut model = Model::new(path.clone(), seed);
+            for n in 0..flows {
+                model.auto(at(apart * f64::from(n)), Bitrate::mbps(100_000));
+            }
+            let shares = share(&mut model, &path, (12.0, 24.0));
+            let (fair, sum) = (jain(&shares), shares.iter().sum::<f64>());
+            assert!(fair > 0.9 && sum > 0.95, "{flows} {apart} {seed}: {fair} {shares:?}");
+        }
+    }
+}
+
 #[test]
 fn an_application_that_sends_little_at_a_time_keeps_the_rate_that_is_known() {
     for loss in [0.0, 0.01] {
