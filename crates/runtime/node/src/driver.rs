@@ -62,6 +62,8 @@ struct Driver<E: Engine> {
     next_overruns: Time,
     /// When to look next for the interface; `None` where there is none to follow.
     next_look: Option<Time>,
+    /// Longest message that comes through on all paths that were told as short.
+    shortest: usize,
 }
 
 impl<E: Engine> Driver<E> {
@@ -112,6 +114,10 @@ impl<E: Engine> Driver<E> {
             self.outbox.push(Trouble::Reach { code, text }.into());
         }
         while let Some(short) = self.sealed.poll_short_path() {
+            if short.heard < self.shortest {
+                self.shortest = short.heard;
+                self.engine.on_short_path();
+            }
             let text = short.to_string();
             self.outbox.push(Trouble::Reach { code: "reach.mtu", text }.into());
         }

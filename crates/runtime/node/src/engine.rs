@@ -34,6 +34,9 @@ pub trait Engine {
     }
     /// Receivers pass on to each other from now on: messages go by other ways, and answers take longer.
     fn on_other_ways(&mut self) {}
+    /// Messages go in shorter fragments from now on, as a path has a smaller MTU. What was measured before is
+    /// of messages that could not arrive.
+    fn on_short_path(&mut self) {}
     /// Something that came proved wrong: whoever passed it on is to blame.
     fn take_wrong(&mut self) -> Option<Wrong> {
         None

@@ -94,6 +94,10 @@ impl Engine for TransferEngine {
         self.session.measure_anew();
     }
 
+    fn on_short_path(&mut self) {
+        self.session.sender().restart_congestion();
+    }
+
     fn take_wrong(&mut self) -> Option<Wrong> {
         self.receive.as_mut().and_then(ReceiveJob::take_wrong)
     }

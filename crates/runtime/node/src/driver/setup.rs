@@ -107,6 +107,7 @@ where
             reading: Reading::new(now),
             next_overruns: now,
             next_look: is_multicast.then_some(now),
+            shortest: usize::MAX,
         };
         let thread = std::thread::Builder::new().name(name.to_owned());
         Ok((thread.spawn(move || driver.run())?, stopper))

@@ -315,6 +315,10 @@ impl Engine for GroupEngine {
         self.node.session().receiver().set_overruns(overruns);
     }
 
+    fn on_short_path(&mut self) {
+        self.node.session().sender().restart_congestion();
+    }
+
     fn set_behind(&mut self, behind: Duration) {
         self.node.session().receiver().set_behind(behind);
     }

@@ -102,6 +102,7 @@ fn files_pass_a_smaller_mtu_at_sender_switch_and_one_receiver() {
         (Place::OnePort, 1_500, 1_450),
         (Place::Receiver, 1_500, 576),
         (Place::Switch, 9_000, 1_500),
+        (Place::Switch, 9_216, 576),
         (Place::OnePort, 9_216, 1_500),
     ] {
         send("ma", base, place, mtu, false);
