@@ -20,6 +20,9 @@ use std::{
 };
 
 const GROUP: &str = "239.255.42.2:6004";
+/// What the simulated company has (scenarios/files/company.toml). Nodes that find their rate deliver less here
+/// (docs/explanation/congestion.md, known limits).
+const RATES: [&str; 4] = ["--rate", "300k", "--repair-rate", "200k"];
 /// In what a node prints when all of a message has been sent once.
 const SENT: &str = "\"event\":\"sent\"";
 
@@ -41,8 +44,8 @@ impl MessagingSoftware for Nodes {
     fn start(&self, post: HostSlot<'_>, hearing: ArrivalLog) -> Result<MessagingClient, LabError> {
         let cache = post.file("cache").display().to_string();
         let kept = ["--cache-dir", &cache];
-        let options = if post.keeps { &kept[..] } else { &[] };
-        let mut station = RunningNode::start(&self.tools, (post.host, post.directory), options)?;
+        let options = [&RATES[..], if post.keeps { &kept[..] } else { &[] }].concat();
+        let mut station = RunningNode::start(&self.tools, (post.host, post.directory), &options)?;
         // So that it never waits for somebody to read.
         thread::spawn(move || io::copy(&mut station.lines, &mut io::sink()));
         let filters: Vec<String> = post.wants.iter().map(|first| format!("{first}/#")).collect();
