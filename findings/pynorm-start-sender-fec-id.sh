@@ -47,7 +47,7 @@ while time.monotonic() < end:
     sent += bool(event) and event.type == c.NORM_TX_OBJECT_SENT
 print(sent)
 PY
-export PYTHONPATH=source/src LD_LIBRARY_PATH="$place/root/usr/lib/x86_64-linux-gnu" PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH=source/src LD_LIBRARY_PATH="$place/root/usr/lib/$(uname -m)-linux-gnu" PYTHONDONTWRITEBYTECODE=1
 six=$(/usr/bin/python3 send.py 6 2>/dev/null)
 seven=$(/usr/bin/python3 send.py 7 2>/dev/null)
 echo "objects sent: with six arguments $six, with seven $seven"

@@ -228,7 +228,7 @@ impl Task {
         }
     }
 
-    /// Whether the command waits for signals itself.
+    /// True if the command waits for signals itself.
     pub(crate) const fn has_own_signals(&self) -> bool {
         matches!(self, Self::Link(_) | Self::Proxy(_) | Self::Sensor(_))
     }

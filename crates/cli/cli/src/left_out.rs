@@ -11,14 +11,14 @@ use fanfare_command::{Exit, Failure, refuse};
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct LeftOutArgs {
-    /// What the command would be given
+    /// Arguments that the command would be given
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS", hide = true)]
     args: Vec<OsString>,
 }
 
 /// A command that is left out.
 #[derive(Debug, Clone, Copy)]
-struct LeftOut {
+pub(crate) struct LeftOut {
     command: &'static str,
     /// The stable name of its absence.
     code: &'static str,
@@ -46,114 +46,70 @@ impl LeftOut {
     }
 }
 
+/// Makes a module's `run`, which refuses, and the arguments that it would take.
+macro_rules! left_out {
+    ($args:ident: $command:literal, $area:literal, $feature:literal, $system:expr) => {
+        pub(crate) use crate::left_out::LeftOutArgs as $args;
+
+        pub(crate) fn run(args: &$args) -> fanfare_command::Exit {
+            LEFT_OUT.refuse(args)
+        }
+
+        pub(super) const LEFT_OUT: crate::left_out::LeftOut = crate::left_out::LeftOut {
+            command: $command,
+            code: concat!($area, ".missing"),
+            feature: $feature,
+            system: $system,
+        };
+    };
+}
+
 #[cfg(not(all(feature = "proxy", target_os = "linux")))]
 pub(crate) mod two_nodes {
     pub(crate) mod link {
-        pub(crate) use super::super::LeftOutArgs as LinkArgs;
-
-        pub(crate) fn run(args: &LinkArgs) -> super::super::Exit {
-            let left_out = super::super::LeftOut {
-                command: "link",
-                code: "proxy.missing",
-                feature: "proxy",
-                system: ("Linux", cfg!(target_os = "linux")),
-            };
-            left_out.refuse(args)
-        }
+        left_out!(LinkArgs: "link", "proxy", "proxy", ("Linux", cfg!(target_os = "linux")));
     }
     pub(crate) mod proxy {
-        pub(crate) use super::super::LeftOutArgs as ProxyArgs;
-
-        pub(crate) fn run(args: &ProxyArgs) -> super::super::Exit {
-            let left_out = super::super::LeftOut {
-                command: "proxy",
-                code: "proxy.missing",
-                feature: "proxy",
-                system: ("Linux", cfg!(target_os = "linux")),
-            };
-            left_out.refuse(args)
-        }
+        left_out!(ProxyArgs: "proxy", "proxy", "proxy", ("Linux", cfg!(target_os = "linux")));
     }
 }
 
 #[cfg(not(feature = "relay"))]
 pub(crate) mod relay {
-    pub(crate) use super::LeftOutArgs as RelayArgs;
-
-    pub(crate) fn run(args: &RelayArgs) -> super::Exit {
-        let left_out = super::LeftOut {
-            command: "relay",
-            code: "relay.missing",
-            feature: "relay",
-            system: ("any system", true),
-        };
-        left_out.refuse(args)
-    }
+    left_out!(RelayArgs: "relay", "relay", "relay", ("any system", true));
 }
 
 #[cfg(not(all(feature = "sensor", target_os = "linux")))]
 pub(crate) mod sensor {
-    pub(crate) use super::LeftOutArgs as SensorArgs;
-
-    pub(crate) fn run(args: &SensorArgs) -> super::Exit {
-        let left_out = super::LeftOut {
-            command: "sensor",
-            code: "sensor.missing",
-            feature: "sensor",
-            system: ("Linux", cfg!(target_os = "linux")),
-        };
-        left_out.refuse(args)
-    }
+    left_out!(SensorArgs: "sensor", "sensor", "sensor", ("Linux", cfg!(target_os = "linux")));
 }
 
 #[cfg(not(feature = "video"))]
 pub(crate) mod video {
-    pub(crate) use super::LeftOutArgs as VideoArgs;
-
-    pub(crate) fn run(args: &VideoArgs) -> super::Exit {
-        let left_out = super::LeftOut {
-            command: "video",
-            code: "video.missing",
-            feature: "video",
-            system: ("any system", true),
-        };
-        left_out.refuse(args)
-    }
+    left_out!(VideoArgs: "video", "video", "video", ("any system", true));
 }
 
 #[cfg(not(all(feature = "groups", unix)))]
 pub(crate) mod membership {
-    pub(crate) use super::LeftOutArgs as GroupArgs;
-
-    pub(crate) fn run(args: &GroupArgs) -> super::Exit {
-        let left_out = super::LeftOut {
-            command: "group",
-            code: "group.missing",
-            feature: "groups",
-            system: ("Linux or macOS", cfg!(unix)),
-        };
-        left_out.refuse(args)
-    }
+    left_out!(GroupArgs: "group", "group", "groups", ("Linux or macOS", cfg!(unix)));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    mod relay {
+        left_out!(RelayArgs: "relay", "relay", "relay", ("any system", true));
+    }
+
     #[test]
     fn a_command_that_is_left_out_says_how_to_get_it_in_one_line_and_ends_as_a_wrong_command_line()
     {
-        let left_out = LeftOut {
-            command: "relay",
-            code: "relay.missing",
-            feature: "relay",
-            system: ("any system", true),
-        };
         let args = LeftOutArgs { args: vec!["--open".into()] };
-        assert_eq!(left_out.refuse(&args), Exit::Usage);
-        let elsewhere = LeftOut { system: ("Linux", false), ..left_out };
+        assert_eq!(relay::run(&args), Exit::Usage);
+        let elsewhere = LeftOut { system: ("Linux", false), ..relay::LEFT_OUT };
         for (one, ends) in [
-            (left_out, "cargo install --path crates/cli/cli --features relay"),
+            (relay::LEFT_OUT, "cargo install --path crates/cli/cli --features relay"),
             (elsewhere, "Use it on Linux"),
         ] {
             let failure = one.failure();

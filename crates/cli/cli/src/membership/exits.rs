@@ -1,9 +1,9 @@
-//! How commands of group end.
+//! Exit codes of the commands of group.
 
 use fanfare_command::{Exit, Failure};
 use fanfare_mls::Fault;
 
-/// How commands of group end.
+/// Exit codes, each with its cause, for help.
 pub(super) const EXITS: &[(Exit, &str)] = &[
     (Exit::Done, "done"),
     (Exit::Failed, "failed"),

@@ -21,7 +21,7 @@ use fanfare_command::{Exit, Failure};
 use fanfare_mls::{Change, GroupKeying as _, Member};
 use fanfare_node::seal::Key;
 
-/// What commands of group read and write, for their help.
+/// Files that commands of group read and write, for their help.
 pub(super) const FILES: &[(&str, &str)] = &[
     ("~/.config/fanfare/groups/NAME", "all of a group, without --dir"),
     ("~/.config/fanfare/groups/NAME/key", "its key, for --key of other commands"),

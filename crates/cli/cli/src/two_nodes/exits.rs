@@ -1,8 +1,8 @@
-//! How link and proxy end.
+//! Exit codes of link and proxy.
 
 use fanfare_command::Exit;
 
-/// How link and proxy end.
+/// Exit codes, each with its cause, for help.
 pub(super) const EXITS: &[(Exit, &str)] = &[
     (Exit::Done, "done"),
     (Exit::Failed, "failed"),

@@ -1,8 +1,8 @@
-//! How commands of video end.
+//! Exit codes of the commands of video.
 
 use fanfare_command::Exit;
 
-/// How commands of video end.
+/// Exit codes, each with its cause, for help.
 pub(super) const EXITS: &[(Exit, &str)] = &[
     (Exit::Done, "the source has ended, and all was sent"),
     (Exit::Failed, "ffmpeg failed, or the source cannot be read"),

@@ -100,7 +100,7 @@ fn a_browser_plays_six_seconds_of_a_viewers_node_through_hls_js_without_a_stall(
     drop(sender);
 }
 
-/// Whether an ffmpeg of this sender runs: it writes into a folder with the sender's number.
+/// True if an ffmpeg of this sender runs: it writes into a folder with the sender's number.
 fn encodes(sender: u32) -> bool {
     let folder = format!("/fanfare-video-{sender}/");
     let lines = fs::read_dir("/proc").unwrap().flatten();

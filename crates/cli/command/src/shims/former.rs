@@ -10,7 +10,7 @@ const PROGRAMS: [(&str, &[&str]); 5] = [
     ("fanfare-sensor", &["sensor"]),
     ("fanfare-video", &["video"]),
 ];
-/// What each of them had beside its commands.
+/// Options that each of them had beside its commands.
 const COMMON: [&str; 5] = ["completions", "man", "help", "--version", "-V"];
 
 /// The words with the command of that program; the same ones where it is named, or it is none of them.

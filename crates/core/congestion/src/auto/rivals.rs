@@ -38,10 +38,10 @@ const MOST: f64 = 0.5;
 /// clocks drift by 6 ms at most (100 millionths), less than one message of slow flows.
 const MEMORY: Duration = Duration::from_secs(30);
 
-/// What a report says of a queue.
+/// Report of the limiting receiver, as far as it is about the queue.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QueueReport {
-    /// What it tells of was sent in a drain.
+    /// True if it tells of messages that were sent in a drain.
     pub(super) drained: bool,
     /// Least queueing delay, and the one that is wanted where the link is shared by few, seconds.
     pub(super) standing: f64,
@@ -54,7 +54,7 @@ pub(super) struct QueueReport {
     pub(super) base: u16,
     /// The path is too short for that to tell anything.
     pub(super) near: bool,
-    /// What the narrowest link passes as pairs tell it, bytes a second.
+    /// Rate of the narrowest link as pairs tell it, bytes a second.
     pub(super) link: f64,
     /// Round trip, the queue included.
     pub(super) rtt: Duration,
@@ -91,7 +91,7 @@ impl LeastDelay {
     }
 }
 
-/// Whether there are such, and what rate is kept beside them.
+/// Rivals as drains tell of them, and the rate that is kept beside them.
 #[derive(Debug, Default)]
 pub(super) struct QueueRivals {
     /// Least queueing delay of the drain that reports tell of.
@@ -144,7 +144,7 @@ impl QueueRivals {
         *self = Self::default();
     }
 
-    /// Whether somebody keeps the queue full.
+    /// True if somebody keeps the queue full.
     pub(super) fn are_there(&self) -> bool {
         self.kept.is_some()
     }

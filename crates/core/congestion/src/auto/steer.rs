@@ -127,7 +127,7 @@ impl Auto {
         self.look_after_drain(now, &seen, wider);
     }
 
-    /// What others who fill the queue do not take from the rate.
+    /// Rate that is kept beside others who fill the queue, bytes a second.
     fn kept_beside_rivals(&mut self, now: Time, seen: &Seen) -> f64 {
         let view = &seen.view;
         // What a slow receiver drops, and what is not used, tells of nobody.

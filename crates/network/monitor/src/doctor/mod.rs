@@ -82,7 +82,7 @@ pub struct Examination {
     pub ttl: u8,
     /// The rate that receive buffers should stand for 100 ms. Default 100 Mbit/s.
     pub rate: Bitrate,
-    /// Whether the program can be a relay. Default no.
+    /// True if the program can be a relay. Default no.
     pub has_relay: bool,
 }
 

@@ -20,7 +20,7 @@ use std::{
 };
 
 const GROUP: &str = "239.255.42.2:6004";
-/// What the simulated company has (scenarios/files/company.toml). Nodes that find their rate deliver less here
+/// Rates of the simulated company (scenarios/files/company.toml). Nodes that find their rate deliver less here
 /// (docs/explanation/congestion.md, known limits).
 const RATES: [&str; 4] = ["--rate", "300k", "--repair-rate", "200k"];
 /// In what a node prints when all of a message has been sent once.
